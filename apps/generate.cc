@@ -38,26 +38,18 @@ FlagGroup KeptSpeculation() {
   return group;
 }
 
-FlagGroup ModelAndDevice() {
-  FlagGroup group = ModelFlags();
-  group.flags.insert(std::find(group.flags.begin(), group.flags.end(), "kernels"), {"device", "arithmetic"});
-  return group;
-}
-
 AppInfo Info() {
   FlagGroup sampling = SamplingFlags();
   sampling.flags.push_back("stop");
   return {.name = "tessera_generate",
-          .summary = "Writes text with a language model to standard output as it comes; all else goes to standard error. Ctrl-C "
-                     "ends the program; in a dialogue it first ends the answer.",
+          .summary = "Writes text with a language model, all else to standard error. Ctrl-C ends it.",
           .examples = {"tessera_generate --prompt \"Why is the sky blue?\"",
-                       "tessera_generate --chat --system \"You answer in rhymes.\"",
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
                        "tessera_generate --jsonl --parallel=8 < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict",
                                "session", "answers", "parallel", "unordered", "cache_tokens"}},
                      sampling,
-                     KeptSpeculation(), ModelAndDevice(), StreamingFlags(),
+                     KeptSpeculation(), ModelAndPhoneFlags(), StreamingFlags(),
                      {"Output", {"stats", "json", "jsonl"}}}};
 }
 
@@ -344,7 +336,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options, &trace));
   RETURN_IF_ERROR(PlanTextsOfFlags(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt);
   std::string prompt;
@@ -355,7 +347,7 @@ absl::Status Run() {
   if (FLAGS_chat || FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines(FLAGS_chat ? "> " : ""));
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
   const absl::Status status = RunWith(opened, prompt, lines);
-  if (phone != nullptr && FLAGS_stats) WriteError(phone->Summary());
+  if (phone != nullptr && FLAGS_stats) WriteError(phone->Summary(*opened.engine));
   return trace.Finish(status);
 }
 

@@ -21,6 +21,8 @@
 namespace tessera {
 namespace {
 
+constexpr int64_t kTraceEvents = 1 << 18;   // A pass of 48 layers with 20 operators each has a few thousand; a file may have more layers.
+
 AppInfo Info() {
   return {.name = "tessera_npu_report",
           .summary = "Says what a model would do on a phone's NPU, by the phone's profile: speed of prompts and of decoding by rows of a "
@@ -119,7 +121,7 @@ absl::Status AnswerLines(const PhoneQuestion& common) {
 absl::Status Draw(const PhoneReport& report) {
   if (!FLAGS_plot.empty()) RETURN_IF_ERROR(WriteTextFile(FLAGS_plot, PhoneReportSvg(report)));
   if (FLAGS_trace.empty()) return absl::OkStatus();
-  Timeline timeline({.capacity = 1 << 12});
+  Timeline timeline({.capacity = kTraceEvents});
   RecordPass(report, 0, timeline);
   return WriteTrace(timeline, FLAGS_trace);
 }

@@ -18,6 +18,7 @@
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
+#include "tessera/apps/phone/phone_run.h"
 #include "tessera/base/joined_status.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
@@ -50,7 +51,7 @@ AppInfo Info() {
                        "tessera_spec_bench --model model.tsr --memory_budget 100MiB --pin none"},
           .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens", "writings", "most_barrier_nanos"}},
                      {"Speculation", {"speculate", "cost_profile", "remember"}},
-                     ModelFlags(),
+                     ModelAndPhoneFlags(),
                      StreamingFlags(),
                      {"Output", {"plot", "json"}}}};
 }
@@ -110,7 +111,9 @@ class DraftingTools {
     return tools;
   }
 
-  CostProfile& costs() { return costs_; }
+  Speculator::Options SpeculatorOptions() {
+    return {.costs = &costs_, .clock = &engine_->ClockOr(nullptr), .drafted = SpendDraftStep(engine_->options())};
+  }
   // Writes the costs once everything is measured. Costs that were read from a file stay as they were.
   absl::Status Save() const {
     if (FLAGS_cost_profile.empty() || costs_.frozen()) return absl::OkStatus();
@@ -158,7 +161,7 @@ class CategoryBench {
     CategoryBench bench(name);
     ASSIGN_OR_RETURN(bench.history_, tools.NewHistory());
     ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, tools.NewDrafters(bench.history_, bench.oracle_));
-    bench.speculator_ = std::make_unique<Speculator>(std::move(drafters), Speculator::Options{.costs = &tools.costs()});
+    bench.speculator_ = std::make_unique<Speculator>(std::move(drafters), tools.SpeculatorOptions());
     return bench;
   }
 
@@ -246,12 +249,14 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategor
 std::string Heading(const Engine& engine) {
   const std::string& model = engine.options().model_path;
   return absl::StrFormat("%s, %d threads, --speculate=%s, at most %d tokens per text", model.substr(model.rfind('/') + 1),
-                         engine.threads(), FLAGS_speculate, FLAGS_generate_tokens);
+                         engine.threads(), FLAGS_speculate, FLAGS_generate_tokens) +
+         (FLAGS_device.empty() ? "" : absl::StrCat(", times of ", FLAGS_device));
 }
 
 std::string FindingsJson(const Engine& engine, const Findings& findings) {
   JsonWriter json;
   json.BeginObject().Key("model").String(engine.options().model_path).Key("threads").Int(engine.threads());
+  if (!FLAGS_device.empty()) json.Key("device").String(FLAGS_device);
   json.Key("speculate").String(FLAGS_speculate).Key("generate_tokens").Int(FLAGS_generate_tokens);
   WriteSpecBench(json, findings.categories);
   json.Key("texts").BeginArray();
@@ -304,6 +309,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options, &trace));
   RETURN_IF_ERROR(PlanMemory(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
@@ -316,6 +322,7 @@ absl::Status Run() {
   const absl::StatusOr<Findings> findings = Measure(*engine, categories);
   absl::Status saved = trace.Finish(findings.status());
   if (!findings.ok()) return saved;
+  if (phone != nullptr) WriteError(phone->Summary(*engine));
   const std::string heading = Heading(*engine);
   if (!FLAGS_plot.empty()) saved = Joined(saved, WriteTextFile(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
   const std::string shown =

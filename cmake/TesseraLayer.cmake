@@ -10,7 +10,7 @@
 #   check-NAME     builds and runs the tests of NAME: one program from tests/FOLDER/*_test.cc, in ctest under the label NAME
 include(tessera-find)
 include(TesseraKernels)
-include(TesseraProfiles)
+include(TesseraEmbedded)
 include(TesseraInstall)
 
 macro(tessera_layer name)
@@ -155,11 +155,14 @@ function(tessera_create_library layer)
   tessera_install_library(${layer})
 endfunction()
 
-# The folders of apps/ are libraries: cli is what all programs share, show describes files, bench measures. Each may use those before it.
-set(tessera_apps_rooms cli show bench phone)
+# The folders of apps/ are libraries: cli is what all programs share, show describes files, bench measures, phone and reproduce
+# predict. Each may use those before it.
+set(tessera_apps_rooms cli show phone bench reproduce)
 
 function(tessera_create_apps)
   set(links ${tessera_apps_LINKS})
+  tessera_embedded(apps/reproduce/calibration.jsonl apps/reproduce/calibration.inc)
+  tessera_embedded(apps/reproduce/recordings/*.jsonl apps/reproduce/recordings.inc)
   foreach(room ${tessera_apps_rooms})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/${room}/*.cc)
     add_library(tessera_apps_${room} STATIC ${sources})

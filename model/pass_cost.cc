@@ -1,8 +1,8 @@
 #include "tessera/model/pass_cost.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <iterator>
 #include <variant>
 
 #include "absl/status/status.h"
@@ -29,18 +29,35 @@ std::string LabelOf(const Graph& graph, const Operator& op) {
   return graph.weights[static_cast<size_t>(access.weights[0])].spec.name;
 }
 
-void AddCost(const OperatorCost& cost, int times, OperatorCost& sum) {
-  if (cost.seconds >= sum.seconds / std::max(times, 1)) sum.bound = cost.bound;
+void AddWork(const OperatorCost& cost, int times, OperatorCost& sum) {
   sum.seconds += cost.seconds * times;
   sum.read_bytes += cost.read_bytes * times;
   for (int part = 0; part < kBounds; ++part) sum.busy[part] += cost.busy[part] * times;
 }
 
+Bound MostOf(const double (&bounded)[kBounds]) {
+  return static_cast<Bound>(std::max_element(std::begin(bounded), std::end(bounded)) - std::begin(bounded));
+}
+
+void AddCost(const OperatorCost& cost, int times, KindCost& sum) {
+  AddWork(cost, times, sum);
+  sum.bounded[static_cast<size_t>(cost.bound)] += cost.seconds * times;
+  sum.bound = MostOf(sum.bounded);
+}
+
+void AddKind(const KindCost& cost, KindCost& sum) {
+  AddWork(cost, 1, sum);
+  for (int bound = 0; bound < kBounds; ++bound) sum.bounded[bound] += cost.bounded[bound];
+  sum.bound = MostOf(sum.bounded);
+}
+
 void SetBound(PassCost& pass) {
-  std::array<double, kBounds> bounded = {};
+  double bounded[kBounds] = {};
   bounded[static_cast<size_t>(Bound::kCall)] = pass.call_seconds;
-  for (const auto& [label, cost] : pass.operators) bounded[static_cast<size_t>(cost.bound)] += cost.seconds;
-  pass.bound = static_cast<Bound>(std::max_element(bounded.begin(), bounded.end()) - bounded.begin());
+  for (const auto& [label, cost] : pass.operators) {
+    for (int bound = 0; bound < kBounds; ++bound) bounded[bound] += cost.bounded[bound];
+  }
+  pass.bound = MostOf(bounded);
 }
 
 struct PlacedBytes { int64_t bytes = 0; bool on_npu = false; };
@@ -76,7 +93,7 @@ absl::StatusOr<PassCoster> PassCoster::Create(const ModelConfig& config, const W
     }
   }
   std::vector<BlockGraph> others = BuildHeadGraphs(config, layout);
-  others.push_back(BuildOutputNormGraph(config, layout));
+  others.insert(others.begin(), BuildOutputNormGraph(config, layout));
   for (BlockGraph& other : others) coster.others_.push_back(coster.Shape(std::move(other.graph), config, recipe));
   coster.MeasureMemory(config, layout);
   RETURN_IF_ERROR(coster.Of({}).status());
@@ -121,6 +138,12 @@ CostSetting PassCoster::SettingOf(const PassShape& shape) const {
           .exp = options_.exp};
 }
 
+CostSetting PassCoster::HeadSettingOf(const PassShape& shape) const {
+  PassShape head = shape;
+  head.rows = std::max<int64_t>(shape.logit_rows, 1);
+  return SettingOf(head);
+}
+
 absl::Status PassCoster::Add(const Graph& graph, const CostSetting& setting, int times, PassCost& pass, double& seconds) const {
   ASSIGN_OR_RETURN(const GraphCost cost, CostOfGraph(graph, setting));
   seconds += cost.seconds * times;
@@ -135,8 +158,7 @@ absl::StatusOr<PassCost> PassCoster::Of(const PassShape& shape) const {
   PassCost pass;
   const CostSetting setting = SettingOf(shape);
   for (const auto& [graph, times] : layers_) RETURN_IF_ERROR(Add(graph, setting, times, pass, pass.layer_seconds));
-  CostSetting head = setting;
-  head.rows = std::max<int64_t>(shape.logit_rows, 1);
+  const CostSetting head = HeadSettingOf(shape);
   if (shape.logit_rows > 0) {
     for (const Graph& graph : others_) RETURN_IF_ERROR(Add(graph, head, 1, pass, pass.head_seconds));
   }
@@ -146,6 +168,22 @@ absl::StatusOr<PassCost> PassCoster::Of(const PassShape& shape) const {
   pass.seconds = pass.layer_seconds + pass.head_seconds + pass.call_seconds;
   SetBound(pass);
   return pass;
+}
+
+absl::Status PassCoster::Walk(const PassShape& shape,
+                             absl::FunctionRef<void(int layer, const Graph& graph, const GraphCost& cost)> visit) const {
+  const CostSetting setting = SettingOf(shape), head = HeadSettingOf(shape);
+  int layer = 0;
+  for (const auto& [graph, times] : layers_) {
+    ASSIGN_OR_RETURN(const GraphCost cost, CostOfGraph(graph, setting));
+    for (int i = 0; i < times; ++i) visit(layer++, graph, cost);
+  }
+  if (shape.logit_rows == 0) return absl::OkStatus();
+  for (const Graph& graph : others_) {
+    ASSIGN_OR_RETURN(const GraphCost cost, CostOfGraph(graph, head));
+    visit(layer, graph, cost);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<PassCost> PassCoster::OfPrompt(int64_t tokens, int64_t chunk_rows) const {
@@ -163,10 +201,17 @@ absl::StatusOr<PassCost> PassCoster::OfPrompt(int64_t tokens, int64_t chunk_rows
     sum.read_bytes += pass.read_bytes;
     sum.joules += pass.joules;
     for (int part = 0; part < kBounds; ++part) sum.busy[part] += pass.busy[part];
-    for (const auto& [label, cost] : pass.operators) AddCost(cost, 1, sum.operators[label]);
+    for (const auto& [label, cost] : pass.operators) AddKind(cost, sum.operators[label]);
   }
   SetBound(sum);
   return sum;
+}
+
+PassCoster PassCoster::InForm(const GraphForm& form) const {
+  PassCoster coster = *this;
+  for (auto& [graph, times] : coster.layers_) graph.form = form;
+  for (Graph& graph : coster.others_) graph.form = form;
+  return coster;
 }
 
 int64_t PassCoster::sessions() const {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "tessera/model/block_graph.h"
 #include "tessera/model/files/weight_recipe.h"
@@ -28,6 +29,11 @@ struct PassShape {
   int64_t logit_rows = 1;
 };
 
+// Operators of one kind, together. What bounds them is what bounds most of their time.
+struct KindCost : OperatorCost {
+  double bounded[kBounds] = {};                         // Seconds, by what bounds an operator.
+};
+
 struct PassCost {
   double seconds = 0;
   Bound bound = Bound::kCall;                           // What bounds most of it.
@@ -35,7 +41,7 @@ struct PassCost {
   double layer_seconds = 0, head_seconds = 0, call_seconds = 0;   // Its parts.
   int64_t read_bytes = 0;
   double joules = 0;                                    // Powers are assumed: compare ratios alone.
-  std::map<std::string, OperatorCost> operators = {};   // Sums by label: a product's first weight ("attn_q.weight"), else "Attention".
+  std::map<std::string, KindCost> operators = {};       // Sums by label: a product's first weight ("attn_q.weight"), else "Attention".
 };
 
 // Bytes on the phone.
@@ -66,8 +72,15 @@ class PassCoster {
 
   absl::StatusOr<PassCost> Of(const PassShape& shape) const;
 
+  // The graphs of a pass in the order in which they run, and what each costs: layers by number from 0 on; then, as what comes after the
+  // last layer, the output norm and the head. The errors of Of. What calls take is PassCost::call_seconds.
+  absl::Status Walk(const PassShape& shape, absl::FunctionRef<void(int layer, const Graph& graph, const GraphCost& cost)> visit) const;
+
   // A prompt of so many tokens, read in passes of chunk_rows with the logits of its last token; of static graphs, all are full.
   absl::StatusOr<PassCost> OfPrompt(int64_t tokens, int64_t chunk_rows) const;
+
+  // The same model with graphs in another form, such as one in which a pass of npu/graph_passes.h was left out.
+  PassCoster InForm(const GraphForm& form) const;
 
   const PhoneMemory& memory() const { return memory_; }
   // All matrices that a pass reads, together, on the phone.
@@ -81,6 +94,7 @@ class PassCoster {
   PassCoster(const DeviceProfile& profile, const Options& options) : profile_(profile), options_(options) {}
 
   CostSetting SettingOf(const PassShape& shape) const;
+  CostSetting HeadSettingOf(const PassShape& shape) const;   // For output norm and head.
   absl::Status Add(const Graph& graph, const CostSetting& setting, int times, PassCost& pass, double& seconds) const;
   // The graph with the recipe's forms of matrices, whose bytes are counted.
   Graph Shape(Graph graph, const ModelConfig& config, const WeightRecipe& recipe);
@@ -89,7 +103,7 @@ class PassCoster {
   DeviceProfile profile_;
   Options options_;
   std::vector<std::pair<Graph, int>> layers_;   // Each distinct layer, and how many there are.
-  std::vector<Graph> others_;                   // Output norm and head.
+  std::vector<Graph> others_;                   // Output norm, then the head.
   PhoneMemory memory_;
   double bits_ = 0, weights_ = 0;
 };

@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<PassRunner>> PassRunner::Create(const ModelConfig
   ASSIGN_OR_RETURN(EmbeddingTable embedding, EmbeddingTable::Create(config, layout));
   auto runner = std::unique_ptr<PassRunner>(new PassRunner(config, std::move(model), std::move(embedding), options));
   runner->blocks_ = std::make_unique<BlockRunner>(runner->model_, source, device, options.timeline);
-  if (options.loads_graphs) RETURN_IF_ERROR(runner->blocks_->LoadGraphs(device.limits()));
+  RETURN_IF_ERROR(options.loads_graphs ? runner->blocks_->LoadGraphs(device.limits()) : runner->LoadAllButLayers());
   runner->blocks_->store().SetLoadsAhead(options.loads_graphs);
   ASSIGN_OR_RETURN(PassRows rows, PassRows::Create(config, runner->row_capacity()));
   runner->rows_ = std::make_unique<PassRows>(std::move(rows));
@@ -53,13 +53,24 @@ int64_t PassRunner::ScratchBytes(const ModelConfig& config, int row_capacity) {
   return (2 * row_capacity + kHeadRows) * RowBytes(config);
 }
 
-absl::Status PassRunner::SwitchGraphs(int first, int end, int rows) {
-  GraphStore& store = blocks_->store();
-  for (int layer = first; layer < end; ++layer) {
-    RETURN_IF_ERROR(store.Switch(model_.layer(layer), rows));
-    if (layer == model_.layers() - 1) RETURN_IF_ERROR(store.Switch(model_.last_keys_and_values(), rows));
+absl::Status PassRunner::LoadAllButLayers() {
+  for (int block = 0; block < static_cast<int>(model_.variants().size()); ++block) {
+    if (block > CompiledModel::kLastEmbeddingPanel && block < model_.output_norm()) continue;
+    for (const std::shared_ptr<const CompiledGraph>& graph : model_.variants()[static_cast<size_t>(block)]) {
+      RETURN_IF_ERROR(blocks_->store().For(block, graph->row_capacity).status());
+    }
   }
   return absl::OkStatus();
+}
+
+absl::Status PassRunner::SwitchGraphs(int first, int end, int rows) {
+  GraphStore& store = blocks_->store();
+  absl::Status first_error;   // The others are switched none the less: a graph that stayed would be one too many beside that of a pass.
+  for (int layer = first; layer < end; ++layer) {
+    first_error.Update(store.Switch(model_.layer(layer), rows));
+    if (layer == model_.layers() - 1) first_error.Update(store.Switch(model_.last_keys_and_values(), rows));
+  }
+  return first_error;
 }
 
 bool PassRunner::GraphsAreReady(int first, int end) const {

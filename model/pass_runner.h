@@ -41,7 +41,7 @@ class PassRunner {
   struct Options {
     Timeline* timeline = nullptr;               // Null: nothing is recorded and no clock is read.
     const std::atomic<bool>* cancel = nullptr;  // Looked at before each block: true ends the pass with Cancelled. Null: never.
-    bool loads_graphs = true;                   // What the device can hold. False: only what SwitchGraphs and passes ask for.
+    bool loads_graphs = true;                   // What the device can hold. False: of layers only what SwitchGraphs and passes ask for.
   };
   // The layout, the source and the device must outlive it. Errors are those of the device that loads the model's graphs.
   static absl::StatusOr<std::unique_ptr<PassRunner>> Create(const ModelConfig& config, const WeightLayout& layout, CompiledModel model,
@@ -70,7 +70,8 @@ class PassRunner {
   Work work() const { return {passes_begun_.load(std::memory_order_relaxed), rows_done_.load(std::memory_order_relaxed)}; }
 
   // For devices that hold one graph of a layer at a time: of these layers, loads the graph of so many rows and unloads all others.
-  // Between passes, or at a layer of one that is under way. The device's errors; then these layers have no graph until a pass needs one.
+  // Between passes, or at a layer of one that is under way. The device's first error; layers that had one have no graph until a pass needs
+  // it.
   // REQUIRES: 0 <= first <= end <= the model's layers, and rows is at most CompiledModel::rows_together().
   absl::Status SwitchGraphs(int first, int end, int rows);
   // The graphs that these layers were asked for last are there, and none is still being loaded.
@@ -89,6 +90,7 @@ class PassRunner {
   using StateOf = absl::FunctionRef<absl::StatusOr<const float*>(size_t i)>;
 
   PassRunner(const ModelConfig& config, CompiledModel model, EmbeddingTable embedding, const Options& options);
+  absl::Status LoadAllButLayers();   // Embeddings, norm and head, for all numbers of rows.
   // The hidden state of the i-th row that logits are asked of.
   absl::Status LogitsOf(size_t rows, StateOf state_of, TensorView<float> logits, const std::atomic<bool>* cancel);
   absl::Status Normalize(size_t begin, size_t end, StateOf state_of);

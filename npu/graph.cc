@@ -99,6 +99,13 @@ std::string WeightText(const GraphWeight& weight) {
   return absl::StrCat("matrix ", spec.name, " ", form, " [", spec.out_features, ", ", spec.in_features, "]");
 }
 
+// Nothing for the form that graphs have unless a pass was left out.
+std::string FormText(const GraphForm& form) {
+  if (form == GraphForm()) return "";
+  return absl::StrCat("form split_heads=", form.split_heads, " convolutions=", form.convolutions, " folded_scalars=", form.folded_scalars,
+                      " split_adapters=", form.split_adapters, " transposed_keys=", form.transposed_keys, "\n");
+}
+
 }  // namespace
 
 BufferId Graph::AddInput(std::string name, int64_t columns) {
@@ -132,6 +139,7 @@ std::string GraphText(const Graph& graph) {
     absl::StrAppend(&text, OperatorName(op), "(", absl::StrJoin(access.reads, ","), ";", absl::StrJoin(access.weights, ","), ") -> ",
                     absl::StrJoin(access.writes, ","), " ", OperatorDetails(op), "\n");
   }
+  absl::StrAppend(&text, FormText(graph.form));
   return text;
 }
 

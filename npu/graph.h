@@ -80,11 +80,24 @@ using Operator = std::variant<RmsNorm, Linear, AddBias, Add, GatedActivation, Ro
 enum class BufferKind : uint8_t { kInput, kScratch, kOutput };
 struct GraphBuffer { std::string name = {}; BufferKind kind = BufferKind::kScratch; int64_t columns = 0; };
 
+// How the graph that a phone's compiler is given says all this: what paper 004's transformations have done to it, one field for each pass
+// of graph_passes.h. No bit depends on it: devices that compute look at none of it, and a modeled phone charges what was not done.
+struct GraphForm {
+  bool split_heads = true;       // Each head's attention stands by itself; else queries, keys, values and results are reordered by heads.
+  bool convolutions = true;      // Products are 1x1 convolutions; else rows are laid out as tiles before them, and as rows after.
+  bool folded_scalars = true;    // Norms' weights, attention's scales, products' biases are part of operators; else operators themselves.
+  bool split_adapters = true;    // An adapter's B is a product for each head; else one for all.
+  bool transposed_keys = true;   // The cache holds keys as scores read them; else each run transposes all of them.
+
+  friend bool operator==(const GraphForm&, const GraphForm&) = default;
+};
+
 struct Graph {
   std::vector<GraphBuffer> buffers = {};
   std::vector<GraphWeight> weights = {};
   std::vector<Operator> operators = {};   // In order of execution.
   int adapters = 0;                       // Number of adapter placeholders.
+  GraphForm form = {};
 
   BufferId AddInput(std::string name, int64_t columns);
   BufferId AddScratch(std::string name, int64_t columns);

@@ -1,11 +1,13 @@
 #include "tessera/npu/graph_switch.h"
 
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/internal/graph_switch_costs.h"
 #include "tessera/npu/internal/graph_switch_search.h"
@@ -42,6 +44,11 @@ absl::Status CheckTurn(absl::Span<const SwitchTimes> blocks, const SwitchPrompt&
   return CheckRange<double>("idle_seconds", prompt.idle_seconds, 0, kMostSwitchSeconds);
 }
 
+absl::Status CheckHadDecode(absl::Span<const SwitchTimes> blocks, const std::vector<bool>& had_decode) {
+  if (had_decode.empty() || had_decode.size() == blocks.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("had_decode: found ", had_decode.size(), ", expected ", blocks.size(), ", one per block"));
+}
+
 absl::Status CheckPlan(const SwitchCosts& costs, const SwitchPlan& plan) {
   int earliest = kBeforePrompt;
   for (size_t i = 0; i < plan.loads.size(); ++i) {
@@ -56,9 +63,11 @@ absl::Status CheckPlan(const SwitchCosts& costs, const SwitchPlan& plan) {
 class Simulation {
  public:
   Simulation(const SwitchCosts& costs, const SwitchPlan& plan, double idle_seconds)
-      : costs_(costs), plan_(plan), arrival_(idle_seconds), loader_free_(-idle_seconds),
-        blocks_(static_cast<size_t>(costs.blocks()),
-                Block{.decode_graph = plan.from_decode, .loaded = -idle_seconds, .computed = -idle_seconds}) {}
+      : costs_(costs), plan_(plan), arrival_(idle_seconds), loader_free_(-idle_seconds) {
+    for (int block = 0; block < costs.blocks(); ++block) {
+      blocks_.push_back({.decode_graph = plan.HadDecode(block), .loaded = -idle_seconds, .computed = -idle_seconds});
+    }
+  }
 
   SwitchOutcome Run() && {
     for (int step = 0; step < costs_.steps(); ++step) Compute(step);
@@ -110,37 +119,50 @@ class Simulation {
   double front_ = 0;                   // When the next step could begin.
   double loader_free_;
   size_t next_ = 0;                    // The load that comes next.
-  std::vector<Block> blocks_;
+  std::vector<Block> blocks_ = {};
   std::vector<double> begins_ = {};    // When each step could begin.
   SwitchOutcome outcome_ = {};
 };
 
 double TotalSeconds(const SwitchCosts& costs, const SwitchPlan& plan) { return Simulation(costs, plan, 0).Run().total_seconds(); }
 
-SwitchPlan Synchronous(const SwitchCosts& costs) {
+// No loads: blocks keep the graphs that they have.
+SwitchPlan Padded(const SwitchCosts& costs) {
   SwitchPlan plan;
-  for (int block = 0; block < costs.blocks(); ++block) plan.loads.push_back({block, costs.steps()});
+  if (costs.had_decode() == 0) return plan;
+  for (int block = 0; block < costs.blocks(); ++block) plan.had_decode.push_back(costs.HadDecode(block));
+  return plan;
+}
+
+SwitchPlan Synchronous(const SwitchCosts& costs) {
+  SwitchPlan plan = Padded(costs);
+  for (int block = 0; block < costs.blocks(); ++block) {
+    if (!costs.HadDecode(block)) plan.loads.push_back({block, costs.steps()});
+  }
   return plan;
 }
 
 SwitchPlan Naive(const SwitchCosts& costs) {
-  SwitchPlan plan;
-  for (int block = 0; block < costs.blocks(); ++block) plan.loads.push_back({block, costs.steps() - costs.blocks() + block + 1});
+  SwitchPlan plan = Padded(costs);
+  for (int block = 0; block < costs.blocks(); ++block) {
+    if (!costs.HadDecode(block)) plan.loads.push_back({block, costs.steps() - costs.blocks() + block + 1});
+  }
   return plan;
 }
 
 // In each round block `last` loads, and the blocks that compute meanwhile do so with the graphs that they have then.
 SwitchPlan Published(const SwitchCosts& costs) {
-  SwitchPlan plan;
+  SwitchPlan plan = Padded(costs);
   int step = 0;
   for (int last = costs.blocks() - 1; last >= 0; --last) {
+    if (costs.HadDecode(last)) continue;
     plan.loads.push_back({last, step});
     const double load_seconds = costs.Load(last, true);
     std::vector<double> compute_seconds;
     double sum = 0;
     for (int i = step; i < costs.steps() && (i == step || sum < load_seconds); ++i) {
       const int block = i % costs.blocks();
-      compute_seconds.push_back(costs.Compute(i / costs.blocks(), block, block >= last));
+      compute_seconds.push_back(costs.Compute(i / costs.blocks(), block, block >= last || costs.HadDecode(block)));
       sum += compute_seconds.back();
     }
     step += LeastCover(load_seconds, compute_seconds);   // None is left at the prompt's end.
@@ -159,7 +181,11 @@ SwitchPlan Planned(const SwitchCosts& costs) {
   };
   offer(Naive(costs));
   offer(Published(costs));
-  if (std::optional<std::vector<SwitchLoad>> loads = SearchSwitch(costs, best_seconds)) offer({.loads = *std::move(loads)});
+  if (std::optional<std::vector<SwitchLoad>> loads = SearchSwitch(costs, best_seconds)) {
+    SwitchPlan found = Padded(costs);
+    found.loads = *std::move(loads);
+    offer(std::move(found));
+  }
   return best;
 }
 
@@ -174,11 +200,37 @@ int LeastCover(double load_seconds, absl::Span<const double> compute_seconds) {
   return static_cast<int>(compute_seconds.size());
 }
 
-absl::StatusOr<SwitchPlan> PlanSwitch(absl::Span<const SwitchTimes> blocks, const SwitchPrompt& prompt, SwitchRule rule) {
-  RETURN_IF_ERROR(CheckTurn(blocks, prompt));
-  const SwitchCosts costs(blocks, prompt);
+absl::string_view SwitchRuleName(SwitchRule rule) {
   switch (rule) {
-    case SwitchRule::kPadded: return SwitchPlan{};
+    case SwitchRule::kPadded: return "padded";
+    case SwitchRule::kSynchronous: return "synchronous";
+    case SwitchRule::kNaive: return "naive";
+    case SwitchRule::kPublished: return "published";
+    case SwitchRule::kPlanned: return "planned";
+  }
+  return "";
+}
+
+absl::StatusOr<SwitchRule> SwitchRuleFromName(absl::string_view name) {
+  std::string names;
+  for (const SwitchRule rule : kSwitchRules) {
+    if (SwitchRuleName(rule) == name) return rule;
+    absl::StrAppend(&names, names.empty() ? "" : ", ", SwitchRuleName(rule));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("rule of switching: found ", Quoted(name), ", expected one of ", names));
+}
+
+absl::StatusOr<SwitchPlan> PlanSwitch(absl::Span<const SwitchTimes> blocks, const SwitchPrompt& prompt, SwitchRule rule) {
+  return PlanSwitch(blocks, prompt, rule, {});
+}
+
+absl::StatusOr<SwitchPlan> PlanSwitch(absl::Span<const SwitchTimes> blocks, const SwitchPrompt& prompt, SwitchRule rule,
+                                      const std::vector<bool>& had_decode) {
+  RETURN_IF_ERROR(CheckTurn(blocks, prompt));
+  RETURN_IF_ERROR(CheckHadDecode(blocks, had_decode));
+  const SwitchCosts costs(blocks, prompt, had_decode);
+  switch (rule) {
+    case SwitchRule::kPadded: return Padded(costs);
     case SwitchRule::kSynchronous: return Synchronous(costs);
     case SwitchRule::kNaive: return Naive(costs);
     case SwitchRule::kPublished: return Published(costs);
@@ -195,6 +247,7 @@ SwitchPlan PlanReturn(int blocks) {
 
 absl::StatusOr<SwitchOutcome> SimulateSwitch(absl::Span<const SwitchTimes> blocks, const SwitchPrompt& prompt, const SwitchPlan& plan) {
   RETURN_IF_ERROR(CheckTurn(blocks, prompt));
+  RETURN_IF_ERROR(CheckHadDecode(blocks, plan.had_decode));
   const SwitchCosts costs(blocks, prompt);
   RETURN_IF_ERROR(CheckPlan(costs, plan));
   return Simulation(costs, plan, prompt.idle_seconds).Run();

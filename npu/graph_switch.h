@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/cpp20.h"
 
@@ -50,6 +51,11 @@ enum class SwitchRule : uint8_t {
   kPublished,     // sd.npu's rule: from the first step on, the last unswitched block loads while the next LeastCover blocks compute.
   kPlanned,       // Chooses order and begins by a search. Never later than the three above.
 };
+inline constexpr SwitchRule kSwitchRules[] = {SwitchRule::kPadded, SwitchRule::kSynchronous, SwitchRule::kNaive, SwitchRule::kPublished,
+                                              SwitchRule::kPlanned};
+absl::string_view SwitchRuleName(SwitchRule rule);   // "padded", "synchronous", "naive", "published", "planned".
+// InvalidArgument (found, the names) for anything else.
+absl::StatusOr<SwitchRule> SwitchRuleFromName(absl::string_view name);
 
 // Loads the graph that the block does not have. It begins when compute step `before` could begin, or at the prompt's end for chunks *
 // blocks, or with the idle time for kBeforePrompt; but never before the load ahead of it has ended, nor while the block computes.
@@ -63,6 +69,9 @@ inline constexpr int kBeforePrompt = -1;
 struct SwitchPlan {
   bool from_decode = false;               // The graphs that all blocks have at first.
   std::vector<SwitchLoad> loads = {};     // In the order in which they are made; `before` never falls.
+  // Where blocks differ: whether each has its decode graph at first. Empty: all are as from_decode says.
+  std::vector<bool> had_decode = {};
+  bool HadDecode(int block) const { return had_decode.empty() ? from_decode : had_decode[static_cast<size_t>(block)]; }
 };
 
 // A block's part of a chunk, and a load, where they came to lie. Begins before the prompt arrives are negative.
@@ -86,14 +95,17 @@ int LeastCover(double load_seconds, absl::Span<const double> compute_seconds);
 // kMostSwitchSeconds, no blocks or more than kMostSwitchBlocks, a prompt without chunks or of more than kMostSwitchSteps, sub-chunks
 // outside 1 to kMostSubChunks (those of the last chunk: 0 to sub_chunks), and a last_share outside 0 to 1.
 absl::StatusOr<SwitchPlan> PlanSwitch(absl::Span<const SwitchTimes> blocks, const SwitchPrompt& prompt, SwitchRule rule);
+// The same where some blocks have their decode graphs already, which they keep: one entry per block, or InvalidArgument.
+absl::StatusOr<SwitchPlan> PlanSwitch(absl::Span<const SwitchTimes> blocks, const SwitchPrompt& prompt, SwitchRule rule,
+                                      const std::vector<bool>& had_decode);
 
 // The way back, from decode graphs to prefill graphs while no prompt is there: in the order in which the next one needs the blocks. One
 // that arrives meanwhile waits for the block that is loading, and so on. Loads taken off the plan's end leave blocks their decode graphs,
 // with which a short prompt may be read sooner. The loads of a PlanSwitch may follow in the same plan.
 SwitchPlan PlanReturn(int blocks);
 
-// What comes of a plan. InvalidArgument as PlanSwitch, and for a load of a block or before a step that is not there, or a `before` that
-// falls.
+// What comes of a plan. InvalidArgument as PlanSwitch, and for a load of a block or before a step that is not there, a `before` that
+// falls, or a had_decode of another size.
 absl::StatusOr<SwitchOutcome> SimulateSwitch(absl::Span<const SwitchTimes> blocks, const SwitchPrompt& prompt, const SwitchPlan& plan);
 
 }  // namespace tessera

@@ -300,6 +300,11 @@ absl::StatusOr<HiddenRows> EngineCore::Finish(Pass& pass, absl::Span<const int> 
   return motion_ == nullptr ? pass.Finish(wanted) : motion_->Finish(pass, wanted);
 }
 
+absl::Status EngineCore::SetSwitching(const SwitchingOptions& options, std::vector<SwitchTimes> times) {
+  ASSIGN_OR_RETURN(motion_, GraphMotion::Create(*runner_, options));
+  return motion_->SetTimes(std::move(times));
+}
+
 absl::StatusOr<HiddenRows> EngineCore::FinishAll(Pass& pass) {
   if (motion_ == nullptr) return pass.FinishAll();
   const std::vector<int> all(pass.rows().begin(), pass.rows().end());

@@ -123,6 +123,11 @@ class EngineCore {
   absl::StatusOr<HiddenRows> Finish(Pass& pass, absl::Span<const int> wanted);
   absl::StatusOr<HiddenRows> FinishAll(Pass& pass);
   GraphMotion* motion() const { return motion_.get(); }   // Null: graphs are not switched.
+  // Switches from now on by these options and times of blocks, from prefill graphs of all blocks. Errors: those of GraphMotion.
+  // REQUIRES: ComputeOptions::switching was given, no pass is under way.
+  absl::Status SetSwitching(const SwitchingOptions& options, std::vector<SwitchTimes> times);
+  // Most rows of a pass over a prompt: a chunk.
+  int prompt_rows() const { return motion_ == nullptr ? runner_->row_capacity() : motion_->options().prefill_rows; }
 
  private:
   explicit EngineCore(const EngineOptions& options);

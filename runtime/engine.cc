@@ -5,6 +5,7 @@
 #include "tessera/base/out_of_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/core.h"
+#include "tessera/runtime/prepare_switching.h"
 
 namespace tessera {
 
@@ -13,6 +14,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const EngineOptions& option
   TimelineScope scope(options.timeline, Zone::kLoad, 0);
   RETURN_IF_ERROR(OrOutOfMemory([&] { return engine->core_->LoadWeights(); }));
   RETURN_IF_ERROR(engine->AwaitWeights());
+  RETURN_IF_ERROR(OrOutOfMemory([&] { return PrepareSwitching(*engine); }));
   return engine;
 }
 
@@ -23,7 +25,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
 
 absl::Status Engine::LoadWeights() {
   TimelineScope scope(options().timeline, Zone::kLoad, 0);
-  return OrOutOfMemory([&] { return core_->LoadWeights(); });
+  RETURN_IF_ERROR(OrOutOfMemory([&] { return core_->LoadWeights(); }));
+  return OrOutOfMemory([&] { return PrepareSwitching(*this); });
 }
 
 absl::Status Engine::AwaitWeights(WeightsAre state) {

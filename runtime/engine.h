@@ -38,6 +38,7 @@ class Engine {
 
   // The same in steps, to know or refuse something before weights are read. After Open there are the model but for its weights, context,
   // threads and planner. LoadWeights, called once, makes what sessions need; with kAtOnce it is sure to follow, and reading begins in Open.
+  // It also chooses how graphs are switched, if the options have a warm-up (prepare_switching.h).
   static absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineOptions& options,
                                                       ModelFile::Weights weights = ModelFile::Weights::kLater);
   absl::Status LoadWeights();

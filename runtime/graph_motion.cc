@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/npu/switch_choice.h"
 
 namespace tessera {
 
@@ -16,11 +16,24 @@ absl::Status CheckOption(absl::string_view name, int found, int least, int most)
   return absl::InvalidArgumentError(absl::StrCat("graph switching: ", name, ": found ", found, ", expected ", least, " to ", most));
 }
 
+absl::Status CheckEnds(const SwitchingOptions& options, int layers) {
+  if (options.ends.empty()) return absl::OkStatus();
+  if (options.ends.size() != static_cast<size_t>(options.blocks)) {
+    return absl::InvalidArgumentError(absl::StrCat("graph switching: ends of blocks: found ", options.ends.size(), ", expected ",
+                                                   options.blocks, ", one per block"));
+  }
+  int least = 1;
+  for (const int end : options.ends) {
+    RETURN_IF_ERROR(CheckOption("end of a block", end, least, layers));
+    least = end + 1;
+  }
+  return CheckOption("end of the last block", options.ends.back(), layers, layers);
+}
+
 }  // namespace
 
 GraphMotion::GraphMotion(PassRunner& runner, const SwitchingOptions& options) : runner_(runner), options_(options) {
-  const int layers = runner.model().layers();
-  for (int block = 0; block < options.blocks; ++block) ends_.push_back(layers * (block + 1) / options.blocks);
+  ends_ = options.ends.empty() ? EqualShares(runner.model().layers(), options.blocks) : options.ends;
   switched_.assign(static_cast<size_t>(options.blocks), false);
 }
 
@@ -28,8 +41,9 @@ absl::StatusOr<std::unique_ptr<GraphMotion>> GraphMotion::Create(PassRunner& run
   RETURN_IF_ERROR(CheckOption("blocks", options.blocks, 1, std::min(runner.model().layers(), kMostSwitchBlocks)));
   RETURN_IF_ERROR(CheckOption("rows of a prefill graph", options.prefill_rows, 1, runner.model().rows_together()));
   RETURN_IF_ERROR(CheckOption("rows of a decode graph", options.decode_rows, 1, options.prefill_rows));
+  RETURN_IF_ERROR(CheckEnds(options, runner.model().layers()));
   std::unique_ptr<GraphMotion> motion(new GraphMotion(runner, options));
-  for (int block = 0; block < motion->blocks(); ++block) RETURN_IF_ERROR(motion->Switch(block, /*decode=*/false));
+  RETURN_IF_ERROR(motion->Reset());
   return motion;
 }
 
@@ -47,20 +61,48 @@ absl::Status GraphMotion::Switch(int block, bool decode) {
   return runner_.SwitchGraphs(FirstOf(block), FirstOf(block + 1), decode ? options_.decode_rows : options_.prefill_rows);
 }
 
-absl::Status GraphMotion::BeginPrompt(int tokens) {
-  if (times_.empty()) return absl::FailedPreconditionError("graph switching: found a prompt, expected times of blocks first");
-  ++report_.prompts;
-  in_prompt_ = true;
-  step_ = 0;
+void GraphMotion::ForgetPrompt() {
+  in_prompt_ = false;
+  plan_ = {};
   next_load_ = 0;
   last_loaded_ = -1;
-  const int chunks = static_cast<int>(CeilDiv(tokens, options_.prefill_rows)), rest = tokens - (chunks - 1) * options_.prefill_rows;
-  const SwitchPrompt prompt = {.chunks = chunks,
-                               .sub_chunks = static_cast<int>(CeilDiv(options_.prefill_rows, options_.decode_rows)),
-                               .last_sub_chunks = static_cast<int>(CeilDiv(rest, options_.decode_rows))};
-  ASSIGN_OR_RETURN(plan_, PlanSwitch(times_, prompt, options_.rule));
-  // Blocks that have their decode graph keep it: what the plan would do with them is done.
-  std::erase_if(plan_.loads, [this](const SwitchLoad& load) { return switched_[static_cast<size_t>(load.block)]; });
+  step_ = 0;
+}
+
+// With the graphs that blocks have. Or all that have decode graphs get the others back first and switch again, if that ends sooner: where
+// those loads alone take longer, nothing needs to be looked for.
+absl::StatusOr<SwitchPlan> GraphMotion::PlanFor(const SwitchPrompt& prompt) const {
+  ASSIGN_OR_RETURN(SwitchPlan stay, PlanSwitch(times_, prompt, options_.rule, switched_));
+  ASSIGN_OR_RETURN(const SwitchOutcome stayed, SimulateSwitch(times_, prompt, stay));
+  SwitchPlan back = {.had_decode = switched_};
+  double least_seconds = 0;
+  for (int block = 0; block < blocks(); ++block) {
+    if (!IsSwitched(block)) continue;
+    back.loads.push_back({block, kBeforePrompt});
+    const SwitchTimes& times = times_[static_cast<size_t>(block)];
+    least_seconds += times.return_seconds + (options_.rule == SwitchRule::kPadded ? 0 : times.load_seconds);
+  }
+  if (back.loads.empty() || stayed.total_seconds() <= least_seconds) return stay;
+  ASSIGN_OR_RETURN(const SwitchPlan again, PlanSwitch(times_, prompt, options_.rule));
+  back.loads.insert(back.loads.end(), again.loads.begin(), again.loads.end());
+  ASSIGN_OR_RETURN(const SwitchOutcome returned, SimulateSwitch(times_, prompt, back));
+  return returned.total_seconds() < stayed.total_seconds() ? back : stay;
+}
+
+absl::Status GraphMotion::BeginPrompt(int tokens) {
+  if (times_.empty()) return absl::FailedPreconditionError("graph switching: found a prompt, expected times of blocks first");
+  ForgetPrompt();
+  ++report_.prompts;
+  ASSIGN_OR_RETURN(plan_, PlanFor(PromptOf(tokens, options_.prefill_rows, options_.decode_rows)));
+  in_prompt_ = true;
+  for (; next_load_ < plan_.loads.size() && plan_.loads[next_load_].before == kBeforePrompt; ++next_load_) {
+    last_loaded_ = plan_.loads[next_load_].block;
+    if (const absl::Status status = Switch(last_loaded_, /*decode=*/false); !status.ok()) {
+      ForgetPrompt();
+      return status;
+    }
+    ++report_.returned;
+  }
   return absl::OkStatus();
 }
 
@@ -68,8 +110,8 @@ absl::Status GraphMotion::BeginLoads(int step) {
   while (next_load_ < plan_.loads.size() && plan_.loads[next_load_].before <= step) {
     if (last_loaded_ >= 0 && !runner_.GraphsAreReady(FirstOf(last_loaded_), FirstOf(last_loaded_ + 1))) return absl::OkStatus();
     last_loaded_ = plan_.loads[next_load_++].block;
-    ++report_.switched_in_prompt;
     RETURN_IF_ERROR(Switch(last_loaded_, /*decode=*/true));
+    ++report_.switched_in_prompt;
   }
   return absl::OkStatus();
 }
@@ -80,6 +122,12 @@ LayerRun GraphMotion::RunOf(int block, int rows) const {
 }
 
 absl::StatusOr<HiddenRows> GraphMotion::Finish(Pass& pass, absl::Span<const int> wanted) {
+  absl::StatusOr<HiddenRows> done = FinishBlocks(pass, wanted);
+  if (!done.ok()) ForgetPrompt();
+  return done;
+}
+
+absl::StatusOr<HiddenRows> GraphMotion::FinishBlocks(Pass& pass, absl::Span<const int> wanted) {
   const int rows = static_cast<int>(pass.rows().size());
   for (int block = 0; block < blocks(); ++block, ++step_) {
     if (in_prompt_) RETURN_IF_ERROR(BeginLoads(step_));
@@ -94,27 +142,41 @@ absl::StatusOr<HiddenRows> GraphMotion::Finish(Pass& pass, absl::Span<const int>
 }
 
 absl::Status GraphMotion::EndPrompt() {
-  in_prompt_ = false;
-  for (; next_load_ < plan_.loads.size(); ++next_load_) {
-    ++report_.switched_after;
-    RETURN_IF_ERROR(Switch(plan_.loads[next_load_].block, /*decode=*/true));
+  const SwitchPlan plan = std::move(plan_);
+  const size_t first = next_load_;
+  ForgetPrompt();
+  absl::Status first_error;
+  for (size_t i = first; i < plan.loads.size(); ++i) {
+    const absl::Status status = Switch(plan.loads[i].block, /*decode=*/true);
+    report_.switched_after += status.ok() ? 1 : 0;
+    first_error.Update(status);
   }
-  return absl::OkStatus();
+  return first_error;
 }
 
-absl::Status GraphMotion::SwitchAll() {
+absl::Status GraphMotion::SetGraphs(const std::vector<bool>& decode) {
+  absl::Status first_error;
   for (int block = 0; block < blocks(); ++block) {
-    if (!IsSwitched(block)) RETURN_IF_ERROR(Switch(block, /*decode=*/true));
+    const bool wanted = decode[static_cast<size_t>(block)];
+    if (IsSwitched(block) != wanted) first_error.Update(Switch(block, wanted));
   }
-  return absl::OkStatus();
+  return first_error;
 }
+
+absl::Status GraphMotion::SwitchAll() { return SetGraphs(std::vector<bool>(static_cast<size_t>(blocks()), true)); }
 
 absl::Status GraphMotion::BeginReturn() {
   for (const SwitchLoad& load : PlanReturn(blocks()).loads) {
-    if (!switched_[static_cast<size_t>(load.block)]) continue;
-    ++report_.returned;
+    if (!IsSwitched(load.block)) continue;
     RETURN_IF_ERROR(Switch(load.block, /*decode=*/false));
+    ++report_.returned;
   }
+  return absl::OkStatus();
+}
+
+absl::Status GraphMotion::Reset() {
+  ForgetPrompt();
+  for (int block = 0; block < blocks(); ++block) RETURN_IF_ERROR(Switch(block, /*decode=*/false));
   return absl::OkStatus();
 }
 

@@ -62,11 +62,13 @@ absl::Status LoadedModel::StreamWeights(const StreamPlan& plan, const StreamingO
   options.io = streaming.io;
   options.probe_in_child = streaming.probe_in_child;
   options.raise_priority = streaming.raise_priority;
-  options.timeline = timeline;
+  options.timeline = streaming.wrap_source == nullptr ? timeline : nullptr;
   options.cancel = options_.cancel;
   ASSIGN_OR_RETURN(std::unique_ptr<LayerStreamer> streamer, LayerStreamer::Open(*file_->packed(), std::move(options)));
   streamer_ = streamer.get();
   source_ = std::move(streamer);
+  reads_in_real_time_ = streaming.wrap_source == nullptr;
+  if (!reads_in_real_time_) source_ = streaming.wrap_source(std::move(source_), *file_->packed(), plan);
   return absl::OkStatus();
 }
 

@@ -59,7 +59,8 @@ class LoadedModel {
   // Puts all weights in memory. Those of a packed file may still be read when this returns: the first leases then wait for them.
   // REQUIRES, as for StreamWeights: no weights are loaded yet.
   absl::Status LoadWeights(ThreadPool& pool);
-  // Pins and streams the weights of a packed file as `plan` says. Null hooks: none. The timeline, if any, must outlive the model.
+  // Pins and streams the weights of a packed file as `plan` says; pins may still be read when this returns, as for LoadWeights. Null
+  // hooks: none. The timeline, if any, must outlive the model.
   // InvalidArgument (found, expected, how to pack it) if they do not lie in the file as the layout has them (ModelFile::CheckStreams).
   absl::Status StreamWeights(const StreamPlan& plan, const StreamingOptions& options, const TestHooks* hooks, Timeline* timeline);
 
@@ -70,6 +71,9 @@ class LoadedModel {
   // Null unless StreamWeights made one.
   const LayerStreamer* streamer() const { return streamer_; }
   LayerStreamer* streamer() { return streamer_; }
+  // For StepClock: the streamer, if its reads take time on the real clock. Null where StreamingOptions::wrap_source has them take time on
+  // the engine's.
+  const LayerStreamer* timed_streamer() const { return reads_in_real_time_ ? streamer_ : nullptr; }
   // Whether passes read weights as they go: not all are pinned.
   bool streams() const { return streamer_ != nullptr && streamer_->stats().pass_bytes > 0; }
   // Memory that weights take now.
@@ -84,7 +88,8 @@ class LoadedModel {
   WeightLayout layout_;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<WeightSource> source_;   // Ends before file_, which its threads may read.
-  LayerStreamer* streamer_ = nullptr;      // The source, if it is one.
+  LayerStreamer* streamer_ = nullptr;      // The source, or what it wraps, if that is one.
+  bool reads_in_real_time_ = true;
   std::future<absl::StatusOr<std::unique_ptr<Tokenizer>>> made_tokenizer_;  // Ends first: it reads file_.
 };
 

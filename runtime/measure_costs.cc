@@ -36,7 +36,8 @@ absl::Status MeasureCosts(Session& session, const MeasureOptions& options, CostP
   }
   if (options.seconds <= 0) return absl::OkStatus();
   if (Loading* const loading = model.loading(); loading != nullptr) RETURN_IF_ERROR(loading->AwaitResident());
-  TreeLogits logits(session, model.config().vocabulary, GivenOrRealClock(options.clock));
+  const Clock* const clock = options.clock != nullptr ? options.clock : CoreOf(session).options().clock;
+  TreeLogits logits(session, model.config().vocabulary, GivenOrRealClock(clock));
   const int most_rows = std::min(options.most_rows, session.TreeRoom());
   if (session.length() == 0 && most_rows > 0) {  // An engine's first pass finds caches cold and threads asleep.
     CostProfile warm_up;

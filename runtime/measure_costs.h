@@ -18,7 +18,7 @@ namespace tessera {
 struct MeasureOptions {
   double seconds = 0.15;   // 0: no pass at all.
   int most_rows = 16;
-  const Clock* clock = nullptr;   // What passes are timed by. Null: the real one.
+  const Clock* clock = nullptr;   // What passes are timed by. Null: the engine's.
 };
 
 // Nothing happens if the costs are frozen. The first error of a pass, or of reading the weights, which it waits for.

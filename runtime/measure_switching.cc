@@ -1,68 +1,128 @@
 #include "tessera/runtime/measure_switching.h"
 
-#include <cmath>
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/cached_text.h"
 #include "tessera/runtime/core.h"
-#include "tessera/runtime/session.h"
 
 namespace tessera {
 
 namespace {
 
-// Seconds of a pass of so many rows by the graphs that blocks have.
-absl::StatusOr<double> PassSeconds(Engine& engine, int rows) {
-  const Clock& clock = engine.ClockOr(nullptr);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
-  const std::vector<TokenId> tokens(static_cast<size_t>(rows), 0);
-  const int last = rows - 1;
-  double seconds = 0;
-  for (int i = 0; i < 2; ++i) {
-    session->Truncate(0);
+absl::StatusOr<GraphMotion*> MotionOf(const EngineCore& core) {
+  if (core.motion() == nullptr) return absl::FailedPreconditionError("switch times: found an engine whose graphs are not switched");
+  if (!core.is_loaded()) return absl::FailedPreconditionError("switch times: found no weights, expected LoadWeights before");
+  return core.motion();
+}
+
+// The block's smallest graph of so many rows; null: none has as many.
+const CompiledGraph* GraphOf(const CompiledModel& model, int block, int rows) {
+  for (const std::shared_ptr<const CompiledGraph>& graph : model.variants()[static_cast<size_t>(block)]) {
+    if (graph->row_capacity >= rows) return graph.get();
+  }
+  return nullptr;
+}
+
+absl::Status CheckRows(const CompiledModel& model, absl::Span<const int> rows) {
+  int last = 0;
+  for (const int count : rows) {
+    if (count <= last || GraphOf(model, model.layer(0), count) == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("switch times: found ", count, " rows after ", last,
+                                                     ", expected rows of the model's graphs in ascending order"));
+    }
+    last = count;
+  }
+  return absl::OkStatus();
+}
+
+// Walks a pass over so many tokens, layer by layer by graphs of so many rows. Each layer's seconds, the last one's with one row wanted.
+absl::StatusOr<std::vector<double>> WalkLayers(EngineCore& core, const Clock& clock, int count, int graph_rows) {
+  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());
+  CachedText text(core.cache());
+  text.Append(std::vector<TokenId>(static_cast<size_t>(count), 0));
+  RETURN_IF_ERROR(core.MakeRoom(count));
+  text.MakeExtendable();
+  std::vector<PassRow> rows;
+  RETURN_IF_ERROR(text.PlaceNext(count, /*adapter=*/nullptr, rows));
+  ASSIGN_OR_RETURN(Pass pass, core.Begin(rows, /*cancel=*/nullptr));
+  const LayerRun run = {.chunk_rows = std::min(count, graph_rows), .graph_rows = graph_rows};
+  RETURN_IF_ERROR(pass.RunTo(0));   // Looks up embeddings.
+  std::vector<double> seconds;
+  for (int layer = 0, layers = core.runner().model().layers(); layer < layers; ++layer) {
     const int64_t begin = clock.NowNanos();
-    RETURN_IF_ERROR(session->AppendSome(tokens, {last}, [](int, absl::Span<const float>) { return absl::OkStatus(); }));
-    seconds = static_cast<double>(clock.NowNanos() - begin) * 1e-9;
+    const absl::Status status = layer + 1 < layers ? pass.RunTo(layer + 1, {run}) : pass.Finish({count - 1}, {run}).status();
+    RETURN_IF_ERROR(status);
+    seconds.push_back(static_cast<double>(clock.NowNanos() - begin) * 1e-9);
   }
   return seconds;
 }
 
-// Seconds of loading a block's graphs for so many rows.
-double LoadSeconds(const EngineCore& core, const GraphMotion& motion, int block, int rows) {
+double LoadSeconds(const EngineCore& core, int layer, int rows) {
   const CompiledModel& model = core.runner().model();
-  double seconds = 0;
-  for (int layer = motion.FirstOf(block); layer < motion.FirstOf(block + 1); ++layer) {
-    for (const std::shared_ptr<const CompiledGraph>& graph : model.variants()[static_cast<size_t>(model.layer(layer))]) {
-      if (graph->row_capacity < rows) continue;
-      seconds += core.device().CostOf(*graph).seconds;
-      break;
-    }
+  const auto seconds_of = [&](int block) {
+    const CompiledGraph* const graph = GraphOf(model, block, rows);
+    return graph == nullptr ? 0 : core.device().CostOf(*graph).seconds;
+  };
+  const double seconds = seconds_of(model.layer(layer));
+  return layer < model.layers() - 1 ? seconds : seconds + seconds_of(model.last_keys_and_values());
+}
+
+absl::StatusOr<GraphTimes> TimesOf(EngineCore& core, const Clock& clock, int count, int rows) {
+  const int layers = core.runner().model().layers();
+  RETURN_IF_ERROR(core.runner().SwitchGraphs(0, layers, rows));
+  RETURN_IF_ERROR(WalkLayers(core, clock, 1, rows).status());
+  GraphTimes times = {.rows = rows};
+  ASSIGN_OR_RETURN(times.run_seconds, WalkLayers(core, clock, count, rows));
+  const double runs = static_cast<double>(CeilDiv(count, rows));
+  for (double& seconds : times.run_seconds) seconds /= runs;
+  for (int layer = 0; layer < layers; ++layer) times.load_seconds.push_back(LoadSeconds(core, layer, rows));
+  return times;
+}
+
+absl::StatusOr<std::vector<GraphTimes>> TimesOfAll(EngineCore& core, const Clock& clock, absl::Span<const int> rows) {
+  std::vector<GraphTimes> all;
+  const int count = rows.empty() ? 0 : std::min({rows.back(), core.context(), core.runner().row_capacity()});
+  for (const int each : rows) {
+    ASSIGN_OR_RETURN(GraphTimes times, TimesOf(core, clock, count, each));
+    all.push_back(std::move(times));
   }
-  return seconds;
+  return all;
 }
 
 }  // namespace
 
+absl::StatusOr<std::vector<GraphTimes>> MeasureGraphTimes(Engine& engine, absl::Span<const int> rows) {
+  EngineCore& core = CoreOf(engine);
+  ASSIGN_OR_RETURN(GraphMotion* const motion, MotionOf(core));
+  RETURN_IF_ERROR(CheckRows(core.runner().model(), rows));
+  absl::StatusOr<std::vector<GraphTimes>> times = TimesOfAll(core, engine.ClockOr(nullptr), rows);
+  const absl::Status restored = motion->Reset();
+  RETURN_IF_ERROR(times.status());
+  RETURN_IF_ERROR(restored);
+  RETURN_IF_ERROR(AwaitGraphs(engine));
+  return times;
+}
+
 absl::StatusOr<std::vector<SwitchTimes>> MeasureSwitchTimes(Engine& engine) {
   EngineCore& core = CoreOf(engine);
-  GraphMotion* const motion = core.motion();
-  if (motion == nullptr) return absl::FailedPreconditionError("switch times: found an engine whose graphs are not switched");
-  const SwitchingOptions& options = motion->options();
-  ASSIGN_OR_RETURN(const double prefill, PassSeconds(engine, options.prefill_rows));
-  RETURN_IF_ERROR(motion->SwitchAll());
-  ASSIGN_OR_RETURN(const double decode, PassSeconds(engine, options.prefill_rows));
-  RETURN_IF_ERROR(motion->BeginReturn());
-  RETURN_IF_ERROR(PassSeconds(engine, options.prefill_rows).status());   // Until all are there.
-  const double runs = std::ceil(static_cast<double>(options.prefill_rows) / options.decode_rows);
-  std::vector<SwitchTimes> times;
-  for (int block = 0; block < motion->blocks(); ++block) {
-    times.push_back({.prefill_seconds = prefill / motion->blocks(),
-                     .decode_seconds = decode / motion->blocks() / runs,
-                     .load_seconds = LoadSeconds(core, *motion, block, options.decode_rows),
-                     .return_seconds = LoadSeconds(core, *motion, block, options.prefill_rows)});
-  }
-  return times;
+  ASSIGN_OR_RETURN(GraphMotion* const motion, MotionOf(core));
+  const int decode_rows = motion->options().decode_rows, prefill_rows = motion->options().prefill_rows;
+  std::vector<int> rows = {decode_rows};
+  if (prefill_rows > decode_rows) rows.push_back(prefill_rows);
+  ASSIGN_OR_RETURN(const std::vector<GraphTimes> graphs, MeasureGraphTimes(engine, rows));
+  return TimesOfBlocks(graphs.back(), graphs.front(), motion->ends());
+}
+
+absl::Status AwaitGraphs(Engine& engine) {
+  EngineCore& core = CoreOf(engine);
+  ASSIGN_OR_RETURN(GraphMotion* const motion, MotionOf(core));
+  return WalkLayers(core, engine.ClockOr(nullptr), 1, motion->options().prefill_rows).status();
 }
 
 }  // namespace tessera

@@ -50,6 +50,11 @@ absl::StatusOr<int> ThreadsOf(const ComputeOptions& options) {
   return std::min(options.threads == 0 ? granted : options.threads, cpus);
 }
 
+std::function<void()> SpendDraftStep(const EngineOptions& options) {
+  if (options.spend == nullptr) return nullptr;
+  return [spend = options.spend] { spend(CpuWork::kDraftSteps, 1); };
+}
+
 namespace {
 
 // What another path has, and this one would pass over. A device that is given has what it has.

@@ -25,6 +25,7 @@
 #include "tessera/base/timeline.h"
 #include "tessera/npu/device.h"
 #include "tessera/runtime/graph_motion.h"
+#include "tessera/runtime/switch_profile.h"
 #include "tessera/storage/open_block_device.h"
 #include "tessera/storage/pin_plan.h"
 #include "tessera/storage/verify_policy.h"
@@ -33,6 +34,9 @@
 namespace tessera {
 
 class Importance;
+class TsrReader;
+class WeightSource;
+struct StreamPlan;
 
 // How numbers are computed. kFast: packed weights and 8-bit activations on this CPU's best kernels. kReference: FP32 throughout, slow and
 // plain; the fast path is tested against it. kNpu: as a phone's NPU computes, by its stated model (npu/hmx/hmx_device.h): weights quantized
@@ -63,6 +67,9 @@ struct ComputeOptions {
   // For a device that holds one graph of each block of layers at a time: when prefill and decode graphs change places. Rows of both are
   // among graph_rows, and prefill_rows those of a pass over a prompt. Nothing: graphs are loaded as the device has room.
   std::optional<SwitchingOptions> switching = {};
+  // With `switching`, which holds until the weights are loaded: then blocks and rows are chosen by what layers take, measured or from a
+  // file (prepare_switching.h). Nothing: `switching` is as it stands, and GraphMotion::SetTimes is the caller's.
+  std::optional<SwitchWarmUp> warm_up = {};
   ComputePath path = ComputePath::kFast;
   // Only for kNpu, or a device of make_device that wants tiles: the forms of weights (WeightRecipe::Parse). Empty: those of a file that was
   // packed in tiles; else WeightRecipe::Default(), as the weights are loaded.
@@ -104,6 +111,10 @@ struct StreamingOptions {
   bool raise_priority = false;
   VerifyPolicy verify = VerifyPolicy::kFirst;
   std::string flash = {};     // Reads are slowed to this flash: a name or a file for LoadFlashProfile. Empty: they are not.
+  // Takes the source that streams the file by the plan, and gives the one to use, such as a ClockedSource over it. What its reads take is
+  // then on the engine's clock alone: steps are charged by that, and reads are in no trace but its own. Null: as made.
+  std::function<std::unique_ptr<WeightSource>(std::unique_ptr<WeightSource> made, const TsrReader& file, const StreamPlan& plan)>
+      wrap_source = nullptr;
 };
 
 // What the engine will be asked to do, so that memory is planned for it.
@@ -122,6 +133,10 @@ struct Workload {
   std::function<int64_t(int context, int vocabulary)> drafting_bytes = nullptr;
 };
 
+// Work of the CPU beside passes, which a modeled machine is charged for by its amount: steps of drafting (all drafters together), and
+// tokens of a prompt whose logits are sampled for them.
+enum class CpuWork : uint8_t { kDraftSteps, kSampledTokens };
+
 struct TestHooks;  // test_hooks.h
 
 struct EngineOptions {
@@ -133,6 +148,9 @@ struct EngineOptions {
   Timeline* timeline = nullptr;  // Null: nothing is recorded.
   // By which answers, drafts and their costs are timed: a modeled device's. Must outlive the engine. Null: real time.
   const Clock* clock = nullptr;
+  // Told of CpuWork where it is done, on the thread that does it, so that a modeled device's clock goes on by it: with it, sessions belong
+  // to one thread. Null: real time passes by itself.
+  std::function<void(CpuWork work, int64_t amount)> spend = nullptr;
   // True ends loading, and every session's pass at its next block: Append is then Cancelled, and Generate finishes with kCancelled. May be
   // set from any thread or signal handler. Must outlive the engine and its sessions. Null: never.
   const std::atomic<bool>* cancel = nullptr;
@@ -142,6 +160,9 @@ struct EngineOptions {
 // The threads of a pool that an engine makes: at most as many as AvailableCpus() finds now, and for 0 at most as many as CpuQuota() found
 // at first. WrongUsage (threads) out of range.
 absl::StatusOr<int> ThreadsOf(const ComputeOptions& options);
+
+// For Speculator::Options::drafted: spends a step of drafting. Null without `spend`.
+std::function<void()> SpendDraftStep(const EngineOptions& options);
 
 // Checks what can be checked without a model. WrongUsage (the field) of what is wrong.
 absl::Status CheckOptions(const EngineOptions& options);

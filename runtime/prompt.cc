@@ -43,7 +43,7 @@ absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<c
   const int wanted = speculator == nullptr ? 0 : speculator->needs().top_of_prompt;
   if (wanted == 0) return session.Append(tokens);
   const EngineCore& core = CoreOf(session);
-  const int size = static_cast<int>(tokens.size()), capacity = core.runner().row_capacity();
+  const int size = static_cast<int>(tokens.size()), capacity = core.prompt_rows();
   int begin = 0, count = RowsToLearn(core.model().config(), size);
   if (core.model().streams()) {
     begin = std::max(0, size - 1) / capacity * capacity;
@@ -55,7 +55,9 @@ absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<c
     top[index] = TopTokensOf(logits, wanted);
     return absl::OkStatus();
   };
-  RETURN_IF_ERROR(session.AppendSome(tokens, PlacesToLearn(tokens, begin, count), learn));
+  const std::vector<int> places = PlacesToLearn(tokens, begin, count);
+  RETURN_IF_ERROR(session.AppendSome(tokens, places, learn));
+  if (core.options().spend != nullptr) core.options().spend(CpuWork::kSampledTokens, static_cast<int64_t>(places.size()));
   speculator->LearnPrompt(first, std::move(top));
   return absl::OkStatus();
 }

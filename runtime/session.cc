@@ -13,6 +13,23 @@
 
 namespace tessera {
 
+namespace {
+
+// Graphs change places while the core is held, as passes are run.
+absl::Status BeginPrompt(EngineCore& core, size_t tokens) {
+  if (core.motion() == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());
+  return core.motion()->BeginPrompt(static_cast<int>(tokens));
+}
+
+absl::Status EndPrompt(EngineCore& core) {
+  if (core.motion() == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());
+  return core.motion()->EndPrompt();
+}
+
+}  // namespace
+
 Session::Session(std::shared_ptr<EngineCore> core, std::unique_ptr<CachedText> text, const SessionOptions& options)
     : core_(std::move(core)), options_(options), text_(std::move(text)), logits_buffer_(core_->model().config().vocabulary),
       logits_(logits_buffer_) {}
@@ -96,16 +113,16 @@ absl::Status Session::Append(absl::Span<const TokenId> tokens) {
 }
 
 absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
-  const size_t capacity = core_->runner().row_capacity();
+  const size_t capacity = core_->prompt_rows();
   int last = 0;
-  if (core_->motion() != nullptr) RETURN_IF_ERROR(core_->motion()->BeginPrompt(static_cast<int>(tokens.size())));
+  RETURN_IF_ERROR(BeginPrompt(*core_, tokens.size()));
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
     last = static_cast<int>(part.size()) - 1;
     const bool more = begin + capacity < tokens.size();
     RETURN_IF_ERROR(AppendPass(part, more ? absl::Span<const int>() : absl::MakeConstSpan(&last, 1)));
   }
-  if (core_->motion() != nullptr) RETURN_IF_ERROR(core_->motion()->EndPrompt());
+  RETURN_IF_ERROR(EndPrompt(*core_));
   has_logits_ = false;
   RETURN_IF_ERROR(ComputeLogits({last}, TensorView<float>(logits_buffer_.data(), 1, static_cast<int64_t>(logits_buffer_.size()))));
   has_logits_ = true;
@@ -133,10 +150,11 @@ absl::Status Session::AppendSome(absl::Span<const TokenId> tokens, absl::Span<co
 // The last token's logits are computed with the others', asked for or not.
 absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits) {
   const size_t at_once = core_->logits_at_once();
-  const size_t vocabulary = logits_buffer_.size(), capacity = core_->runner().row_capacity();
+  const size_t vocabulary = logits_buffer_.size(), capacity = core_->prompt_rows();
   const int last = static_cast<int>(tokens.size()) - 1;
   std::vector<float> some(std::min(at_once, indices.size() + 1) * vocabulary);
   std::vector<int> rows;                     // Rows of the pass that get logits.
+  RETURN_IF_ERROR(BeginPrompt(*core_, tokens.size()));
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
     const int end = static_cast<int>(begin + part.size());
@@ -146,6 +164,7 @@ absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Spa
     indices.remove_prefix(asked);
     if (end > last && (rows.empty() || rows.back() != last - static_cast<int>(begin))) rows.push_back(last - static_cast<int>(begin));
     RETURN_IF_ERROR(AppendPass(part, rows));
+    if (end > last) RETURN_IF_ERROR(EndPrompt(*core_));
     for (size_t first = 0; first < rows.size(); first += at_once) {
       const absl::Span<const int> chosen = absl::MakeConstSpan(rows).subspan(first, at_once);
       const TensorView<float> view(some.data(), static_cast<int64_t>(chosen.size()), static_cast<int64_t>(vocabulary));

@@ -9,7 +9,8 @@
 // Each text is what it would be alone: tokens, adapter and weights decide its bits, and nothing else (docs/streams.md). A text that does
 // not fit into the cache beside the others waits; if texts fill it together, the youngest gives up its positions and computes them again
 // later. A text that fits alone never fails; one that finds no room beside other sessions of the engine is ResourceExhausted. What a pass
-// costs is shared out by what each text adds to it.
+// costs is shared out by what each text adds to it. Where prefill and decode graphs change places (graph_motion.h), a text that is there
+// alone moves them while its prompt is read; texts together keep decode graphs.
 //
 // Threads: Submit, Fork and Cancel from any; the rest, and all callbacks, on the thread that drives Step. Callbacks may submit, fork,
 // cancel and use sessions of the engine, but for a pass within on_token and on_text: the texts' own pass is under way.

@@ -12,7 +12,8 @@ absl::Status Stepper::Impl::RunPlan(const StepPlan& plan) {
   std::vector<StreamId> ids;
   for (const StepPart& part : plan.parts) ids.push_back(running_[part.stream].id);
   submissions_.BeginPass(ids);
-  const absl::Status pass = pass_.Run(plan, Streams(), &costs_, &submissions_.pass_cancel(), *hold_);
+  absl::Status pass = MoveGraphs(plan);
+  if (pass.ok()) pass = pass_.Run(plan, Streams(), &costs_, &submissions_.pass_cancel(), *hold_);
   submissions_.BeginPass({});
   report_.passes += 1;
   report_.rows += plan.rows();
@@ -23,6 +24,23 @@ absl::Status Stepper::Impl::RunPlan(const StepPlan& plan) {
     EndIfDone(running_[plan.parts[i].stream], pass.ok() ? pass_.chosen(i) : pass);
     RETURN_IF_ERROR(core_->health());   // Its on_end may have lost the core.
   }
+  return absl::OkStatus();
+}
+
+absl::Status Stepper::Impl::MoveGraphs(const StepPlan& plan) {
+  GraphMotion* const motion = core_->motion();
+  if (motion == nullptr) return absl::OkStatus();
+  const Text& first = running_.front();
+  if (running_.size() == 1 && plan.parts.front().piece > 0) {
+    if (moving_ == first.id) return absl::OkStatus();
+    RETURN_IF_ERROR(motion->BeginPrompt(first.stream->pending()));
+    moving_ = first.id;
+    return absl::OkStatus();
+  }
+  moving_.reset();
+  // A graph that cannot be loaded now is loaded by the pass that needs it, which has the error if it still cannot be.
+  motion->EndPrompt().IgnoreError();
+  if (running_.size() > 1 && motion->options().rule != SwitchRule::kPadded) motion->SwitchAll().IgnoreError();
   return absl::OkStatus();
 }
 

@@ -114,13 +114,14 @@ absl::Status Stream::PlacePiece(int count, std::vector<PassRow>& rows) {
   base_ = static_cast<int>(rows.size());
   RETURN_IF_ERROR(text_->PlaceNext(count, options_.adapter, rows));
   piece_ = count;
+  piece_begin_ = first;
+  piece_chooses_ = pending() == 0 && !next_.has_value();
   wanted_.clear();
   given_ = 0;
   const auto begin = std::lower_bound(learn_.begin(), learn_.end(), first);
   for (auto place = begin; place != learn_.end() && *place < first + count; ++place) wanted_.push_back(base_ + *place - first);
   const int last = base_ + count - 1;
-  const bool chooses = pending() == 0 && !next_.has_value();
-  if (chooses && (wanted_.empty() || wanted_.back() != last)) wanted_.push_back(last);
+  if (piece_chooses_ && (wanted_.empty() || wanted_.back() != last)) wanted_.push_back(last);
   return absl::OkStatus();
 }
 
@@ -189,10 +190,13 @@ absl::Status Stream::GiveTree(TensorView<const float> logits, absl::Span<TopToke
 }
 
 absl::Status Stream::GivePiece(TensorView<const float> logits, absl::Span<TopTokens> top) {
-  const int first = text_->held() - piece_ - prompt_first_ - base_;   // From rows of the pass to entries of prompt_top_.
+  const int first = piece_begin_ - prompt_first_ - base_;   // From rows of the pass to entries of prompt_top_.
   for (size_t i = 0; i < top.size(); ++i) prompt_top_[asked_[i] + first] = std::move(top[i]);
+  if (const auto& spend = core_.options().spend; spend != nullptr && !top.empty()) {
+    spend(CpuWork::kSampledTokens, static_cast<int64_t>(top.size()));
+  }
   given_ += asked_.size();
-  if (next_.has_value() || pending() > 0 || given_ < wanted_.size()) return absl::OkStatus();
+  if (!piece_chooses_ || given_ < wanted_.size()) return absl::OkStatus();
   return Choose({logits.row(logits.rows() - 1), static_cast<size_t>(logits.columns())});
 }
 

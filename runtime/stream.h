@@ -100,7 +100,7 @@ class Stream {
   // How many of TopTokensOf each row it wants logits of are needed, too; 0: none.
   int wants_top() const;
   // The logits it wanted: [rows, vocabulary], and `top` of each if that was needed. Chooses tokens and shows them. An error is this
-  // stream's alone.
+  // stream's alone. The core need not be held: this looks at nothing of the cache, which other threads may use meanwhile.
   absl::Status Give(TensorView<const float> logits, absl::Span<TopTokens> top);
 
   // After the pass: keeps what came true, or is as it was before if the pass failed. An ended text is released by the owner.
@@ -150,6 +150,8 @@ class Stream {
   // Its part of the pass under way: a piece of the prompt, or a tree.
   int base_ = 0;                             // The number of its first row there.
   int piece_ = 0;                            // Tokens of the piece; 0: none.
+  int piece_begin_ = 0;                      // The place of its first token in the text.
+  bool piece_chooses_ = false;               // A token is chosen after its last one.
   std::vector<int> wanted_;                  // Rows of the piece that get logits, by their numbers in the pass.
   std::optional<TokenTree> draft_, tree_;    // Uncut, and what of it was placed.
   LogitsPlan plan_;

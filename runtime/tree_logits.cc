@@ -10,7 +10,7 @@
 namespace tessera {
 
 TreeLogits::TreeLogits(Session& session, int vocabulary, const Clock& clock)
-    : session_(session), clock_(CoreOf(session).model().streamer(), clock), vocabulary_(vocabulary) {}
+    : session_(session), clock_(CoreOf(session).model().timed_streamer(), clock), vocabulary_(vocabulary) {}
 
 void TreeLogits::Begin(int nodes, const LogitsPlan& plan) {
   plan_ = plan;

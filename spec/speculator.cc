@@ -133,6 +133,7 @@ void Speculator::Ask(const TreeRoom& room) {
   asked_ = true;
   merging_ = -Seconds();
   LOG_IF(FATAL, !composite_.Propose({.max_nodes = room.rows - 1, .max_depth = room.depth}, draft_).ok()) << "a composite does not fail";
+  if (options_.drafted != nullptr) options_.drafted();
   // Until a step is measured there is nothing to hold a draft against.
   if (options_.weigh_costs && !costs_.KnowsSteps()) draft_ = TokenTree(root_);
   merging_ += Seconds();

@@ -21,6 +21,7 @@
 // if several speculators share costs, one runs at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -95,6 +96,8 @@ class Speculator {
     // What drafting, and the passes over drafts, are timed by; but the time in which a streamed model's weights are read is real time.
     // Null: the real one. Must outlive the speculator.
     const Clock* clock = nullptr;
+    // Called once drafters were asked, within the time of drafting: a modeled machine's clock may go on by a step. Null: not.
+    std::function<void()> drafted = nullptr;
   };
   Speculator(std::unique_ptr<Drafter> drafter, const Options& options);
   Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options);

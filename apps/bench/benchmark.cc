@@ -4,7 +4,6 @@
 
 #include <glog/logging.h>
 
-#include "tessera/base/clock.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 
@@ -12,8 +11,6 @@ namespace tessera {
 namespace {
 
 constexpr uint64_t kSeed = 1;
-
-double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 std::vector<TokenId> RandomTokens(uint64_t seed, int count, int vocabulary) {
   SeededRandom random(seed);
@@ -29,9 +26,8 @@ int BenchmarkOptions::NeededContext() const { return std::max(1, depth + std::ma
 absl::StatusOr<Benchmark> Benchmark::Create(Engine& engine, const BenchmarkOptions& options) {
   ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create({.temperature = 0}));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
-  const int vocabulary = engine.config().vocabulary;
-  Benchmark benchmark(options, sampler, std::move(session), vocabulary);
-  benchmark.prompt_ = RandomTokens(kSeed, std::max(1, options.prompt_tokens), vocabulary);
+  Benchmark benchmark(options, sampler, std::move(session), engine);
+  benchmark.prompt_ = RandomTokens(kSeed, std::max(1, options.prompt_tokens), benchmark.vocabulary_);
   RETURN_IF_ERROR(benchmark.MoveTo(options.depth));
   return benchmark;
 }

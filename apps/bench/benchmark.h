@@ -5,14 +5,15 @@
 //   ASSIGN_OR_RETURN(GenerationTime time, benchmark.TimeGeneration());
 //   Spread spread = SpreadOf({5.1, 5.3, 4.9});                 // min, median, max
 //
-// Tokens are random but the same in every run. Generation is as in a user's run: a pass for each token and the choice of the next from its
-// logits (the likeliest). Threads: one at a time.
+// Times are by the engine's clock. Tokens are random but the same in every run. Generation is as in a user's run: a pass for each token and
+// the choice of the next from its logits (the likeliest). Threads: one at a time.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/engine.h"
@@ -47,9 +48,12 @@ class Benchmark {
   absl::StatusOr<GenerationTime> TimeGeneration();
 
  private:
-  Benchmark(const BenchmarkOptions& options, const Sampler& sampler, std::unique_ptr<Session> session, int vocabulary)
-      : options_(options), sampler_(sampler), session_(std::move(session)), vocabulary_(vocabulary) {}
+  Benchmark(const BenchmarkOptions& options, const Sampler& sampler, std::unique_ptr<Session> session, const Engine& engine)
+      : clock_(&engine.ClockOr(nullptr)), options_(options), sampler_(sampler), session_(std::move(session)),
+        vocabulary_(engine.config().vocabulary) {}
+  double Now() const { return static_cast<double>(clock_->NowNanos()) * 1e-9; }
 
+  const Clock* clock_;
   BenchmarkOptions options_;
   Sampler sampler_;
   std::unique_ptr<Session> session_;

@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/machine_probe.h"
 #include "tessera/apps/bench/pass_work.h"
-#include "tessera/apps/bench/svg_plot.h"
+#include "tessera/apps/show/svg_plot.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"

@@ -20,6 +20,7 @@ constexpr int64_t kLargestSet = int64_t{64} << 20;
 // A prompt without text is left out.
 struct CategorizedPrompt {
   std::string category, text;
+  std::string id = {};   // Empty: that of its line.
 };
 using CategorizedPrompts = std::vector<CategorizedPrompt>;
 
@@ -28,9 +29,14 @@ absl::StatusOr<CategorizedPrompts> OfSpecBench(const JsonValue& record) {
   ASSIGN_OR_RETURN(std::string category, record.String("category"));
   ASSIGN_OR_RETURN(const std::vector<std::string> turns, record.Strings("turns"));
   if (turns.empty()) return record.Error("no turns", "at least one");
+  std::string id;
+  if (record.Has("question_id")) {
+    ASSIGN_OR_RETURN(const int64_t number, record.Int("question_id"));
+    id = absl::StrCat(number);
+  }
   constexpr const char* kOwn[] = {"translation", "summarization", "qa", "math_reasoning", "rag"};
   if (std::find(std::begin(kOwn), std::end(kOwn), category) == std::end(kOwn)) category = "mt_bench";
-  return CategorizedPrompts{{category, turns[0]}};
+  return CategorizedPrompts{{category, turns[0], id}};
 }
 
 absl::StatusOr<std::string> OfScreen(const std::string& task, const JsonValue& step) {
@@ -44,13 +50,15 @@ absl::StatusOr<std::string> OfScreen(const std::string& task, const JsonValue& s
 // something is left to do, late enough that there is a history.
 absl::StatusOr<CategorizedPrompts> OfScreens(const JsonValue& record) {
   ASSIGN_OR_RETURN(const std::string task, record.String("task"));
+  ASSIGN_OR_RETURN(const std::string task_id, record.StringOr("task_id", ""));
   ASSIGN_OR_RETURN(const JsonValue steps, record.Array("steps"));
   if (steps.size() == 0) return steps.Error("no steps", "at least one");
+  const auto id_of = [&](int64_t step) { return task_id.empty() ? "" : absl::StrCat(task_id, ":", step); };
   ASSIGN_OR_RETURN(std::string middle, OfScreen(task, steps[steps.size() / 2]));
-  CategorizedPrompts prompts = {{"ui", std::move(middle)}};
+  CategorizedPrompts prompts = {{"ui", std::move(middle), id_of(steps.size() / 2)}};
   for (int64_t i = 0; i < steps.size(); ++i) {
     ASSIGN_OR_RETURN(std::string prompt, OfScreen(task, steps[i]));
-    prompts.push_back({"ui_steps", std::move(prompt)});
+    prompts.push_back({"ui_steps", std::move(prompt), id_of(i)});
   }
   return prompts;
 }
@@ -90,7 +98,9 @@ void Add(CategorizedPrompt prompt, int most, std::vector<PromptCategory>& all) {
   auto found =
       std::find_if(all.begin(), all.end(), [&](const PromptCategory& category) { return category.name == prompt.category; });
   if (found == all.end()) found = all.insert(all.end(), {prompt.category, {}});
-  if (static_cast<int>(found->prompts.size()) < most) found->prompts.push_back(std::move(prompt.text));
+  if (static_cast<int>(found->prompts.size()) >= most) return;
+  found->prompts.push_back(std::move(prompt.text));
+  found->ids.push_back(std::move(prompt.id));
 }
 
 std::string NamesOf(const std::vector<PromptCategory>& all) {
@@ -110,7 +120,10 @@ absl::StatusOr<std::vector<PromptCategory>> ReadPromptSets(const std::string& fo
       if (absl::StripAsciiWhitespace(line).empty()) continue;
       ASSIGN_OR_RETURN(const JsonValue record, JsonValue::Parse(line, absl::StrCat(path, ", line ", number)));
       ASSIGN_OR_RETURN(CategorizedPrompts prompts, set.read(record));
-      for (CategorizedPrompt& prompt : prompts) Add(std::move(prompt), most, all);
+      for (CategorizedPrompt& prompt : prompts) {
+        if (prompt.id.empty()) prompt.id = absl::StrCat(number);
+        Add(std::move(prompt), most, all);
+      }
     }
   }
   return all;

@@ -3,6 +3,7 @@
 //   ASSIGN_OR_RETURN(const std::vector<PromptCategory> all, ReadPromptSets("tests/data/speculation", /*most=*/48));
 //   all[0].name;        // "summarization", "code", "ui", ...
 //   all[0].prompts;     // at most 48 texts, those that come first in the file
+//   all[0].ids;         // of their records
 //
 // The folder holds spec_bench.jsonl, droidtask_ui.jsonl, persona_chat_reply.jsonl, humaneval.jsonl and gsm8k_test.jsonl; what
 // each is and where it comes from stands in tests/data/speculation/README.md. Errors name the file, the line and the field.
@@ -19,6 +20,8 @@ namespace tessera {
 struct PromptCategory {
   std::string name;
   std::vector<std::string> prompts;
+  // For each prompt the name of its record in the file, with the step's number for a screen; else the number of its line.
+  std::vector<std::string> ids = {};
 };
 
 // In the order of the files, and of their lines.

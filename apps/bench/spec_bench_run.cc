@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "tessera/base/clock.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/decode_loop.h"
@@ -14,8 +13,6 @@ namespace {
 
 constexpr int kRows[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
 constexpr int kRepetitions = 5;
-
-double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 }  // namespace
 

@@ -7,7 +7,8 @@
 //   ASSIGN_OR_RETURN(const RowTimes times, runner.TimeRows());         // with the last text before them
 //   BestGain(times);                                                   // the gain of a drafter that knew the text
 //
-// Texts are greedy. Each begins with an empty cache, so prompts are computed whole. Threads: the engine's, one call at a time.
+// Times are by the engine's clock. Texts are greedy. Each begins with an empty cache, so prompts are computed whole. Threads: the engine's,
+// one call at a time.
 #pragma once
 
 #include <memory>
@@ -52,6 +53,7 @@ class PairRunner {
  private:
   PairRunner(Engine& engine, int most_tokens, const Sampler& sampler, std::unique_ptr<Session> session)
       : engine_(&engine), most_tokens_(most_tokens), sampler_(sampler), session_(std::move(session)) {}
+  double Now() const { return static_cast<double>(engine_->ClockOr(nullptr).NowNanos()) * 1e-9; }
   absl::StatusOr<double> TimeOnePass(int rows);
 
   Engine* engine_;

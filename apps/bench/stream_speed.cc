@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/texts_together.h"
-#include "tessera/base/clock.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
@@ -26,8 +25,6 @@ constexpr int kSlack = 64;
 constexpr double kHigh = 0.95;
 
 using Samples = std::vector<double>;
-
-double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 // What each of so many writers may write while both prompts are read.
 int TokensBeside(const StreamSpeedOptions& options, int texts) {
@@ -68,6 +65,7 @@ class StreamBench {
     return prompt;
   }
 
+  double Now() const { return static_cast<double>(engine_.ClockOr(nullptr).NowNanos()) * 1e-9; }
   absl::Status Together(int texts);
   absl::StatusOr<double> PassSeconds(int rows);
   absl::Status Sort(size_t sort, int texts);
@@ -153,7 +151,9 @@ absl::StatusOr<SteadyRate> StreamBench::Write(const PromptSort& sort, int texts,
 absl::StatusOr<std::unique_ptr<Speculator>> StreamBench::NewSpeculator() {
   const DraftingSize size = {.context = engine_.context(), .vocabulary = engine_.config().vocabulary};
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, DrafterRegistry::BuiltIn().Make(options_.speculate, size));
-  return std::make_unique<Speculator>(std::move(drafters), Speculator::Options{.costs = &costs_});
+  return std::make_unique<Speculator>(std::move(drafters), Speculator::Options{.costs = &costs_,
+                                                                              .clock = &engine_.ClockOr(nullptr),
+                                                                              .drafted = SpendDraftStep(engine_.options())});
 }
 
 absl::Status StreamBench::FirstTokenAlone() {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
@@ -12,8 +11,6 @@ namespace {
 
 constexpr double kMeasureSeconds = 0.15;
 constexpr int kMostTexts = 8;              // For each that is written at once.
-
-double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 }  // namespace
 

@@ -7,8 +7,8 @@
 //   step.tokens / step.seconds;                                               // tokens per second, if step.prompt_rows is 0
 //   texts->text(0).token_seconds;                                             // when each token came
 //
-// Texts are greedy, and none begins with what another left in the cache. Those that have not ended when this goes are dropped.
-// Threads: the engine's, one call at a time.
+// Times are by the engine's clock. Texts are greedy, and none begins with what another left in the cache. Those that have not ended when
+// this goes are dropped. Threads: the engine's, one call at a time.
 #pragma once
 
 #include <functional>
@@ -53,6 +53,7 @@ class TextsTogether {
 
  private:
   explicit TextsTogether(const Engine& engine) : engine_(engine) {}
+  double Now() const { return static_cast<double>(engine_.ClockOr(nullptr).NowNanos()) * 1e-9; }
 
   const Engine& engine_;
   std::vector<std::unique_ptr<Text>> texts_;    // Streams hold pointers to them.

@@ -64,6 +64,12 @@ absl::Status ReadStreamingFlags(EngineOptions& options, bool own_budgets) {
   return CheckStreams(options, own_budgets);
 }
 
+// A phone computes in tiles, also where --arithmetic=fast leaves that out of a recipe's costs.
+ComputePath PathOfDevice(ComputePath path) {
+  if (FLAGS_device.empty() || IsGiven("path")) return path;
+  return FLAGS_arithmetic == "fast" && FLAGS_recipe.empty() ? path : ComputePath::kNpu;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ModelPath() {
@@ -91,7 +97,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_
   options.compute.threads = FLAGS_threads;
   options.cache.context = FLAGS_context;
   options.cache.cache_tokens = FLAGS_cache_tokens;
-  options.compute.path = *path;
+  options.compute.path = PathOfDevice(*path);
   options.compute.recipe = FLAGS_recipe;
   options.compute.kv_block = FLAGS_kv_block;
   options.compute.kernels = FLAGS_kernels;
@@ -146,7 +152,7 @@ absl::Status EndOf(const absl::Status& work, const absl::Status& saved) {
 }
 
 Trace::Trace() {
-  if (!FLAGS_trace.empty()) timeline_ = std::make_unique<Timeline>(Timeline::Options{.capacity = kTraceEvents});
+  if (!FLAGS_trace.empty()) timeline_ = std::make_unique<Timeline>(Timeline::Options{.capacity = kTraceEvents, .clock = &clock_});
 }
 
 absl::Status Trace::Finish(const absl::Status& status) const {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/timeline.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/quant/block_format.h"
@@ -26,8 +27,9 @@ absl::StatusOr<std::string> ModelPath();
 // The file of --model. InvalidArgument if it is a packed model.
 absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel();
 
-// All flags of ModelFlags() and StreamingFlags(), checked before anything is read. Passes are cancelled by CancelRequested(). How to stream
-// is an error without --memory_budget, unless the program tries budgets of its own.
+// All flags of ModelFlags() and StreamingFlags(), checked before anything is read; with --device the path is npu where --path is not given
+// (PhoneRun, apps/phone, does the rest). Passes are cancelled by CancelRequested(). How to stream is an error without --memory_budget,
+// unless the program tries budgets of its own.
 absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_budgets = false);
 
 // The format that a flag names, such as "Q4_1".
@@ -46,16 +48,31 @@ absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool oth
 // for does not hide an error of saving.
 absl::Status EndOf(const absl::Status& work, const absl::Status& saved);
 
-// Records a timeline if --trace is given.
+// Records a timeline if --trace is given. Where it lies counts: it cannot be moved.
 class Trace {
  public:
   Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
   Timeline* timeline() { return timeline_.get(); }  // Null without --trace.
+
+  // From now on the timeline is on this clock, which must outlive what records. REQUIRES: nothing was recorded.
+  void UseClock(const Clock& clock) { clock_.SetTarget(clock); }
 
   // Writes the trace's file. Returns EndOf(status, written). Says on stderr if events were dropped.
   absl::Status Finish(const absl::Status& status) const;
 
  private:
+  class TargetedClock : public Clock {
+   public:
+    int64_t NowNanos() const override { return target_->NowNanos(); }
+    void SetTarget(const Clock& target) { target_ = &target; }
+
+   private:
+    const Clock* target_ = &RealClock();
+  };
+
+  TargetedClock clock_;
   std::unique_ptr<Timeline> timeline_;
 };
 

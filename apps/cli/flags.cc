@@ -11,6 +11,8 @@ DEFINE_string(recipe, "", "LIST|Form of weights: 001, ggml-hexagon, qnn, qnn-a8,
 DEFINE_int32(kv_block, 0, "N|Keys per block of attention on --path=npu: 16, 32, ... 4096; 0: 512.");
 DEFINE_string(device, "", "PHONE|By a modeled phone's clock: 8gen3, 8elite:static, FILE:unshared:sustained.");
 DEFINE_string(arithmetic, "npu", "NAME|With --device: npu, as a phone computes; fast: with the same clock.");
+DEFINE_string(switching, "auto", "NAME|When unshared graphs change: none, padded, published, planned, ...");
+DEFINE_int32(blocks, 0, "N|Blocks of layers that --switching moves; 0: chosen by measured times.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(kv_format, "f16", "NAME|Store keys and values as f16, or as q8: 8 bits, half the memory.");
 DEFINE_string(memory_budget, "", "SIZE|Most memory of the process (4G is 4 GiB); weights beyond it are streamed.");

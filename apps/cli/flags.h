@@ -21,6 +21,8 @@ DECLARE_string(recipe);
 DECLARE_int32(kv_block);
 DECLARE_string(device);
 DECLARE_string(arithmetic);
+DECLARE_string(switching);
+DECLARE_int32(blocks);
 DECLARE_string(kernels);
 DECLARE_string(kv_format);
 DECLARE_int32(cache_tokens);

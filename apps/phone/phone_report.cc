@@ -1,18 +1,19 @@
 #include "tessera/apps/phone/phone_report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "glog/logging.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/known_shapes.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/npu/device.h"
+#include "tessera/npu/modeled/place_operators.h"
 
 namespace tessera {
 
@@ -75,15 +76,26 @@ struct OpenedShape {
   std::unique_ptr<ModelFile> file;
 };
 
+// A chunk with the logits of its last row, and a row half-way through decoding.
+absl::StatusOr<std::vector<FormCost>> FormsOf(const PassCoster& coster, const PhoneQuestion& question) {
+  const PassShape chunk = {.rows = question.chunk_rows, .positions = std::min(question.chunk_rows, question.prompt)};
+  return CostsByForm(coster, chunk, {.rows = 1, .positions = std::min(question.context, question.prompt + question.decode / 2 + 1)});
+}
+
 absl::Status Answer(const PassCoster& coster, PhoneReport& report) {
   const PhoneQuestion& question = report.question;
   ASSIGN_OR_RETURN(report.prompt, coster.OfPrompt(question.prompt, question.chunk_rows));
   for (const int rows : question.rows) {
     const int64_t positions = std::min<int64_t>(question.context, question.prompt + question.decode / 2 + rows);
-    ASSIGN_OR_RETURN(PassCost pass, coster.Of({.rows = rows, .positions = positions, .logit_rows = rows}));
+    const PassShape shape = {.rows = rows, .positions = positions, .logit_rows = rows};
+    ASSIGN_OR_RETURN(PassCost pass, coster.Of(shape));
     report.passes.push_back(std::move(pass));
+    report.shapes.push_back(shape);
   }
   ASSIGN_OR_RETURN(report.decode_seconds, DecodeSeconds(coster, question));
+  if (report.phone.style.static_graphs) {
+    ASSIGN_OR_RETURN(report.forms, FormsOf(coster, question));
+  }
   report.bits_per_weight = coster.bits_per_weight();
   report.memory = coster.memory();
   report.sessions = coster.sessions();
@@ -143,25 +155,25 @@ absl::StatusOr<PhoneReport> MakePhoneReport(PhoneQuestion question) {
       .context = question.context,
       .most_rows = std::max(question.chunk_rows, *std::max_element(question.rows.begin(), question.rows.end())),
       .adapter_rank = question.adapter_rank};
-  ASSIGN_OR_RETURN(const PassCoster coster, PassCoster::Create(report.config, layout, recipe, report.phone.profile, options));
+  ASSIGN_OR_RETURN(report.coster, PassCoster::Create(report.config, layout, recipe, report.phone.profile, options));
   report.question = std::move(question);
-  RETURN_IF_ERROR(Answer(coster, report));
+  RETURN_IF_ERROR(Answer(*report.coster, report));
   return report;
 }
 
-void RecordPass(const PhoneReport& report, size_t index, Timeline& timeline) {
-  static constexpr Resource kResources[kBounds] = {Resource::kNpu, Resource::kHvx, Resource::kDma, Resource::kCpu, Resource::kCpu};
-  double begin = 0;
+int64_t RecordPass(const PhoneReport& report, size_t index, Timeline& timeline) {
+  const PassCost& pass = report.passes[index];
+  int64_t begin_ns = NanosOf(pass.call_seconds);
   int32_t number = 0;
-  const auto nanos = [](double seconds) { return static_cast<int64_t>(std::llround(seconds * 1e9)); };
-  for (const auto& [label, cost] : report.passes[index].operators) {
-    for (int part = 0; part < kBounds - 1; ++part) {
-      const double busy = std::min(cost.busy[part], cost.seconds);
-      if (busy > 0) timeline.Record({Zone::kOperator, kResources[part], number, nanos(begin), nanos(begin + busy)});
-    }
-    begin += cost.seconds;
-    ++number;
-  }
+  const absl::Status walked = report.coster->Walk(report.shapes[index], [&](int layer, const Graph&, const GraphCost& cost) {
+    const int64_t end_ns = PlaceOperators(cost, begin_ns, timeline, number);
+    timeline.Record({Zone::kGraphRun, Resource::kNpu, layer, begin_ns, end_ns});
+    begin_ns = end_ns;
+    number += static_cast<int32_t>(cost.operators.size());
+  });
+  CHECK(walked.ok()) << walked.ToString() << ", of a pass that had a cost before";
+  timeline.Record({Zone::kPass, Resource::kCpu, report.question.rows[index], 0, begin_ns});
+  return begin_ns;
 }
 
 }  // namespace tessera

@@ -3,17 +3,19 @@
 //   ASSIGN_OR_RETURN(const PhoneReport report, MakePhoneReport({.device = "8gen3", .shape = "qwen2.5-1.5b", .prompt = 512}));
 //   Print(PhoneReportText(report));                       // tables
 //   Print(PhoneReportJson(report));
-//   RecordPass(report, /*index=*/0, timeline);            // a pass's kinds of operators, on a timeline
+//   RecordPass(report, /*index=*/0, timeline);            // a pass, operator by operator, on a timeline
 //
 // All numbers are predictions of npu/modeled; docs/npu.md says how far they were from what phones did. Thread-safe (pure functions, but for
 // the timeline).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/apps/phone/form_costs.h"
 #include "tessera/base/timeline.h"
 #include "tessera/model/pass_cost.h"
 
@@ -47,7 +49,10 @@ struct PhoneReport {
   ModelConfig config = {};
   double bits_per_weight = 0;          // All matrices that a pass reads, together.
   PassCost prompt = {};
-  std::vector<PassCost> passes = {};   // By question.rows, half-way through decoding.
+  std::vector<PassCost> passes = {};   // By question.rows, half-way through decoding,
+  std::vector<PassShape> shapes = {};  // and what they are passes of.
+  std::optional<PassCoster> coster = {};   // By which all of it was found.
+  std::vector<FormCost> forms = {};    // The prompt's first chunk, and a pass of one row as above. Empty by mailbox.
   double decode_seconds = 0;           // All decode passes of one row, each at its own position.
   PhoneMemory memory = {};
   int64_t sessions = 0;
@@ -70,8 +75,9 @@ std::string PhoneReportText(const PhoneReport& report);
 std::string PhoneReportJson(const PhoneReport& report);
 std::string PhoneReportSvg(const PhoneReport& report);   // Tokens per second by rows, beside what each part alone would allow.
 
-// One pass, its kinds of operators one after the other by name: sums over all layers, each on the parts that work for it.
-// REQUIRES: index < report.passes.size().
-void RecordPass(const PhoneReport& report, size_t index, Timeline& timeline);
+// One pass as a ModeledDevice places it (npu/modeled/place_operators.h): calls first, then graph by graph, whose events have the number of
+// their layer, each operator of each layer on the parts that work for it, numbered through the pass. Returns where it ends, in nanoseconds
+// from its begin at 0. REQUIRES: index < report.passes.size().
+int64_t RecordPass(const PhoneReport& report, size_t index, Timeline& timeline);
 
 }  // namespace tessera

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/bench/svg_plot.h"
+#include "tessera/apps/show/svg_plot.h"
 #include "tessera/apps/phone/phone_report.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/table.h"
@@ -68,6 +68,11 @@ std::string OperatorsText(const PassCost& pass, const std::string& title) {
   return table.ToString();
 }
 
+// Empty but for static graphs.
+std::string FormsText(const PhoneReport& report) {
+  return report.forms.empty() ? "" : absl::StrCat("\n", FormCostsText(report.forms));
+}
+
 void WriteOperators(JsonWriter& json, const PassCost& pass) {
   json.BeginArray();
   for (const auto& [label, cost] : pass.operators) {
@@ -97,7 +102,7 @@ void WriteByRows(JsonWriter& json, absl::string_view key, const PhoneReport& rep
 std::string PhoneReportText(const PhoneReport& report) {
   return absl::StrCat(WhatText(report), "\n", RowsText(report), "\n",
                       OperatorsText(report.passes[0], absl::StrCat("pass of ", report.question.rows[0], " rows")), "\n",
-                      OperatorsText(report.prompt, "prompt"));
+                      OperatorsText(report.prompt, "prompt"), FormsText(report));
 }
 
 std::string PhoneReportJson(const PhoneReport& report) {
@@ -119,7 +124,8 @@ std::string PhoneReportJson(const PhoneReport& report) {
   json.Key("memory_bytes").BeginObject().Key("weights").Int(report.memory.weights).Key("cpu_weights").Int(report.memory.cpu_weights);
   json.Key("keys_and_values").Int(report.memory.keys_and_values).Key("activations").Int(report.memory.activations);
   json.Key("total").Int(report.memory.total()).EndObject();
-  json.Key("sessions").Int(report.sessions);
+  json.Key("sessions").Int(report.sessions).Key("graph_passes");
+  WriteFormCosts(report.forms, json);
   WriteByRows(json, "operators", report, [&](size_t i) { WriteOperators(json, report.passes[i]); });
   json.Key("prefill_operators");
   WriteOperators(json, report.prompt);

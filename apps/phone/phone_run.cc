@@ -1,15 +1,21 @@
 #include "tessera/apps/phone/phone_run.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/apps/phone/phone_report.h"
+#include "tessera/apps/phone/switching_flags.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/weight_recipe.h"
+#include "tessera/runtime/core.h"
+#include "tessera/storage/flash_profile.h"
+#include "tessera/storage/tsr.h"
 
 namespace tessera {
 
@@ -31,9 +37,17 @@ absl::StatusOr<ComputePath> PathOfFlags(ComputePath given) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfFlags(EngineOptions& options) {
+FlagGroup ModelAndPhoneFlags() {
+  FlagGroup group = ModelFlags();
+  group.flags.insert(std::find(group.flags.begin(), group.flags.end(), "kernels"), {"device", "arithmetic", "switching", "blocks"});
+  return group;
+}
+
+absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfFlags(EngineOptions& options, Trace* trace) {
   if (FLAGS_device.empty()) {
     if (IsGiven("arithmetic")) return WrongUsage("arithmetic", "without --device", "both");
+    // Its graphs take any number of rows as they are.
+    RETURN_IF_ERROR(CheckNoSwitchingFlags(IsGiven("path") ? absl::StrCat("with --path=", FLAGS_path) : "without --device"));
     return nullptr;
   }
   ASSIGN_OR_RETURN(options.compute.path, PathOfFlags(options.compute.path));
@@ -43,7 +57,7 @@ absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfFlags(EngineOptions& optio
   const ExecutionStyle& style = phone->style;
   const std::string recipe_text = options.compute.recipe.empty() ? RecipeOfStyle(style) : options.compute.recipe;
   ASSIGN_OR_RETURN(const WeightRecipe recipe, RecipeOf(recipe_text));
-  ModeledDevice::Options modeled = {.profile = phone->profile, .style = style};
+  ModeledDevice::Options modeled = {.profile = phone->profile, .style = style, .timeline = options.timeline};
   if (fast) {
     modeled.tile_of = [recipe](const GraphWeight& weight) {
       return recipe.FormOf(weight.spec.name, /*tied_head=*/weight.spec.name == "token_embd.weight", weight.spec.format).tile;
@@ -57,26 +71,93 @@ absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfFlags(EngineOptions& optio
   }
   if (options.compute.row_capacity == 0) options.compute.row_capacity = ChunkRowsOfStyle(style);
   std::unique_ptr<PhoneRun> run(new PhoneRun(std::move(modeled)));
-  options.clock = &run->clock_;
-  options.compute.wrap_device = [phone = run.get()](std::unique_ptr<Device> made) -> absl::StatusOr<std::unique_ptr<Device>> {
-    phone->numbers_ = std::move(made);
-    auto device = std::make_unique<ModeledDevice>(*phone->numbers_, phone->clock_, phone->options_);
-    phone->device_ = device.get();
-    return device;
-  };
+  const auto begin = [phone = run.get()](const SwitchReady& ready) { phone->Begin(ready); };
+  RETURN_IF_ERROR(SwitchingOfFlags(*phone, begin, options).status());
+  run->SetDevice(options);
+  RETURN_IF_ERROR(run->SetFlash(options));
+  if (trace != nullptr) trace->UseClock(run->clock_);
   return run;
 }
 
-std::string PhoneRun::Summary() const {
+void PhoneRun::SetDevice(EngineOptions& options) {
+  options.clock = &clock_;
+  options.spend = [this](CpuWork work, int64_t amount) { Spend(work, amount); };
+  options.compute.wrap_device = [this](std::unique_ptr<Device> made) -> absl::StatusOr<std::unique_ptr<Device>> {
+    numbers_ = std::move(made);
+    auto device = std::make_unique<ModeledDevice>(*numbers_, clock_, options_);
+    device_ = device.get();
+    return device;
+  };
+}
+
+// On the phone's clock, in place of reads that are slowed down in real time.
+absl::Status PhoneRun::SetFlash(EngineOptions& options) {
+  if (options.streaming.memory_budget == 0) return absl::OkStatus();
+  const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
+  if (!packed.ok() || !*packed) return absl::OkStatus();   // No other file is streamed; opening it later reports that it cannot be read.
+  if (options.streaming.flash.empty()) {
+    return WrongUsage("flash", "none with --device and --memory_budget", "the phone's, such as ufs4.0: weights are read on its clock");
+  }
+  if (!options_.style.shared_weights) {
+    return WrongUsage("memory_budget", absl::StrCat("with --device=", FLAGS_device),
+                      "operators or static: graphs with weights of their own are read whole as they are loaded");
+  }
+  absl::StatusOr<FlashProfile> flash = LoadFlashProfile(options.streaming.flash);
+  RETURN_IF_ERROR(ForField("flash", flash.status()));
+  options.streaming.flash.clear();
+  options.streaming.wrap_source = [this, flash = *std::move(flash)](std::unique_ptr<WeightSource> made, const TsrReader& file,
+                                                                    const StreamPlan& plan) -> std::unique_ptr<WeightSource> {
+    auto source =
+        std::make_unique<ClockedSource>(std::move(made), clock_, ClockedSource::OptionsFor(file, plan, flash, options_.timeline));
+    flash_ = source.get();
+    return source;
+  };
+  return absl::OkStatus();
+}
+
+void PhoneRun::Spend(CpuWork work, int64_t amount) {
+  if (device_ == nullptr) return;
+  const double seconds = work == CpuWork::kDraftSteps ? options_.profile.draft_seconds : options_.profile.calibrate_seconds;
+  device_->SpendOnCpu(static_cast<double>(amount) * seconds, Zone::kSample);
+}
+
+void PhoneRun::Begin(const SwitchReady& ready) {
+  if (!ready.profile.ok()) WriteError(absl::StrCat("profile of switching: ", ready.profile.message(), "\n"));
+  if (device_ != nullptr) before_ = device_->spent();
+  begin_ns_ = clock_.NowNanos();
+}
+
+std::string PhoneRun::SwitchingLine(const Engine& engine) const {
+  const GraphMotion* const motion = CoreOf(engine).motion();
+  if (motion == nullptr) return "";
+  const MotionReport& report = motion->report();
+  return absl::StrFormat("switching: %s, %d blocks, prefill graphs of %d rows and decode graphs of %d; %d blocks switched in prompts, %d "
+                         "after them, %d returned; %.6f s waited for loads\n",
+                         SwitchRuleName(motion->options().rule), motion->blocks(), motion->options().prefill_rows,
+                         motion->options().decode_rows, report.switched_in_prompt, report.switched_after, report.returned,
+                         device_->spent().waited_seconds - before_.waited_seconds);
+}
+
+std::string PhoneRun::FlashLine() const {
+  if (flash_ == nullptr) return "";
+  const ClockedSource::Stats read = flash_->stats();
+  const double joules = read.read_seconds * options_.profile.flash_watts + read.waited_seconds * options_.profile.idle_watts;
+  return absl::StrFormat("flash: %.1f MiB read in %.6f s, waited for in %.6f s, %.3f J more by assumed powers\n",
+                         static_cast<double>(read.read_bytes) / 1048576.0, read.read_seconds, read.waited_seconds, joules);
+}
+
+std::string PhoneRun::Summary(const Engine& engine) const {
   if (device_ == nullptr) return "";
   const ModeledDevice::Spent& spent = device_->spent();
   std::string parts;
   for (int part = 0; part < kBounds; ++part) {
-    absl::StrAppend(&parts, part == 0 ? "" : ", ", BoundName(static_cast<Bound>(part)), absl::StrFormat(" %.3f s", spent.seconds[part]));
+    absl::StrAppend(&parts, part == 0 ? "" : ", ", BoundName(static_cast<Bound>(part)),
+                    absl::StrFormat(" %.3f s", spent.seconds[part] - before_.seconds[part]));
   }
   return absl::StrFormat("phone: %s, %s, %.6f s in %d runs; busy: %s; %.1f MiB read, %.3f J by assumed powers\n", device_->profile().name,
-                         options_.style.name, static_cast<double>(clock_.NowNanos()) * 1e-9, spent.runs, parts,
-                         static_cast<double>(spent.read_bytes) / 1048576.0, spent.joules);
+                         options_.style.name, static_cast<double>(clock_.NowNanos() - begin_ns_) * 1e-9, spent.runs - before_.runs, parts,
+                         static_cast<double>(spent.read_bytes - before_.read_bytes) / 1048576.0, spent.joules - before_.joules) +
+         SwitchingLine(engine) + FlashLine();
 }
 
 }  // namespace tessera

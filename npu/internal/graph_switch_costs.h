@@ -6,6 +6,9 @@
 // Thread-safe. The times must outlive it.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/types/span.h"
 #include "tessera/npu/graph_switch.h"
 
@@ -14,11 +17,16 @@ namespace tessera {
 class SwitchCosts {
  public:
   // REQUIRES: PlanSwitch takes these.
-  SwitchCosts(absl::Span<const SwitchTimes> times, const SwitchPrompt& prompt) : times_(times), prompt_(prompt) {}
+  SwitchCosts(absl::Span<const SwitchTimes> times, const SwitchPrompt& prompt, const std::vector<bool>& had_decode = {})
+      : times_(times), prompt_(prompt) {
+    for (size_t block = 0; block < had_decode.size(); ++block) had_decode_ |= uint64_t{had_decode[block]} << block;
+  }
 
   int blocks() const { return static_cast<int>(times_.size()); }
   int chunks() const { return prompt_.chunks; }
   int steps() const { return blocks() * chunks(); }
+  uint64_t had_decode() const { return had_decode_; }   // A bit for each block that has its decode graph at first.
+  bool HadDecode(int block) const { return (had_decode_ >> block & 1) != 0; }
   int Runs(int chunk, bool decode_graph) const {
     if (!decode_graph) return 1;
     return chunk == prompt_.chunks - 1 && prompt_.last_sub_chunks > 0 ? prompt_.last_sub_chunks : prompt_.sub_chunks;
@@ -36,6 +44,7 @@ class SwitchCosts {
  private:
   absl::Span<const SwitchTimes> times_;
   SwitchPrompt prompt_;
+  uint64_t had_decode_ = 0;
 };
 
 }  // namespace tessera

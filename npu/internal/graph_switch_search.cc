@@ -1,6 +1,7 @@
 #include "tessera/npu/internal/graph_switch_search.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <tuple>
 #include <utility>
@@ -41,10 +42,10 @@ class Search {
   }
 
   void Run() {
-    State first;
-    for (int step = 0; step < first_step_; ++step) first.compute_free += Compute(step, 0);
+    State first = {.switched = costs_.had_decode()};
+    for (int step = 0; step < first_step_; ++step) first.compute_free += Compute(step, first.switched);
     first.loader_free = first.compute_free;
-    Offer(first_step_, 0, first);
+    Offer(first_step_, std::popcount(first.switched), first);
     for (int step = first_step_; step <= steps_; ++step) {
       for (int count = 0; count <= blocks_; ++count) {
         for (const State& state : TakeBest(step, count)) Expand(step, count, state);

@@ -1,7 +1,6 @@
 #include "tessera/npu/modeled/modeled_device.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -10,18 +9,25 @@
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/npu/modeled/place_operators.h"
 
 namespace tessera {
 
 namespace {
 
-constexpr double kMostSeconds = 1e6;   // One run or load: virtual time then has room for thousands of years.
-
-int64_t Nanos(double seconds) { return std::llround(seconds * 1e9); }
+constexpr double kMostSeconds = 1e6;           // One run or load,
+constexpr double kMostVirtualSeconds = 3.2e9;  // and all of them together: a third of what the clock can count.
 
 absl::Status CheckSeconds(absl::string_view what, double seconds) {
   if (seconds >= 0 && seconds <= kMostSeconds) return absl::OkStatus();
   return absl::OutOfRangeError(absl::StrCat("modeled device: ", what, ": found ", seconds, " s, expected at most ", kMostSeconds));
+}
+
+// What may begin then, and take at most kMostSeconds.
+absl::Status CheckBegin(absl::string_view what, int64_t begin_ns) {
+  if (begin_ns <= NanosOf(kMostVirtualSeconds)) return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat("modeled device: ", what, ": found a begin after ", static_cast<double>(begin_ns) * 1e-9,
+                                            " s of virtual time, expected at most ", kMostVirtualSeconds));
 }
 
 // Bytes of a graph's weights as the phone has them, in tiles; those of the CPU are no part of a graph.
@@ -39,17 +45,6 @@ bool UsesNpu(const GraphCost& cost) {
   double seconds = 0;
   for (const Bound part : {Bound::kMatrix, Bound::kVector, Bound::kDma}) seconds += cost.busy[static_cast<size_t>(part)];
   return seconds > 0;
-}
-
-Resource ResourceOf(Bound bound) {
-  switch (bound) {
-    case Bound::kMatrix: return Resource::kNpu;
-    case Bound::kVector: return Resource::kHvx;
-    case Bound::kDma: return Resource::kDma;
-    case Bound::kCpu:
-    case Bound::kCall: return Resource::kCpu;
-  }
-  return Resource::kCpu;
 }
 
 }  // namespace
@@ -108,8 +103,9 @@ absl::StatusOr<std::unique_ptr<LoadedGraph>> ModeledDevice::Load(const CompiledG
   ASSIGN_OR_RETURN(CompiledGraph on_phone, OnPhone(graph));
   ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> numbers, numbers_.Load(graph));
   const int64_t begin = std::max(clock_.NowNanos(), loaded_ns_);
+  RETURN_IF_ERROR(CheckBegin("load", begin));
   if (options_.style.static_graphs) {
-    loaded_ns_ = begin + Nanos(cost.seconds);
+    loaded_ns_ = begin + NanosOf(cost.seconds);
     spent_.load_seconds += cost.seconds;
     ++spent_.loads;
     if (options_.timeline != nullptr) options_.timeline->Record({Zone::kLoad, Resource::kFlash, graph.row_capacity, begin, loaded_ns_});
@@ -140,34 +136,18 @@ absl::StatusOr<const GraphCost*> ModeledDevice::CostOfRun(LoadedOnPhone& graph, 
   return &graph.cost;
 }
 
-// The operators one after the other, each on the parts that work for it from its begin on.
-void ModeledDevice::Place(const GraphCost& cost, int64_t begin) {
-  if (options_.timeline == nullptr) return;
-  double seconds = 0;
-  for (size_t i = 0; i < cost.operators.size(); ++i) {
-    const OperatorCost& op = cost.operators[i];
-    const int64_t from = begin + Nanos(seconds), to = begin + Nanos(seconds + op.seconds);
-    for (int part = 0; part < kBounds; ++part) {
-      const Bound bound = static_cast<Bound>(part);
-      if (op.busy[part] <= 0 || bound == Bound::kCall) continue;
-      const int64_t end = std::min(to, from + Nanos(op.busy[part]));
-      options_.timeline->Record({Zone::kOperator, ResourceOf(bound), static_cast<int32_t>(i), from, end});
-    }
-    seconds += op.seconds;
-  }
-}
-
 absl::Status ModeledDevice::Submit(LoadedGraph& loaded, const RunArguments& arguments) {
   LoadedOnPhone& graph = static_cast<LoadedOnPhone&>(loaded);
   ASSIGN_OR_RETURN(const GraphCost* const cost, CostOfRun(graph, arguments));
-  RETURN_IF_ERROR(numbers_.Submit(*graph.numbers, arguments));
-  if (arguments.rows == 0) return absl::OkStatus();
   const int64_t now = std::max(clock_.NowNanos(), run_end_ns_);
   const int64_t begin = std::max(now, graph.ready_ns);
+  RETURN_IF_ERROR(CheckBegin("run", begin));
+  RETURN_IF_ERROR(numbers_.Submit(*graph.numbers, arguments));
+  if (arguments.rows == 0) return absl::OkStatus();
   spent_.waited_seconds += static_cast<double>(begin - now) * 1e-9;
   const double call = UsesNpu(*cost) ? CallSeconds(options_.profile, options_.style) / options_.graphs_per_call : 0;
-  Place(*cost, begin + Nanos(call));
-  run_end_ns_ = begin + Nanos(call + cost->seconds);
+  if (options_.timeline != nullptr) PlaceOperators(*cost, begin + NanosOf(call), *options_.timeline);
+  run_end_ns_ = begin + NanosOf(call) + NanosOf(cost->seconds);
   for (int part = 0; part < kBounds; ++part) spent_.seconds[part] += cost->busy[part];
   spent_.seconds[static_cast<size_t>(Bound::kCall)] += call;
   spent_.run_seconds += call + cost->seconds;
@@ -181,6 +161,18 @@ absl::Status ModeledDevice::Wait() {
   const absl::Status status = numbers_.Wait();
   clock_.Advance(std::max<int64_t>(0, run_end_ns_ - clock_.NowNanos()));
   return status;
+}
+
+void ModeledDevice::SpendOnCpu(double seconds, Zone zone) {
+  CHECK_GE(seconds, 0);
+  const int64_t begin = clock_.NowNanos();
+  // Whoever runs something after the end of virtual time is told so.
+  const double most = std::max(0.0, kMostVirtualSeconds + kMostSeconds - static_cast<double>(begin) * 1e-9);
+  seconds = std::min(seconds, most);
+  clock_.Advance(NanosOf(seconds));
+  if (options_.timeline != nullptr) options_.timeline->Record({zone, Resource::kCpu, 0, begin, clock_.NowNanos()});
+  spent_.seconds[static_cast<size_t>(Bound::kCpu)] += seconds;
+  spent_.joules += seconds * (options_.profile.idle_watts + options_.profile.cpu_watts);
 }
 
 }  // namespace tessera

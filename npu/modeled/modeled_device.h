@@ -11,7 +11,9 @@
 // and run, to the digit, and the same whichever device computes the numbers. A run of a static graph costs what the rows cost that it was
 // compiled for; by mailbox it costs the rows that are there. Submit begins at the clock's time and does not move it; Wait moves it to the
 // run's end. A graph that is loaded can run when its load is over: loads follow one another, beside runs, and a run waits for its graph.
-// With a timeline, each operator is placed on the parts that work for it: npu, hvx, dma, cpu. Threads: as Device says.
+// What the phone's CPU does between runs is said by SpendOnCpu. With a timeline, each operator is placed on the parts that work for it
+// (place_operators.h): npu, hvx, dma, cpu. Virtual time never goes back, and ends: what would begin after 100 years of it, or take longer
+// than 12 days by itself, is OutOfRange, and moves no clock. Threads: as Device says.
 #pragma once
 
 #include <functional>
@@ -45,12 +47,12 @@ class ModeledDevice : public Device {
     double run_seconds = 0;         // Sum of all runs.
     double load_seconds = 0;        // Sum of all loads,
     double waited_seconds = 0;      // and what runs have waited for them.
-    double joules = 0;              // By runs; powers are assumed.
+    double joules = 0;              // By runs and the CPU between them; powers are assumed.
     int64_t runs = 0, loads = 0;
     int64_t read_bytes = 0;
   };
 
-  // The other device and the clock must outlive this one; nobody else moves the clock while this runs.
+  // The other device and the clock must outlive this one; nobody else moves the clock between Submit and Wait.
   ModeledDevice(Device& numbers, VirtualClock& clock, Options options);
   ~ModeledDevice() override;
 
@@ -65,9 +67,13 @@ class ModeledDevice : public Device {
     return numbers_.ScratchBytes(graphs, longest_path);
   }
   absl::StatusOr<std::unique_ptr<LoadedGraph>> Load(const CompiledGraph& graph) override;
-  // Also the errors of CostOfGraph.
+  // Also the errors of CostOfGraph, and OutOfRange for the end of virtual time.
   absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) override;
   absl::Status Wait() override;
+
+  // The CPU works for so long, and nothing runs: the clock goes on by it, as far as virtual time goes. REQUIRES: seconds >= 0; Wait has
+  // returned since the last Submit.
+  void SpendOnCpu(double seconds, Zone zone);
 
   const Spent& spent() const { return spent_; }
   const DeviceProfile& profile() const { return options_.profile; }
@@ -78,7 +84,6 @@ class ModeledDevice : public Device {
   // The graph as the phone has it.
   absl::StatusOr<CompiledGraph> OnPhone(const CompiledGraph& compiled) const;
   absl::StatusOr<const GraphCost*> CostOfRun(LoadedOnPhone& graph, const RunArguments& arguments) const;
-  void Place(const GraphCost& cost, int64_t begin);
 
   Device& numbers_;
   VirtualClock& clock_;

@@ -33,10 +33,12 @@ void SetBound(OperatorCost& cost) {
 
 class Coster {
  public:
-  Coster(const Graph& graph, const CostSetting& setting) : graph_(graph), setting_(setting), profile_(setting.profile) {
+  Coster(const Graph& graph, const CostSetting& setting)
+      : graph_(graph), setting_(setting), profile_(setting.profile), form_(is_static() ? graph.form : GraphForm()) {
     for (const GraphWeight& weight : graph.weights) integers_ = integers_ || IsInteger(weight);
     for (const Operator& op : graph.operators) {
       if (const auto* store = std::get_if<StoreKeyValue>(&op)) key_columns_ = ColumnsOf(store->key);
+      if (const auto* attention = std::get_if<Attention>(&op)) head_size_ = ColumnsOf(attention->query) / attention->heads;
     }
   }
 
@@ -54,6 +56,9 @@ class Coster {
   double VectorPackets() const { return profile_.vector_threads * profile_.vector_hertz; }
   bool is_static() const { return setting_.style.static_graphs; }
   double Overhead() const { return is_static() ? profile_.operator_seconds : profile_.kernel_seconds; }
+  bool IsOnCpu(const GraphWeight& weight) const {
+    return !weight.tile.has_value() && setting_.style.plain_matrices == ComputePlace::kCpu;
+  }
   int64_t PlainRows() const { return setting_.plain_rows < 0 ? setting_.rows : setting_.plain_rows; }
 
   // Packets that a thread takes for one tile of weights.
@@ -75,8 +80,10 @@ class Coster {
     for (const Product& product : linear.products) {
       const GraphWeight& weight = graph_.weights[static_cast<size_t>(product.weight)];
       OperatorCost cost;
-      if (!weight.tile.has_value()) {
-        cost = setting_.style.plain_matrices == ComputePlace::kCpu ? OnCpu(weight) : InGraph(weight, kTileWeights, /*integers=*/true);
+      if (IsOnCpu(weight)) {
+        cost = OnCpu(weight);
+      } else if (!weight.tile.has_value()) {
+        cost = InGraph(weight, kTileWeights, /*integers=*/true);
       } else if (is_static()) {
         cost = InGraph(weight, TileBytes(*weight.tile), IsInteger(weight));
       } else {
@@ -85,6 +92,7 @@ class Coster {
       if (product.adapter != kNone && setting_.adapter_rank > 0) AddAdapter(weight, cost);
       Accumulate(cost, sum);
     }
+    AddForm(linear, sum);
     SetBound(sum);
     return sum;
   }
@@ -147,7 +155,51 @@ class Coster {
     return cost;
   }
 
-  // y += B (A x), A and B being inputs of the graph (paper 004, section 3.2): read and multiplied in each run.
+  // What the vector unit takes to write numbers, each like a norm, rotation, activation or conversion.
+  double RowSeconds(int64_t numbers) const {
+    const double packets = is_static() && integers_ ? profile_.row_integer_packets : profile_.row_packets;
+    return static_cast<double>(numbers) / kLanes * packets / VectorPackets();
+  }
+
+  // Operators beside this one, which write so many numbers together.
+  void AddOperators(int operators, int64_t numbers, OperatorCost& cost) const {
+    const double seconds = RowSeconds(numbers), overhead = operators * Overhead();
+    Busy(cost, Bound::kVector) += seconds;
+    Busy(cost, Bound::kCall) += overhead;
+    cost.seconds += seconds + overhead;
+  }
+
+  // Beside products: biases, and rows laid out as tiles and back.
+  void AddForm(const Linear& linear, OperatorCost& cost) const {
+    int64_t outputs = 0;
+    for (const Product& product : linear.products) {
+      const GraphWeight& weight = graph_.weights[static_cast<size_t>(product.weight)];
+      if (IsOnCpu(weight)) continue;
+      outputs += weight.spec.out_features;
+      if (form_.folded_scalars || product.bias == kNone) continue;
+      // One operator for each bias, of which each product has a part.
+      AddOperators(product.first_column == 0 ? 1 : 0, weight.spec.out_features * setting_.rows, cost);
+    }
+    if (!form_.convolutions && outputs > 0) AddOperators(2, (ColumnsOf(linear.x) + outputs) * setting_.rows, cost);
+  }
+
+  // Beside the NPU's attention: queries and results reordered by heads, queries times the scale, and keys transposed.
+  void AddForm(const Attention& attention, int64_t keys, OperatorCost& cost) const {
+    const int64_t queries = ColumnsOf(attention.query) * setting_.rows;
+    if (!form_.split_heads && attention.heads > 1) AddOperators(2, 2 * queries, cost);
+    if (!form_.folded_scalars) AddOperators(1, queries, cost);
+    if (!form_.transposed_keys) AddOperators(1, keys, cost);
+  }
+
+  // Beside others: a norm's numbers times its weight; keys and values of several heads reordered for the NPU's attention.
+  void AddForm(const Operator& op, int64_t numbers, OperatorCost& cost) const {
+    if (!form_.folded_scalars && std::holds_alternative<RmsNorm>(op)) AddOperators(1, numbers, cost);
+    const bool reordered = std::holds_alternative<StoreKeyValue>(op) && setting_.style.attention == ComputePlace::kNpu;
+    if (!form_.split_heads && reordered && key_columns_ != head_size_) AddOperators(2, numbers, cost);
+  }
+
+  // y += B (A x), A and B being inputs of the graph (paper 004, section 3.2): read and multiplied in each run. B split by heads has the
+  // same tiles.
   void AddAdapter(const GraphWeight& weight, OperatorCost& cost) const {
     const int64_t numbers = (weight.spec.in_features + weight.spec.out_features) * setting_.adapter_rank;
     const double tiles = (Tiles(weight.spec.in_features) + Tiles(weight.spec.out_features)) * Tiles(setting_.adapter_rank);
@@ -199,6 +251,7 @@ class Coster {
     Busy(cost, Bound::kVector) = scores / kLanes * SoftmaxPackets() / (threads * profile_.vector_hertz);
     Busy(cost, Bound::kCall) = Overhead();
     cost.seconds = Overhead() + std::max(Busy(cost, Bound::kDma), Busy(cost, Bound::kMatrix) + Busy(cost, Bound::kVector));
+    AddForm(attention, kv_heads * head_size * positions, cost);
     SetBound(cost);
     return cost;
   }
@@ -219,10 +272,10 @@ class Coster {
     int64_t columns = 0;
     for (const BufferId id : access.writes.empty() ? access.reads : access.writes) columns += ColumnsOf(id);
     OperatorCost cost;
-    const double packets = is_static() && integers_ ? profile_.row_integer_packets : profile_.row_packets;
-    Busy(cost, Bound::kVector) = static_cast<double>(columns * setting_.rows) / kLanes * packets / VectorPackets();
+    Busy(cost, Bound::kVector) = RowSeconds(columns * setting_.rows);
     Busy(cost, Bound::kCall) = Overhead();
     cost.seconds = Busy(cost, Bound::kVector) + Overhead();
+    AddForm(op, columns * setting_.rows, cost);
     SetBound(cost);
     return cost;
   }
@@ -230,8 +283,10 @@ class Coster {
   const Graph& graph_;
   const CostSetting& setting_;
   const DeviceProfile& profile_;
+  const GraphForm form_;        // By mailbox, that of paper 001's operators: nothing is left to do.
   bool integers_ = false;       // Some matrix takes rows of whole numbers: the graph is one of integers.
   int64_t key_columns_ = 0;
+  int64_t head_size_ = 0;       // 0: the graph has no attention.
 };
 
 absl::Status CheckCount(absl::string_view name, int64_t found) {

@@ -6,8 +6,9 @@
 //
 // The model, in short (docs/npu.md): an operator takes as long as the slowest of what can go on side by side. By mailbox, products with
 // tiles run the schedule of tile_plan.h, attention the blocks of Algorithm 1 (paper 001); in static graphs, reading overlaps with
-// computing, and rows and context are those that the graph was compiled for. Shapes alone count, not numbers. Parameters are the
-// profile's. Pure functions; thread-safe.
+// computing, and rows and context are those that the graph was compiled for. A static graph that was not transformed (Graph::form) has
+// more operators, and writes numbers once more than it must; these cost what rows cost. Shapes alone count, not numbers. Parameters are
+// the profile's. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>

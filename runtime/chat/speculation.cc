@@ -108,7 +108,8 @@ absl::StatusOr<std::unique_ptr<Speculation>> Speculation::Create(const Engine& e
   const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
   ASSIGN_OR_RETURN(registry, RegistryOf(options, speculation->history_));
   speculation->make_drafters_ = [registry = std::move(registry), list = options.speculate, size] { return registry.Make(list, size); };
-  speculation->speculator_options_ = {.weigh_costs = !names.empty(), .costs = &speculation->costs_, .clock = &clock};
+  speculation->speculator_options_ = {.weigh_costs = !names.empty(), .costs = &speculation->costs_, .clock = &clock,
+                                       .drafted = SpendDraftStep(engine.options())};
   RETURN_IF_ERROR(speculation->MakeSpeculator());
   return speculation;
 }

@@ -8,6 +8,22 @@
 #include "tessera/spec/top_tokens.h"
 
 namespace tessera {
+namespace {
+
+// While it lives, the core is not held. It is again when this ends, also where memory ends in a callback: a pass's mark ends under the
+// hold (EngineCore::PassMark).
+class Unheld {
+ public:
+  explicit Unheld(EngineCore::Hold& hold) : hold_(hold) { hold_.unlock(); }
+  ~Unheld() { hold_.lock(); }
+  Unheld(const Unheld&) = delete;
+  Unheld& operator=(const Unheld&) = delete;
+
+ private:
+  EngineCore::Hold& hold_;
+};
+
+}  // namespace
 
 void PassLogits::Ask(absl::Span<Member> members) {
   rows_.clear();
@@ -69,9 +85,10 @@ absl::Status PassLogits::Give(absl::Span<Member> members, const HiddenRows& pass
     RETURN_IF_ERROR(core_.runner().Logits(pass, rows_, TensorView<float>(logits_.data(), rows, vocabulary), cancel));
     rounds_.push_back({static_cast<int>(rows), clock.SecondsSince(begin)});
     FindTop(clock);
-    hold.unlock();
-    GiveRound();
-    hold.lock();
+    {
+      const Unheld unheld(hold);
+      GiveRound();
+    }
     RETURN_IF_ERROR(core_.health());
   }
   return absl::OkStatus();

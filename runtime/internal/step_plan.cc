@@ -97,7 +97,7 @@ StepPlan PlanStep(const EngineCore& core, absl::Span<Stream* const> streams, con
   StepPlan plan;
   PlanTrees(core, streams, costs, limits, plan);
   const int left = core.runner().row_capacity() - plan.rows();
-  PlanPieces(streams, MostPieces(plan, left, costs, limits), plan);
+  PlanPieces(streams, std::min(MostPieces(plan, left, costs, limits), core.prompt_rows()), plan);
   return plan;
 }
 

@@ -79,6 +79,9 @@ class Stepper::Impl {
   std::vector<Stream*> Streams() const;
   // The error is the core's health: then nothing is to be done any more.
   absl::Status RunPlan(const StepPlan& plan);
+  // Where prefill and decode graphs change places (graph_motion.h): a text that is there alone moves them while its prompt is read, as it
+  // would in a session. Texts together keep decode graphs: what one of them reads is cut for these.
+  absl::Status MoveGraphs(const StepPlan& plan);
   void EndIfDone(Text& text, const absl::Status& status);
   // Calls its on_end.
   void End(Text& text, const absl::Status& status);
@@ -97,6 +100,7 @@ class Stepper::Impl {
   std::vector<Text> ended_;                   // In this step. What callers gave them ends when the core is not held: it may be sessions.
   std::vector<StreamOptions> refused_;        // Likewise.
   bool awaits_end_ = false;                   // A text was set back, and none has ended since: nobody is let in.
+  std::optional<StreamId> moving_;            // The text whose prompt moves graphs.
   StreamPass pass_;
   EngineCore::Hold* hold_ = nullptr;          // During a step: the core is held.
   StepperReport report_;

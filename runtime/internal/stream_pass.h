@@ -27,7 +27,7 @@ namespace tessera {
 class StreamPass {
  public:
   // Both must outlive it.
-  StreamPass(EngineCore& core, const Clock& clock) : core_(core), clock_(core.model().streamer(), clock), logits_(core) {}
+  StreamPass(EngineCore& core, const Clock& clock) : core_(core), clock_(core.model().timed_streamer(), clock), logits_(core) {}
 
   // The error of the pass, after which each stream is as it was before, or has what was chosen so far; where the core's health is not OK,
   // it is that, and nothing may be done with the streams but Abandon. costs: null: nothing is learnt. cancel: may be null. REQUIRES: room

@@ -13,8 +13,8 @@ from sources import files, line_of, problems, report, root, text
 LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], "storage": ["base"], "model/text/jinja": ["base"],
          "model/text": ["base", "model/text/jinja"],
          "model/files": ["quant", "storage", "model/text"], "model": ["npu", "model/files"], "spec": ["base"],
-         "runtime": ["model", "spec"], "apps/cli": ["runtime"], "apps/show": ["apps/cli"], "apps/bench": ["apps/show"],
-         "apps/phone": ["apps/bench"], "apps": ["apps/phone"]}
+         "runtime": ["model", "spec"], "apps/cli": ["runtime"], "apps/show": ["apps/cli"], "apps/phone": ["apps/show"],
+         "apps/bench": ["apps/phone"], "apps/reproduce": ["apps/bench"], "apps": ["apps/reproduce"]}
 # What CMake calls a room: model/text is tessera_text.
 NAMES = {room: room.replace("/", "_") if room.startswith("apps/") else room.split("/")[-1] for room in LINKS}
 ROOMS = {name: room for room, name in NAMES.items()}

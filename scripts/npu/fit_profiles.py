@@ -4,9 +4,10 @@
     scripts/npu/fit_profiles.py [--build-dir build] [--write] [--json]
 
 The figures are those of notes that no prediction is judged by: the first two tables of paper 004 and its times of loading, and vendors'
-own measurements of single graphs (Qualcomm AI Hub, context 4096). Each asks tessera_npu_report one question; the parameters are moved
-until the sum of squares of log(predicted / measured) is least (Gauss and Newton's way, steps damped). Parameters are one for all phones,
-but for the speed of DMA where none was measured. --write puts the values into npu/profiles; without it nothing is changed.
+own measurements of single graphs (Qualcomm AI Hub, context 4096), in apps/reproduce/calibration.jsonl, which tessera_reproduce npu reads
+too. Each asks tessera_npu_report one question; the parameters are moved until the sum of squares of log(predicted / measured) is least
+(Gauss and Newton's way, steps damped). Parameters are one for all phones, but for the speed of DMA where none was measured. --write puts
+the values into npu/profiles; without it nothing is changed.
 """
 import json
 import math
@@ -23,9 +24,6 @@ sys.path.insert(1, f"{ROOT}/scripts/lib")
 from script_main import flag_parser, run_main  # noqa: E402
 
 PROFILES = ROOT / "npu/profiles"
-HUB = "Qualcomm AI Hub, perf.yaml"
-QNN = "int4-channel-a16"       # Weights of 4 bits, activations of 16.
-QNN_HALF = "int4-channel"      # Weights of 4 bits, activations of FP16.
 
 # Moved together in all profiles.
 SHARED = ("matrix_integer_speedup", "matrix_efficiency", "dequantize_static_packets", "softmax_integer_packets", "row_integer_packets",
@@ -34,64 +32,10 @@ SHARED = ("matrix_integer_speedup", "matrix_efficiency", "dequantize_static_pack
 OWN = {"8elite": ("dma_bytes_per_second",), "8elite5": ("dma_bytes_per_second",), "xelite": ("dma_bytes_per_second",)}
 STIFFNESS = 0.05               # How much a figure's error counts that a parameter's move from its profile by a factor e is worth.
 
-
-def decode(device, shape, milliseconds, source, recipe=QNN, context=4096, **more):
-    """A pass of one row of a static graph."""
-    return {"device": device, "source": source, "milliseconds": milliseconds, "key": ("pass_milliseconds", "1"),
-            "ask": {"shape": shape, "recipe": recipe, "context": context, "prompt": 1, "decode": 1, "rows": [1], **more}}
-
-
-def chunk(device, shape, rows, milliseconds, source, recipe=QNN, context=4096, **more):
-    """A pass of many rows, with the logits of the last."""
-    return {"device": device, "source": source, "milliseconds": milliseconds, "key": ("first_token_milliseconds",),
-            "ask": {"shape": shape, "recipe": recipe, "context": max(context, rows + 1), "prompt": rows, "chunk_rows": rows,
-                    "decode": 1, "rows": [1], **more}}
-
-
-def load(device, shape, milliseconds, source):
-    return {"device": device, "source": source, "milliseconds": milliseconds, "key": ("load_milliseconds",),
-            "ask": {"shape": shape, "recipe": QNN, "context": 1024, "prompt": 1, "decode": 1, "rows": [1]}}
-
-
-FIGURES = (
-    decode("8gen3", "004-1b", 22, "paper 004, table 1", context=1024),
-    chunk("8gen3", "004-1b", 128, 45, "paper 004, table 1, rows assumed", context=1024),
-    decode("8gen3", "004-1b", 25, "paper 004, table 2, adapters of rank 16 (assumed) as inputs", context=1024, adapter_rank=16),
-    chunk("8gen3", "004-1b", 128, 52, "paper 004, table 2, the same", context=1024, adapter_rank=16),
-    decode("8gen3", "004-1b", 24.19, "paper 004, table 5", context=1024),
-    load("8gen3", "004-1b", 624.1, "paper 004, table 5"),
-    decode("8gen3", "llama-3.1-8b", 72.86, f"{HUB}, 2024-06", context=1024),
-    chunk("8gen3", "llama-3.1-8b", 1024, 1316.5, f"{HUB}, 2024-06", context=1024),
-    # Not decoding in table 6 of paper 004 (52 ms): its table 7 has 43.6 ms for 32 rows of the same model, so graphs or clocks differ.
-    load("8elite", "004-3b", 1530, "paper 004, table 6, mean"),
-    decode("8elite", "llama-3.2-3b", 1000 / 28.4, f"{HUB}, genie"),
-    decode("8elite", "llama-3.2-3b", 1000 / 30.0, f"{HUB}, geniex"),
-    chunk("8elite", "llama-3.2-3b", 128, 84.8, f"{HUB}, genie"),
-    chunk("8elite", "llama-3.2-3b", 128, 78.3, f"{HUB}, geniex"),
-    decode("8elite", "llama-3.2-1b", 1000 / 64.1, f"{HUB}, genie"),
-    chunk("8elite", "llama-3.2-1b", 128, 39.6, f"{HUB}, genie"),
-    decode("8elite", "llama-3.2-1b", 1000 / 27.0, f"{HUB}, FP16 activations", QNN_HALF),
-    chunk("8elite", "llama-3.2-1b", 128, 76.0, f"{HUB}, FP16 activations", QNN_HALF),
-    decode("8elite5", "llama-3.2-3b", 1000 / 32.4, f"{HUB}, genie"),
-    decode("8elite5", "llama-3.2-3b", 1000 / 32.3, f"{HUB}, geniex"),
-    chunk("8elite5", "llama-3.2-3b", 128, 62.6, f"{HUB}, genie"),
-    chunk("8elite5", "llama-3.2-3b", 128, 77.8, f"{HUB}, geniex"),
-    decode("8elite5", "llama-3.2-1b", 1000 / 74.4, f"{HUB}, genie"),
-    chunk("8elite5", "llama-3.2-1b", 128, 30.2, f"{HUB}, genie"),
-    decode("8elite5", "llama-3.2-1b", 1000 / 33.1, f"{HUB}, FP16 activations", QNN_HALF),
-    chunk("8elite5", "llama-3.2-1b", 128, 54.9, f"{HUB}, FP16 activations", QNN_HALF),
-    # Not genie's decoding on X Elite: 3B fell from 18.4 to 12.1 tokens/s there between versions of the software.
-    decode("xelite", "llama-3.2-3b", 1000 / 19.7, f"{HUB}, geniex"),
-    chunk("xelite", "llama-3.2-3b", 128, 118.3, f"{HUB}, genie"),
-    chunk("xelite", "llama-3.2-3b", 128, 131.0, f"{HUB}, geniex"),
-    chunk("xelite", "llama-3.2-1b", 128, 69.3, f"{HUB}, genie"),
-    decode("xelite", "llama-3.1-8b", 79.2, f"{HUB}, 2024-06", context=1024),
-    chunk("xelite", "llama-3.1-8b", 1024, 1668, f"{HUB}, 2024-06", context=1024),
-    decode("iq9075", "llama-3.2-3b", 1000 / 18.1, f"{HUB}, genie"),
-    chunk("iq9075", "llama-3.2-3b", 128, 104.0, f"{HUB}, genie"),
-    decode("iq9075", "llama-3.2-3b", 1000 / 17.9, f"{HUB}, geniex"),
-    chunk("iq9075", "llama-3.2-3b", 128, 128.7, f"{HUB}, geniex"),
-)
+# An object per line: the milliseconds of a source, what of the program's answer they are (key), and the question (ask). Not among them:
+# decoding in table 6 of paper 004 (52 ms), whose table 7 has 43.6 ms for 32 rows of the same model, so that graphs or clocks differ; and
+# genie's decoding on X Elite, where 3B fell from 18.4 to 12.1 tokens/s between versions of the software.
+FIGURES = tuple(json.loads(line) for line in (ROOT / "apps/reproduce/calibration.jsonl").read_text().splitlines())
 
 BLOCK = r'(parameter \{{\s*name: "{name}"\s*value: )([-+.0-9e]+)'
 

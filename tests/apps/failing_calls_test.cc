@@ -74,6 +74,8 @@ constexpr char kSpeed[] = "--model=@/model.gguf --prompt_tokens=2 --generate_tok
 constexpr char kRows[] = "--model=@/model.gguf --rows=1,2 --repetitions=1 --plot=@/plot";
 constexpr char kSpeculated[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation --categories=gsm8k --texts=1 "
                                "--generate_tokens=2 --cost_profile=@/costs";
+constexpr char kRecorded[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation --speculate=sam --categories=ui "
+                             "--texts=1 --generate_tokens=2";
 constexpr char kMessages[] = "the\nin\n";
 constexpr char kTexts[] = "{\"id\": 1, \"text\": \"the\"}\n{\"id\": 2, \"text\": \"in\"}\n";
 constexpr char kRequests[] = "{\"id\": 1, \"text\": \"the\", \"n\": 2}\n{\"id\": 2, \"text\": \"in\", \"n\": 2}\n";
@@ -172,6 +174,12 @@ constexpr Case kMeasurements[] = {
     {"tessera_bench speed", kSpeed, {"fsync", EIO, ".tmp"}, "@/trace: cannot sync", Text::kUnknown},
     {"tessera_bench rows", kRows, {"write", ENOSPC, ".tmp"}, "@/plot: cannot write", Text::kUnknown},
     {"tessera_bench rows", kRows, {"renameat", EACCES, "plot"}, "@/plot: cannot put the new file in place", Text::kUnknown},
+    {"tessera_reproduce npu", "--plot=@/plot", {"write", ENOSPC, "/dev/stdout"}, "standard output", Text::kNone, "plot"},
+    {"tessera_reproduce npu", "--plot=@/plot", {"fsync", EIO, ".tmp"}, "@/plot: cannot sync", Text::kAll},
+    {"tessera_reproduce npu", "--plot=@/plot", {"renameat", EACCES, "plot"}, "@/plot: cannot put the new file in place", Text::kAll},
+    {"tessera_reproduce record", kRecorded, {"read", EIO, ".jsonl"}, ".jsonl: cannot read"},
+    {"tessera_reproduce record", kRecorded, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read"},
+    {"tessera_reproduce record", kRecorded, {"write", ENOSPC, "/dev/stdout"}, "standard output"},
     {"tessera_spec_bench", kSpeculated, {"read", EIO, ".jsonl"}, ".jsonl: cannot read"},
     {"tessera_spec_bench", kSpeculated, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read"},
     {"tessera_spec_bench", kSpeculated, {"write", ENOSPC, ".tmp"}, "@/", Text::kUnknown},

@@ -1,4 +1,6 @@
 // tessera_npu_report: what it says, that it says the same again, and what it refuses.
+#include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "tessera/apps/phone/phone_report.h"
 #include "tessera/model/files/known_shapes.h"
 #include "tessera/base/json.h"
+#include "tessera/npu/modeled/place_operators.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/must.h"
 
@@ -76,6 +79,34 @@ TEST(NpuReport, OperatorsAddUpToThePass) {
       double sum = pass.call_seconds;
       for (const auto& [label, cost] : pass.operators) sum += cost.seconds;
       EXPECT_NEAR(sum, pass.seconds, 1e-12) << style;
+    }
+  }
+}
+
+// The trace is the pass: operators in their order, no part with two jobs at once, and all parts as busy as the report says.
+TEST(NpuReport, ATraceHasEachOperatorInItsPlace) {
+  for (const char* style : {"operators", "static", "unshared"}) {
+    const PhoneReport report = Must(MakePhoneReport({.device = absl::StrCat("8gen3:", style), .shape = "qwen2.5-0.5b", .rows = {1, 16}}));
+    for (size_t index = 0; index < report.passes.size(); ++index) {
+      const PassCost& pass = report.passes[index];
+      Timeline timeline({.capacity = 1 << 18});
+      EXPECT_NEAR(static_cast<double>(RecordPass(report, index, timeline)) * 1e-9, pass.seconds, 1e-7) << style;
+      ASSERT_EQ(timeline.dropped(), 0);
+      std::map<Resource, int64_t> ends, busy;
+      int32_t number = -1, layers = -1;
+      for (const TimelineEvent& event : timeline.Events()) {
+        if (event.zone == Zone::kGraphRun) layers = std::max(layers, event.detail);
+        if (event.zone != Zone::kOperator) continue;
+        EXPECT_GE(event.detail, number) << "layer by layer";
+        number = event.detail;
+        EXPECT_GE(event.begin_ns, ends[event.resource]) << ResourceName(event.resource) << " has two jobs";
+        ends[event.resource] = event.end_ns;
+        busy[event.resource] += event.end_ns - event.begin_ns;
+      }
+      EXPECT_EQ(layers, 24) << "what comes after the last layer, too";
+      for (const Bound part : {Bound::kMatrix, Bound::kVector, Bound::kDma, Bound::kCpu}) {
+        EXPECT_NEAR(static_cast<double>(busy[ResourceOf(part)]) * 1e-9, pass.busy[static_cast<size_t>(part)], 1e-6) << BoundName(part);
+      }
     }
   }
 }

@@ -12,7 +12,7 @@
 #include "tessera/apps/bench/pass_work.h"
 #include "tessera/apps/bench/random_model.h"
 #include "tessera/apps/bench/rows_curve.h"
-#include "tessera/apps/bench/svg_plot.h"
+#include "tessera/apps/show/svg_plot.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"

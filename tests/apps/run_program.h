@@ -42,17 +42,19 @@ inline const std::vector<std::string>& Programs() {
   return programs;
 }
 
-// Programs(), and for that with subcommands one of them: alone it does nothing.
+// Programs(), and for those with subcommands one of them: alone they do nothing.
 inline std::vector<std::string> WorkingPrograms() {
   std::vector<std::string> programs = Programs();
   std::replace(programs.begin(), programs.end(), std::string("tessera_bench"), std::string("tessera_bench speed"));
+  std::replace(programs.begin(), programs.end(), std::string("tessera_reproduce"), std::string("tessera_reproduce npu"));
   return programs;
 }
 
-// Those that read a --model; the other one writes them.
+// Those that read a --model; of the others one writes them, and one needs none.
 inline std::vector<std::string> ModelPrograms() {
   std::vector<std::string> programs = WorkingPrograms();
   std::erase(programs, "tessera_random_model");
+  std::erase(programs, "tessera_reproduce npu");
   return programs;
 }
 

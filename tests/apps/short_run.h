@@ -16,6 +16,7 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
   static const TemporaryFolder written;
   if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
   if (program == "tessera_bench") return {};  // It does nothing without a subcommand.
+  if (program == "tessera_reproduce" || program == "tessera_reproduce npu" || program == "tessera_reproduce sdnpu") return {};
   if (program == "tessera_bench products") return {"--repetitions=1"};
   std::vector<std::string> arguments = {"--model=" + TinyPath("llama")};
   if (program == "tessera_pack") arguments.push_back("--out=" + written.Path("packed.tsr"));
@@ -26,6 +27,10 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
   if (program == "tessera_spec_bench") {
     arguments.insert(arguments.end(), {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation", "--categories=gsm8k",
                                        "--texts=1", "--generate_tokens=2"});
+  }
+  if (program == "tessera_reproduce record") {
+    arguments.insert(arguments.end(), {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation", "--speculate=lookup",
+                                       "--categories=ui", "--texts=1", "--generate_tokens=2"});
   }
   const std::map<std::string, std::vector<std::string>> benches = {
       {"tessera_bench speed", {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},

@@ -10,7 +10,7 @@
 #include "tessera/apps/bench/spec_bench_prompts.h"
 #include "tessera/apps/bench/spec_bench_report.h"
 #include "tessera/apps/bench/spec_bench_run.h"
-#include "tessera/apps/bench/svg_ranges.h"
+#include "tessera/apps/show/svg_ranges.h"
 #include "tessera/spec/prompt_lookup.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/packed_file.h"

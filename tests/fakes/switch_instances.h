@@ -64,7 +64,7 @@ inline std::string RunFault(const SwitchInstance& instance, const SwitchPlan& pl
     const SwitchRun& run = outcome.runs[step];
     if (run.chunk != step / blocks || run.block != step % blocks) return absl::StrCat("step ", step, " is another");
     if (run.begin_seconds < could_begin) return absl::StrCat("step ", step, " begins while another computes");
-    bool decode_graph = plan.from_decode;
+    bool decode_graph = plan.HadDecode(run.block);
     for (const PlacedLoad& load : outcome.loads) {
       if (load.block != run.block || load.begin_seconds >= run.end_seconds) continue;
       if (run.begin_seconds < load.end_seconds) return absl::StrCat("step ", step, " runs while it loads");
@@ -83,7 +83,8 @@ inline std::string RunFault(const SwitchInstance& instance, const SwitchPlan& pl
 // The same for loads, which are as many as the plan's.
 inline std::string LoadFault(const SwitchInstance& instance, const SwitchPlan& plan, const SwitchOutcome& outcome) {
   double loader_free = -instance.prompt.idle_seconds;
-  std::vector<bool> decode_graphs(instance.blocks.size(), plan.from_decode);
+  std::vector<bool> decode_graphs;
+  for (size_t block = 0; block < instance.blocks.size(); ++block) decode_graphs.push_back(plan.HadDecode(static_cast<int>(block)));
   for (size_t i = 0; i < plan.loads.size(); ++i) {
     const PlacedLoad& load = outcome.loads[i];
     const int block = plan.loads[i].block, before = plan.loads[i].before;
@@ -112,10 +113,11 @@ inline std::string SwitchFault(const SwitchInstance& instance, const SwitchPlan&
 // the same step's begin are compared: the earliest goes on. For up to about 6 blocks.
 class SoonestSwitch {
  public:
-  explicit SoonestSwitch(const SwitchInstance& instance)
+  // switched: a bit for each block that has its decode graph at first.
+  explicit SoonestSwitch(const SwitchInstance& instance, int switched = 0)
       : instance_(instance), blocks_(static_cast<int>(instance.blocks.size())), steps_(blocks_ * instance.prompt.chunks),
         earliest_(static_cast<size_t>(steps_ + 1) << blocks_, std::numeric_limits<double>::infinity()) {
-    Search(0, 0, 0, 0);
+    Search(0, 0, 0, switched);
   }
   double seconds() const { return best_; }
 

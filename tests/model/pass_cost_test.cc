@@ -1,7 +1,10 @@
 #include "tessera/model/pass_cost.h"
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tessera/model/files/known_shapes.h"
@@ -40,6 +43,55 @@ TEST(PassCoster, APromptIsTheSumOfItsChunks) {
   const double first = Must(coster.Of({.rows = 300, .positions = 300, .logit_rows = 0})).seconds;
   const double second = Must(coster.Of({.rows = 200, .positions = 500, .logit_rows = 1})).seconds;
   EXPECT_DOUBLE_EQ(Must(coster.OfPrompt(500, 300)).seconds, first + second);
+}
+
+// Walked graph by graph, a pass is the same: each layer in its turn, then the output norm and the head, and all of its time.
+TEST(PassCoster, WalksTheGraphsOfAPassInOrder) {
+  for (const char* style : {"operators", "static", "unshared"}) {
+    const PassCoster coster = CosterOf("qwen2.5-0.5b", style, "qnn", Phone());
+    const PassShape shape = {.rows = 4, .positions = 200, .logit_rows = 4};
+    const PassCost pass = Must(coster.Of(shape));
+    double seconds = pass.call_seconds;
+    std::vector<int> layers;
+    std::map<std::string, int> last_operators;
+    ASSERT_TRUE(coster.Walk(shape, [&](int layer, const Graph& graph, const GraphCost& cost) {
+      seconds += cost.seconds;
+      layers.push_back(layer);
+      if (layer == 24) ++last_operators[std::string(OperatorName(graph.operators.back()))];
+    }).ok());
+    EXPECT_NEAR(seconds, pass.seconds, 1e-12) << style;
+    EXPECT_TRUE(std::is_sorted(layers.begin(), layers.end()));
+    EXPECT_GE(layers.size(), 26u) << "24 layers, the norm, and the parts of the head";
+    EXPECT_EQ(layers[23], 23);
+    EXPECT_EQ(layers[24], 24);
+    EXPECT_EQ(last_operators["Linear"], static_cast<int>(layers.size()) - 25) << "the norm comes first";
+  }
+}
+
+TEST(PassCoster, APassWithoutLogitsHasNoHead) {
+  const PassCoster coster = CosterOf("qwen2.5-0.5b", "static", "qnn", Phone());
+  int graphs = 0;
+  ASSERT_TRUE(coster.Walk({.rows = 1, .positions = 1, .logit_rows = 0}, [&](int, const Graph&, const GraphCost&) { ++graphs; }).ok());
+  EXPECT_EQ(graphs, 24);
+}
+
+// What bounds a kind of operator is what bounds most of its time: layers are not alike, and neither are the passes of a prompt.
+TEST(PassCoster, AKindIsBoundByWhatBoundsMostOfItsTime) {
+  const PassCoster coster = CosterOf("gemma-3-1b", "operators", "001", Phone());
+  for (const PassCost& pass : {Must(coster.Of({.rows = 1, .positions = 2000})), Must(coster.OfPrompt(1100, 512))}) {
+    double all = pass.call_seconds;
+    for (const auto& [label, cost] : pass.operators) {
+      double sum = 0, most = 0;
+      for (const double seconds : cost.bounded) {
+        sum += seconds;
+        most = std::max(most, seconds);
+      }
+      EXPECT_NEAR(sum, cost.seconds, 1e-12) << label;
+      EXPECT_EQ(cost.bounded[static_cast<size_t>(cost.bound)], most) << label;
+      all += sum;
+    }
+    EXPECT_NEAR(all, pass.seconds, 1e-9);
+  }
 }
 
 // A static prompt graph runs all its rows, whatever the prompt's length.

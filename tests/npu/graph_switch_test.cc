@@ -246,6 +246,48 @@ TEST(GraphSwitch, ABlockReturnsAndSwitchesAgainInOnePlan) {
   for (int i = 0; i < 6; ++i) EXPECT_EQ(outcome.loads[i].decode_graph, i >= 3);
 }
 
+// Blocks that have their decode graphs keep them, and the others are switched once each.
+TEST(GraphSwitch, AMixedBeginningIsPlannedFromWhatBlocksHave) {
+  SeededRandom random(6);
+  for (int round = 0; round < 200; ++round) {
+    const SwitchInstance instance = RandomSwitchInstance(random, round);
+    const int blocks = static_cast<int>(instance.blocks.size()), bits = static_cast<int>(random.Below(int64_t{1} << blocks));
+    std::vector<bool> had_decode;
+    std::vector<int> expected;
+    for (int block = 0; block < blocks; ++block) {
+      had_decode.push_back((bits >> block & 1) != 0);
+      if (!had_decode.back()) expected.push_back(block);
+    }
+    const double best = SoonestSwitch(instance, bits).seconds();
+    double ours = 0, others = std::numeric_limits<double>::infinity();
+    for (const SwitchRule rule : kSwitchingRules) {
+      const absl::StatusOr<SwitchPlan> plan = PlanSwitch(instance.blocks, instance.prompt, rule, had_decode);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      const SwitchOutcome outcome = OutcomeOf(instance.blocks, instance.prompt, *plan);
+      EXPECT_EQ(SwitchFault(instance, *plan, outcome), "") << "round " << round;
+      std::vector<int> found;
+      for (const SwitchLoad& load : plan->loads) found.push_back(load.block);
+      std::sort(found.begin(), found.end());
+      EXPECT_EQ(found, expected);
+      (rule == SwitchRule::kPlanned ? ours : others) =
+          rule == SwitchRule::kPlanned ? outcome.total_seconds() : std::min(others, outcome.total_seconds());
+    }
+    EXPECT_LE(ours, others) << "round " << round;
+    EXPECT_LE(ours, 1.05 * best) << "round " << round;
+    EXPECT_GE(ours, best * (1 - 1e-9)) << "round " << round;
+  }
+}
+
+TEST(GraphSwitch, RulesHaveNames) {
+  for (const SwitchRule rule : kSwitchRules) {
+    const absl::StatusOr<SwitchRule> found = SwitchRuleFromName(SwitchRuleName(rule));
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(*found, rule);
+  }
+  EXPECT_EQ(SwitchRuleFromName("fast").status().message(),
+            "rule of switching: found \"fast\", expected one of padded, synchronous, naive, published, planned");
+}
+
 void ExpectRefused(const Blocks& blocks, const SwitchPrompt& prompt, const std::string& says) {
   for (const absl::Status& status :
        {PlanSwitch(blocks, prompt, SwitchRule::kPlanned).status(), SimulateSwitch(blocks, prompt, {}).status()}) {
@@ -273,6 +315,9 @@ TEST(GraphSwitch, WhatMakesNoSenseIsRefusedWithWhatWasExpected) {
                                  SwitchPlan{.loads = {{0, -2}}}, SwitchPlan{.loads = {{0, 1}, {0, 0}}}}) {
     EXPECT_EQ(SimulateSwitch({good}, {.chunks = 2}, plan).status().code(), absl::StatusCode::kInvalidArgument);
   }
+  const std::string two = "had_decode: found 2, expected 1, one per block";
+  EXPECT_EQ(PlanSwitch({good}, {}, SwitchRule::kPlanned, {true, false}).status().message(), two);
+  EXPECT_EQ(SimulateSwitch({good}, {}, {.had_decode = {true, false}}).status().message(), two);
 }
 
 }  // namespace

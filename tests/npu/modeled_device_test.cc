@@ -158,6 +158,66 @@ TEST(ModeledDevice, ARunWaitsForItsGraph) {
   EXPECT_NEAR(device.spent().waited_seconds, 3 * cost.seconds, 1e-8);
 }
 
+// What the CPU does between runs: runs begin after it.
+TEST(ModeledDevice, WorkOfTheCpuPutsOffWhatComesNext) {
+  PairedRun run = NewRun();
+  ThreadPool pool(1);
+  HmxDevice numbers(pool, {});
+  VirtualClock clock, alone_clock;
+  Timeline timeline({.clock = &clock});
+  ModeledDevice device(numbers, clock, OptionsOf("operators", &timeline)), alone(numbers, alone_clock, OptionsOf("operators"));
+  run.On(alone, Chain(4));
+  device.SpendOnCpu(0.25, Zone::kSample);
+  EXPECT_EQ(clock.NowNanos(), 250'000'000);
+  EXPECT_DOUBLE_EQ(device.spent().seconds[static_cast<int>(Bound::kCpu)], 0.25);
+  EXPECT_DOUBLE_EQ(device.spent().joules, 0.25 * (device.profile().idle_watts + device.profile().cpu_watts));
+  run.ForgetCaches();
+  run.On(device, Chain(4));
+  EXPECT_EQ(clock.NowNanos(), 250'000'000 + alone_clock.NowNanos());
+  ExpectEachPartHasOneJob(timeline);
+  const TimelineEvent first = timeline.Events()[0];
+  EXPECT_EQ(first.zone, Zone::kSample);
+  EXPECT_EQ(first.resource, Resource::kCpu);
+  EXPECT_EQ(first.end_ns - first.begin_ns, 250'000'000);
+}
+
+// The slowest profile that is one, with the largest context: time goes on, and where it would end, runs are refused.
+TEST(ModeledDevice, VirtualTimeNeverOverflowsNorGoesBack) {
+  PairedRun run = NewRun();
+  ThreadPool pool(1);
+  HmxDevice numbers(pool, {});
+  for (const char* style : {"operators", "static", "unshared"}) {
+    ModeledDevice::Options options = OptionsOf(style);
+    options.context = 1 << 24;
+    for (const ProfileField& field : ProfileFields()) {
+      const absl::string_view name = field.name, unit = field.unit;
+      const bool is_time = unit == "s" || unit == "packets";
+      if (name != "tcm_bytes") options.profile.*field.value = is_time ? field.most : field.least;
+    }
+    VirtualClock clock;
+    ModeledDevice device(numbers, clock, options);
+    const std::unique_ptr<LoadedGraph> graph = device.Load(run.compiled()).value();
+    int64_t before = clock.NowNanos();
+    for (int i = 0; i < 3; ++i) {
+      run.ForgetCaches();
+      run.On(device, Chain(20));
+      EXPECT_GT(clock.NowNanos(), before) << style;
+      before = clock.NowNanos();
+    }
+    EXPECT_GT(before, 1'000'000'000) << style << ": it is slow";
+    // Far beyond what is left.
+    for (int i = 0; i < 40; ++i) device.SpendOnCpu(1e8, Zone::kSample);
+    EXPECT_GE(clock.NowNanos(), before);
+    before = clock.NowNanos();
+    EXPECT_GT(before, 3'200'000'000'000'000'000);
+    const absl::Status status = device.Load(run.compiled()).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange) << status;
+    device.SpendOnCpu(1e300, Zone::kSample);
+    EXPECT_GE(clock.NowNanos(), before);
+    EXPECT_LE(clock.NowNanos() - before, 1000) << "but for rounding";
+  }
+}
+
 TEST(ModeledDevice, ErrorsOfTheOtherDeviceMoveNoClock) {
   PairedRun run = NewRun();
   ThreadPool pool(1);

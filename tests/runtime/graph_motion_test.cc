@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,22 +15,6 @@
 
 namespace tessera {
 namespace {
-
-// Logits after a prompt, and after each of some further tokens.
-std::vector<std::vector<float>> LogitsOf(Engine& engine, const std::vector<TokenId>& prompt) {
-  const std::unique_ptr<Session> session = Must(engine.NewSession());
-  std::vector<std::vector<float>> logits;
-  Must(session->Append(prompt));
-  logits.emplace_back(session->logits().begin(), session->logits().end());
-  for (const TokenId token : {3, 200, 77}) {
-    Must(session->Append({token}));
-    logits.emplace_back(session->logits().begin(), session->logits().end());
-  }
-  return logits;
-}
-
-constexpr SwitchRule kRules[] = {SwitchRule::kPadded, SwitchRule::kSynchronous, SwitchRule::kNaive, SwitchRule::kPublished,
-                                 SwitchRule::kPlanned};
 
 TEST(GraphMotion, HeaderExample) {
   SwitchingPhone phone(SwitchRule::kPlanned);
@@ -47,7 +32,7 @@ TEST(GraphMotion, BitsAreTheSameByEachRule) {
   const std::vector<TokenId> prompt = RandomTokens(75, 4);
   SwitchingPhone plain(std::nullopt);
   const std::vector<std::vector<float>> expected = LogitsOf(*plain.engine, prompt);
-  for (const SwitchRule rule : kRules) {
+  for (const SwitchRule rule : kSwitchRules) {
     for (const double load : {1.0, 1e5}) {
       SwitchingPhone phone(rule, load);
       EXPECT_EQ(LogitsOf(*phone.engine, prompt), expected) << static_cast<int>(rule);
@@ -58,14 +43,78 @@ TEST(GraphMotion, BitsAreTheSameByEachRule) {
   }
 }
 
-// What the phone's memory holds at most: one graph of each block, and the last layer's keys and values.
+TEST(GraphMotion, BitsAreTheSameWhereverBlocksEnd) {
+  const std::vector<TokenId> prompt = RandomTokens(75, 4);
+  SwitchingPhone plain(std::nullopt);
+  const std::vector<std::vector<float>> expected = LogitsOf(*plain.engine, prompt);
+  for (const std::vector<int>& ends : std::vector<std::vector<int>>{{1, 6}, {5, 6}, {1, 2, 6}, {1, 2, 3, 4, 5, 6}}) {
+    SwitchingPhone phone(SwitchRule::kPlanned, 1000, static_cast<int>(ends.size()), std::nullopt, ends);
+    EXPECT_EQ(phone.motion().ends(), ends);
+    EXPECT_EQ(LogitsOf(*phone.engine, prompt), expected) << ends.size();
+  }
+}
+
+// Each beginning: any blocks that have kept their decode graphs.
+TEST(GraphMotion, BitsAreTheSameFromMixedBeginnings) {
+  const std::vector<TokenId> prompt = RandomTokens(75, 4);
+  SwitchingPhone plain(std::nullopt);
+  const std::vector<std::vector<float>> expected = LogitsOf(*plain.engine, prompt);
+  for (const SwitchRule rule : {SwitchRule::kSynchronous, SwitchRule::kNaive, SwitchRule::kPublished, SwitchRule::kPlanned}) {
+    for (int kept = 0; kept < 8; ++kept) {
+      SwitchingPhone phone(rule, 100);
+      phone.SwitchBlocks(kept);
+      EXPECT_EQ(LogitsOf(*phone.engine, prompt), expected) << SwitchRuleName(rule) << " " << kept;
+      for (int block = 0; block < 3; ++block) EXPECT_TRUE(phone.motion().IsSwitched(block)) << SwitchRuleName(rule) << " " << kept;
+      EXPECT_LE(phone.meter->most_bytes(), PlannedGraphBytes(CoreOf(*phone.engine)));
+    }
+  }
+}
+
+// Graphs move while the core is held. What is refused may have had some passes, between which the other call came.
+TEST(GraphMotion, PromptsAtOnceAreRightOrRefused) {
+  const std::vector<TokenId> prompt = RandomTokens(40, 4);
+  SwitchingPhone plain(std::nullopt), phone(SwitchRule::kPlanned);
+  const std::vector<float> expected = LogitsOf(*plain.engine, prompt)[0];
+  const std::unique_ptr<Session> sessions[] = {Must(phone.engine->NewSession()), Must(phone.engine->NewSession())};
+  const auto drive = [&](Session& session) {
+    for (int i = 0; i < 30; ++i) {
+      const absl::Status status = session.Append(prompt);
+      if (status.ok()) {
+        EXPECT_EQ(session.logits(), absl::MakeConstSpan(expected));
+      } else {
+        EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+      }
+      session.Truncate(0);
+    }
+  };
+  std::thread other([&] { drive(*sessions[0]); });
+  drive(*sessions[1]);
+  other.join();
+  EXPECT_EQ(LogitsOf(*phone.engine, prompt)[0], expected);
+  EXPECT_LE(phone.meter->most_bytes(), PlannedGraphBytes(CoreOf(*phone.engine)));
+}
+
+// Where loads take long beside compute, nothing comes back; where they take next to nothing, all do.
+TEST(GraphMotion, DecodeGraphsStayUnlessThePrefillGraphsPay) {
+  const std::vector<TokenId> prompt = RandomTokens(75, 4);
+  for (const auto& [load, returned] : {std::pair(1.0, 0), std::pair(1e9, 3)}) {
+    SwitchingPhone phone(SwitchRule::kPlanned, load);
+    phone.SwitchBlocks(7);
+    Must(Must(phone.engine->NewSession())->Append(prompt));
+    EXPECT_EQ(phone.motion().report().returned, returned) << load;
+  }
+}
+
 TEST(GraphMotion, ABlockNeverHasTwoGraphs) {
   const std::vector<TokenId> prompt = RandomTokens(75, 4);
-  for (const SwitchRule rule : kRules) {
+  for (const SwitchRule rule : kSwitchRules) {
     SwitchingPhone phone(rule);
     LogitsOf(*phone.engine, prompt);
     const MotionReport& report = phone.motion().report();
     EXPECT_EQ(report.switched_in_prompt + report.switched_after, rule == SwitchRule::kPadded ? 0 : 3) << static_cast<int>(rule);
+    Must(phone.motion().BeginReturn());
+    LogitsOf(*phone.engine, prompt);
+    EXPECT_LE(phone.meter->most_bytes(), PlannedGraphBytes(CoreOf(*phone.engine))) << static_cast<int>(rule);
   }
 }
 
@@ -75,13 +124,13 @@ double SecondsOfPrompt(SwitchRule rule, double load, int tokens) {
   const double begin = phone.Seconds();
   const std::unique_ptr<Session> session = Must(phone.engine->NewSession());
   Must(session->Append(RandomTokens(tokens, 9)));
-  Must(session->Append({5}));   // Its pass waits for all decode graphs.
+  while (!CoreOf(*phone.engine).runner().GraphsAreReady(0, kLayers)) phone.clock.Advance(1'000);
   return phone.Seconds() - begin;
 }
 
 TEST(GraphMotion, SwitchingWhileAPromptIsReadIsSoonerThanAfterIt) {
-  // Loads as long as some blocks' compute: the published rule's case.
-  for (const double load : {300.0, 1000.0, 3000.0}) {
+  // Loads as long as the compute of one block or two, and much shorter ones. Longer ones are ready between steps, where none begins.
+  for (const double load : {200.0, 300.0, 1000.0, 3000.0}) {
     const double synchronous = SecondsOfPrompt(SwitchRule::kSynchronous, load, 96);
     const double planned = SecondsOfPrompt(SwitchRule::kPlanned, load, 96);
     EXPECT_LT(planned, synchronous) << load;
@@ -111,6 +160,14 @@ TEST(GraphMotion, OptionsThatMeanNothingAreRefused) {
   EXPECT_EQ(error({.blocks = 7, .prefill_rows = 16, .decode_rows = 4}), "graph switching: blocks: found 7, expected 1 to 6");
   EXPECT_EQ(error({.blocks = 2, .prefill_rows = 0}), "graph switching: rows of a prefill graph: found 0, expected 1 to 16");
   EXPECT_EQ(error({.blocks = 2, .prefill_rows = 8, .decode_rows = 9}), "graph switching: rows of a decode graph: found 9, expected 1 to 8");
+  const auto with_ends = [&](const std::vector<int>& ends) {
+    return error({.blocks = 2, .prefill_rows = 16, .decode_rows = 4, .ends = ends});
+  };
+  EXPECT_EQ(with_ends({6}), "graph switching: ends of blocks: found 1, expected 2, one per block");
+  EXPECT_EQ(with_ends({0, 6}), "graph switching: end of a block: found 0, expected 1 to 6");
+  EXPECT_EQ(with_ends({3, 3}), "graph switching: end of a block: found 3, expected 4 to 6");
+  EXPECT_EQ(with_ends({3, 7}), "graph switching: end of a block: found 7, expected 4 to 6");
+  EXPECT_EQ(with_ends({3, 5}), "graph switching: end of the last block: found 5, expected 6 to 6");
   const std::unique_ptr<GraphMotion> motion =
       Must(GraphMotion::Create(CoreOf(*phone.engine).runner(), {.blocks = 2, .prefill_rows = 16, .decode_rows = 4}));
   EXPECT_EQ(motion->SetTimes({{}}).message(), "graph switching: times: found 1, expected 2, one per block");

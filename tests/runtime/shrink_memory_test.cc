@@ -1,9 +1,11 @@
 // A streamed model gives memory back while it writes, and writes the same.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "tessera/base/peak_memory.h"
 #include "tessera/runtime/core.h"
@@ -111,21 +113,35 @@ TEST(StreamedTinyModel, GivesMemoryBackDuringPassesAndWritesTheSame) {
   }
 }
 
+const SamplingOptions kGreedy = {.temperature = 0};
+
+// Texts that end, and leave their beginnings in the cache.
+void LeaveBeginnings(Engine& engine, Stepper& stepper) {
+  for (int text = 0; text < 16; ++text) {
+    stepper.Submit({.prompt = RandomTokens(40, 100 + text), .sampling = kGreedy, .text = {.max_tokens = 2}});
+  }
+  Must(stepper.Run());
+  EXPECT_GT(CoreOf(engine).beginnings().size(), 10);
+}
+
+// What a session writes, in an engine of its own.
+std::vector<TokenId> Alone(const std::vector<TokenId>& prompt, int tokens) {
+  const auto engine = PartlyPinned();
+  const auto session = Must(engine->NewSession());
+  Must(session->Append(prompt));
+  return Must(Generate(*session, Must(Sampler::Create(kGreedy)), {.max_tokens = tokens, .ignore_end = true})).tokens;
+}
+
 // Beginnings of ended texts, a running text, a smaller budget: beginnings go first, then weights, and the text is what it is alone.
 TEST(StreamedTinyModel, GivesBeginningsUpBeforeWeights) {
   const auto engine = PartlyPinned(/*cache_tokens=*/1024);
   const auto stepper = Must(Stepper::Create(*engine, {}));
-  const SamplingOptions greedy = {.temperature = 0};
-  for (int text = 0; text < 16; ++text) {
-    stepper->Submit({.prompt = RandomTokens(40, 100 + text), .sampling = greedy, .text = {.max_tokens = 2}});
-  }
-  Must(stepper->Run());
-  EXPECT_GT(CoreOf(*engine).beginnings().size(), 10);
+  LeaveBeginnings(*engine, *stepper);
 
   const int64_t pinned = engine->model().streamer()->stats().pinned_bytes;
   const std::vector<TokenId> prompt = RandomTokens(20, 7);
   std::vector<TokenId> written;
-  stepper->Submit({.prompt = prompt, .sampling = greedy, .text = {.max_tokens = 30, .ignore_end = true},
+  stepper->Submit({.prompt = prompt, .sampling = kGreedy, .text = {.max_tokens = 30, .ignore_end = true},
                    .on_end = [&](const absl::StatusOr<Generation>& answer) { written = Must(answer).tokens; }});
   for (int step = 0; step < 6; ++step) ASSERT_TRUE(Must(stepper->Step()));
   const BudgetPlan whole = Must(engine->ShrinkMemory(int64_t{1} << 40));
@@ -139,11 +155,46 @@ TEST(StreamedTinyModel, GivesBeginningsUpBeforeWeights) {
   EXPECT_LT(least.weights.pins.bytes, pinned);
   EXPECT_LT(least.memory.cache, whole.memory.cache / 4) << "a context, and what the text holds";
   Must(stepper->Run());
+  EXPECT_EQ(written, Alone(prompt, 30));
+}
 
-  const auto alone = PartlyPinned();
-  const auto session = Must(alone->NewSession());
-  Must(session->Append(prompt));
-  EXPECT_EQ(written, Must(Generate(*session, Must(Sampler::Create(greedy)), {.max_tokens = 30, .ignore_end = true})).tokens);
+// Another thread takes the core while a pass gives tokens to two texts, and changes the cache before the second one takes its first token:
+// it gives up the beginning that this text shares. Made for the thread sanitizer: the wait hands nothing on, so a text that looks at the
+// cache then, without the core, is a race.
+TEST(StreamedTinyModel, GivesBeginningsUpBetweenTheTokensOfAPass) {
+  const auto engine = PartlyPinned(/*cache_tokens=*/1024);
+  const auto stepper = Must(Stepper::Create(*engine, {}));
+  LeaveBeginnings(*engine, *stepper);
+  const int64_t budget = LeastOf(*engine) + kMiB;   // Both texts are more than a context.
+  std::thread shrinks;
+  std::atomic<bool> shrunk = false;
+  bool due = false;
+  std::vector<TokenId> first, second;
+  const auto shrink_if_due = [&](TokenId token, absl::Span<const float>) {
+    first.push_back(token);
+    if (!std::exchange(due, false)) return;
+    shrinks = std::thread([&] {
+      Must(engine->ShrinkMemory(budget).status());
+      shrunk.store(true, std::memory_order_relaxed);
+    });
+    while (!shrunk.load(std::memory_order_relaxed)) std::this_thread::yield();
+  };
+  const auto keep = [&](TokenId token, absl::Span<const float>) { second.push_back(token); };
+  const std::vector<TokenId> prompt = RandomTokens(24, 7);
+  std::vector<TokenId> begun = RandomTokens(40, 110);   // One of the beginnings.
+  begun.push_back(5);
+  stepper->Submit({.prompt = prompt, .sampling = kGreedy, .text = {.max_tokens = 30, .ignore_end = true, .on_token = shrink_if_due}});
+  while (first.size() < 3) ASSERT_TRUE(Must(stepper->Step()));   // By now it is known what passes take.
+  stepper->Submit({.prompt = begun, .sampling = kGreedy, .text = {.max_tokens = 10, .ignore_end = true, .on_token = keep}});
+  due = true;
+  EXPECT_TRUE(Must(stepper->Step()));
+  EXPECT_FALSE(due);
+  EXPECT_EQ(second.size(), 1u) << "both texts are in one pass, and the second has but one token to read";
+  EXPECT_EQ(CoreOf(*engine).beginnings().size(), 0);
+  Must(stepper->Run());
+  if (shrinks.joinable()) shrinks.join();
+  EXPECT_EQ(first, Alone(prompt, 30));
+  EXPECT_EQ(second, Alone(begun, 10));
 }
 
 TEST(StreamedTinyModel, RefusesToShrinkBelowTheLeastAndChangesNothing) {

@@ -29,7 +29,7 @@ absl::StatusOr<EngineOptions> OptionsForContext(int context, Timeline* timeline,
 }
 
 absl::StatusOr<BenchHeading> BenchHeading::Of(const EngineOptions& options, std::optional<int> repetitions, std::optional<int> depth) {
-  BenchHeading heading = {.model = options.model_path, .repetitions = repetitions, .depth = depth};
+  BenchHeading heading = {.model = options.model_path, .repetitions = repetitions, .depth = depth, .device = FLAGS_device};
   ASSIGN_OR_RETURN(heading.threads, ThreadsOf(options.compute));
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
   const ComputePath path = options.compute.path;
@@ -43,6 +43,7 @@ std::string BenchHeading::Text() const {
   std::string text = absl::StrCat(model, ", ", threads, " threads, kernels ", kernels);
   if (repetitions) absl::StrAppend(&text, ", ", *repetitions, " repetitions");
   if (depth) absl::StrAppend(&text, ", ", *depth, " tokens before");
+  if (!device.empty()) absl::StrAppend(&text, ", times of ", device);
   return text + "\n\n";
 }
 
@@ -52,6 +53,7 @@ absl::Status ShowResult(const BenchHeading& heading, const std::string& text, ab
   json.BeginObject().Key("model").String(heading.model).Key("threads").Int(heading.threads).Key("kernels").String(heading.kernels);
   if (heading.repetitions) json.Key("repetitions").Int(*heading.repetitions);
   if (heading.depth) json.Key("depth").Int(*heading.depth);
+  if (!heading.device.empty()) json.Key("device").String(heading.device);
   put(json);
   json.EndObject();
   return WriteOutput(std::move(json).Take() + "\n");

@@ -5,7 +5,8 @@
 //   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
 //   return ShowResult(heading, AttentionText(all), [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
 //
-// Errors are wrong usage of the flag that they are about. Threads: one at a time.
+// Errors are wrong usage of the flag that they are about. Times of commands with --device are by a modeled phone's clock, which headings
+// say. Threads: one at a time.
 #pragma once
 
 #include <optional>
@@ -36,6 +37,7 @@ struct BenchHeading {
   std::string kernels = {};          // "reference" on the reference path, "npu avx2" on the npu path.
   std::optional<int> repetitions;    // Not there: the measurement has none.
   std::optional<int> depth;          // Tokens before. Likewise.
+  std::string device = {};           // --device. Empty: this machine.
 
   static absl::StatusOr<BenchHeading> Of(const EngineOptions& options, std::optional<int> repetitions, std::optional<int> depth);
   std::string Text() const;          // A line, and an empty one.

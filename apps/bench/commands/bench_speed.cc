@@ -10,7 +10,9 @@
 #include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/bench/mapped_source.h"
 #include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
+#include "tessera/apps/phone/phone_run.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
@@ -32,7 +34,7 @@ absl::Status CheckFlags() {
     return WrongUsage("generate_tokens", "0 beside --prompt_tokens=0", "one of them above 0");
   }
   RETURN_IF_ERROR(CheckTokens("depth", FLAGS_depth, 0));
-  for (const char* flag : {"flash", "io", "verify"}) {
+  for (const char* flag : {"flash", "io", "verify", "device"}) {
     if (!FLAGS_mapped || !IsGiven(flag)) continue;
     return WrongUsage(flag, "beside --mapped", "one of them: a mapped file is read by the system, and nothing is verified");
   }
@@ -85,6 +87,7 @@ absl::Status Run() {
   const BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, OptionsForContext(benchmark.NeededContext(), trace.timeline()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options, &trace));
   if (FLAGS_mapped) options.hooks = Hooks({.open_source = OpenMapped});
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
@@ -93,6 +96,7 @@ absl::Status Run() {
   const absl::StatusOr<Speeds> speeds = Measure(*engine, benchmark);
   const absl::Status traced = trace.Finish(speeds.status());
   RETURN_IF_ERROR(speeds.status());
+  if (phone != nullptr) WriteError(phone->Summary(*engine));
   const absl::Status shown = ShowResult(heading, SpeedsText(*speeds), [&](JsonWriter& json) {
     WriteSpeed(json, "prompt", FLAGS_prompt_tokens, speeds->prompt);
     WriteSpeed(json, "generation", FLAGS_generate_tokens, speeds->generation);
@@ -109,7 +113,7 @@ Command BenchSpeed() {
            .examples = {"tessera_bench speed --threads 2",
                         "tessera_bench speed --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1"},
            .groups = {{"Measurement", {"prompt_tokens", "generate_tokens", "depth", "repetitions", "mapped"}},
-                      ModelFlags(), StreamingFlags(), {"Output", {"json"}}}},
+                      ModelAndPhoneFlags(), StreamingFlags(), {"Output", {"json"}}}},
           Run};
 }
 

@@ -12,7 +12,9 @@
 #include "tessera/apps/bench/stream_speed_text.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
+#include "tessera/apps/phone/phone_run.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/spec/drafter_registry.h"
@@ -25,6 +27,12 @@ constexpr int kDefaultRepetitions = 3;     // All that is measured takes half a 
 constexpr char kDefaultSort[] = "chat";
 constexpr int kMostTexts = 64;             // As many as a pass of a stepper has.
 constexpr int kMostPrompts = kMostTexts;   // A sort has.
+
+FlagGroup PhoneFlagsWithoutTrace() {
+  FlagGroup group = ModelAndPhoneFlags();
+  std::erase(group.flags, "trace");
+  return group;
+}
 
 int Repetitions() { return IsGiven("repetitions") ? FLAGS_repetitions : kDefaultRepetitions; }
 
@@ -102,7 +110,8 @@ absl::StatusOr<std::vector<PromptSort>> SortsOf(const Engine& engine, const std:
 
 absl::Status Run() {
   ASSIGN_OR_RETURN(StreamSpeedOptions asked, AskedByFlags());
-  ASSIGN_OR_RETURN(const EngineOptions options, OptionsFor(asked));
+  ASSIGN_OR_RETURN(EngineOptions options, OptionsFor(asked));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, Repetitions(), FLAGS_depth));
   std::vector<PromptCategory> categories;
@@ -117,6 +126,7 @@ absl::Status Run() {
     ASSIGN_OR_RETURN(asked.sorts, SortsOf(*engine, categories));
   }
   ASSIGN_OR_RETURN(const StreamSpeed speed, MeasureStreams(*engine, asked));
+  if (phone != nullptr) WriteError(phone->Summary(*engine));
   return ShowResult(heading, StreamSpeedText(speed), [&](JsonWriter& json) { WriteStreamSpeed(json.Key("streams"), speed); });
 }
 
@@ -132,7 +142,7 @@ Command BenchStreams() {
            .groups = {{"Measurement", {"together", "writers", "generate_tokens", "depth", "prompt_tokens", "long_prompt", "repetitions",
                                        "cache_tokens"}},
                       {"Speculation", {"speculate", "data", "categories"}},
-                      ModelFlagsBut({"trace"}), StreamingFlags(), {"Output", {"json"}}}},
+                      PhoneFlagsWithoutTrace(), StreamingFlags(), {"Output", {"json"}}}},
           Run};
 }
 

@@ -1,4 +1,4 @@
-#include "tessera/apps/bench/svg_plot.h"
+#include "tessera/apps/show/svg_plot.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
-#include "tessera/apps/bench/svg_ranges.h"
+#include "tessera/apps/show/svg_ranges.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/bench/svg_plot.h"
+#include "tessera/apps/show/svg_plot.h"
 
 namespace tessera {
 namespace {

@@ -1,0 +1,19 @@
+// Reproduces what papers say: a subcommand for each kind of figure.
+#include "tessera/apps/reproduce/commands/reproduce_commands.h"
+
+namespace tessera {
+namespace {
+
+AppInfo Info() {
+  return {.name = "tessera_reproduce",
+          .summary = "Shows figures of papers beside what the engine and its models of phones say.",
+          .examples = {"tessera_reproduce npu", "tessera_reproduce sdnpu"},
+          .groups = {{"Output", {"json"}}}};
+}
+
+std::vector<Command> Commands() { return {ReproduceNpu(), ReproduceSdnpu(), ReproduceRecord()}; }
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::CommandsMain(argc, argv, tessera::Info(), tessera::Commands()); }

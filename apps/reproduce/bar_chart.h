@@ -1,0 +1,32 @@
+// Bars that stand in groups, each of parts on top of one another, as SVG text.
+//
+//   const BarChart chart = {"Time", "ms per token", {"prompt", "passes"}, {{"1.5b", {{"NPU", {10, 90}}, {"full", {12, 30}}}}}};
+//   RETURN_IF_ERROR(WriteTextFile("bars.svg", BarChartSvg(chart)));
+//
+// Texts may hold any characters; what is below zero or no number counts as zero. Thread-safe (pure function).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/base/cpp20.h"
+
+namespace tessera {
+
+struct BarChart {
+  struct Bar {
+    std::string name = {};
+    std::vector<double> values = {};   // By part, from below.
+  };
+  struct Group {
+    std::string name = {};
+    std::vector<Bar> bars = {};
+  };
+  std::string title = {}, y_label = {};
+  std::vector<std::string> parts = {};   // The first six have a colour of their own.
+  std::vector<Group> groups = {};
+};
+
+std::string BarChartSvg(const BarChart& chart);
+
+}  // namespace tessera

@@ -1,0 +1,35 @@
+// tessera_reproduce npu: figures of papers about NPUs beside what the model of phones says.
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/reproduce/commands/reproduce_commands.h"
+#include "tessera/apps/reproduce/npu_comparison.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/text_file.h"
+#include "tessera/base/usage_error.h"
+
+namespace tessera {
+namespace {
+
+absl::Status Run() {
+  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForFile("plot", CheckTextFileWritable(FLAGS_plot)));
+  ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
+  ASSIGN_OR_RETURN(const NpuComparison comparison, CompareNpuFigures(profiles));
+  const absl::Status shown = WriteOutput(FLAGS_json ? absl::StrCat(NpuComparisonJson(comparison), "\n") : NpuComparisonText(comparison));
+  return EndOf(shown, FLAGS_plot.empty() ? absl::OkStatus() : WriteTextFile(FLAGS_plot, NpuComparisonSvg(comparison)));
+}
+
+}  // namespace
+
+Command ReproduceNpu() {
+  return {{.subcommand = "npu",
+           .summary = "Times, memory and shares of NPUs in papers beside predictions. The papers are 000, 001, 003 and 004; the one set of "
+                      "parameters was fitted to other figures. Shows errors, the band of assumed numbers, what each parameter moves, "
+                      "and what the calibration misses of figures that are left out.",
+           .examples = {"tessera_reproduce npu", "tessera_reproduce npu --plot npu.svg --json"},
+           .groups = {{"Output", {"plot", "json"}}}},
+          Run};
+}
+
+}  // namespace tessera

@@ -1,0 +1,85 @@
+// Published figures of NPUs beside what the model of phones says: errors, the band of assumed numbers, and what moves what.
+//
+//   ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
+//   ASSIGN_OR_RETURN(const NpuComparison comparison, CompareNpuFigures(profiles));
+//   Print(NpuComparisonText(comparison));                    // tables; also as JSON, and drawn
+//   Print(comparison.median_error, comparison.within, comparison.judged);
+//
+// One rule for all: a figure and a prediction are the geometric middles of their ends, and the error is their ratio, less 1. A bound that
+// is kept says nothing more and is in no statistic; one that is not has the distance to its number as its error. What has no prediction is
+// missed, and counts as the largest error of all. The band: each number that is assumed goes to its least and to its most alone; the
+// logarithms of what the prediction then does add up as independent errors do, by the root of the sum of their squares, up and down
+// apart. What is near the calibration (the same graph on the same phone as figures that parameters were fitted to) is marked, and the
+// statistics are also given without it.
+// Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/apps/reproduce/calibration.h"
+#include "tessera/apps/reproduce/npu_predictions.h"
+#include "tessera/apps/reproduce/profile_set.h"
+
+namespace tessera {
+
+// Where the parameters are committed that all this is computed by: before the first prediction. Nothing changed them since.
+inline constexpr char kParametersCommit[] = "1d42eec";
+inline constexpr double kNearEnough = 0.35;   // As large an error as nine of ten may have.
+
+struct ComparedFigure {
+  std::string id = {}, what = {}, unit = {}, source = {};
+  double published_low = 0, published_high = 0;
+  enum class Bound : uint8_t { kNone, kAtMost, kAtLeast } bound = Bound::kNone;
+  bool counted = true;
+  bool near_calibration = false;                    // As its prediction says.
+  std::string reason = {};                          // Why it is not counted, or a note.
+  std::optional<Prediction> prediction = {};        // None: missed, or compared elsewhere.
+  std::optional<double> error = {};                 // None: missed, elsewhere, or a bound that is kept.
+  double band_low = 0, band_high = 0;               // About the prediction's middle.
+
+  bool bound_kept() const { return prediction.has_value() && !error.has_value(); }
+  bool missed() const { return counted && !prediction.has_value(); }
+};
+
+// What 10 % more of a parameter, in all profiles, does to predictions.
+struct Sensitivity {
+  std::string parameter = {};
+  int moved = 0;             // So many predictions move at all.
+  std::string most = {};     // The one that moves most: its id; empty: none,
+  double change = 0;         // by so much, as a share of itself.
+};
+
+struct NpuComparison {
+  std::vector<ComparedFigure> figures = {};   // In the order of the papers' list.
+  int counted = 0;                            // Figures that count,
+  int judged = 0;                             // those of them with an error, or missed,
+  int within = 0;                             // those within kNearEnough,
+  int missed = 0, bounds_kept = 0;
+  std::optional<double> median_error = {};    // None: that is a missed one's, or there is none.
+  int judged_apart = 0, within_apart = 0;     // The same without those near the calibration.
+  std::optional<double> median_error_apart = {};
+  std::vector<Sensitivity> sensitivity = {};  // By parameters, as ProfileFields() has them.
+  int calibration_figures = 0;
+  CalibrationErrors calibration = {};
+};
+
+// The geometric middle of a figure's or a prediction's ends.
+double MiddleOf(double low, double high);
+
+// Errors and statistics alone, without band, sensitivity and calibration: what a changed profile does to them.
+absl::StatusOr<NpuComparison> CompareWithoutBands(const ProfileSet& profiles, KnownModels& models);
+
+// All of it. The errors of predictions.
+absl::StatusOr<NpuComparison> CompareNpuFigures(const ProfileSet& profiles);
+
+absl::StatusOr<std::vector<Sensitivity>> SensitivityOfPredictions(const ProfileSet& profiles, KnownModels& models);
+
+std::string NpuComparisonText(const NpuComparison& comparison);
+std::string NpuComparisonJson(const NpuComparison& comparison);
+std::string NpuComparisonSvg(const NpuComparison& comparison);   // Predicted over published, logarithmic, with the band of kNearEnough.
+
+}  // namespace tessera

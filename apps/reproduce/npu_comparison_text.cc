@@ -1,0 +1,160 @@
+// Tables and JSON of a comparison.
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/reproduce/npu_comparison.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/base/table.h"
+
+namespace tessera {
+namespace {
+
+constexpr Table::Align kRight = Table::Align::kRight;
+constexpr int kDigits = 6;
+
+std::string Number(double value) { return absl::StrFormat("%.4g", value); }
+
+std::string Ends(double low, double high) { return low == high ? Number(low) : absl::StrCat(Number(low), " - ", Number(high)); }
+
+std::string PublishedText(const ComparedFigure& figure) {
+  const char* sign = "";
+  if (figure.bound == ComparedFigure::Bound::kAtMost) sign = "< ";
+  if (figure.bound == ComparedFigure::Bound::kAtLeast) sign = "> ";
+  return absl::StrCat(sign, Ends(figure.published_low, figure.published_high));
+}
+
+std::string ErrorText(const ComparedFigure& figure) {
+  if (!figure.prediction.has_value()) return figure.counted ? "missed" : "";
+  return figure.error.has_value() ? absl::StrFormat("%+.1f %%", 100 * *figure.error) : "kept";
+}
+
+std::string FiguresText(const NpuComparison& comparison, bool counted) {
+  Table table({{"figure"}, {"what"}, {"unit"}, {"published", kRight}, {"predicted", kRight}, {"error", kRight}, {"band", kRight},
+               {"paper"}});
+  for (const ComparedFigure& figure : comparison.figures) {
+    if (figure.counted != counted) continue;
+    const bool predicted = figure.prediction.has_value();
+    table.AddRow({figure.near_calibration ? absl::StrCat(figure.id, " *") : figure.id, figure.what, figure.unit, PublishedText(figure),
+                  predicted ? Ends(figure.prediction->low, figure.prediction->high) : "-", ErrorText(figure),
+                  predicted ? Ends(figure.band_low, figure.band_high) : "-", figure.source});
+  }
+  return table.ToString();
+}
+
+std::string NotesText(const NpuComparison& comparison) {
+  std::string text = "*: near the calibration, the same graph on the same phone as figures that parameters were fitted to\n";
+  for (const ComparedFigure& figure : comparison.figures) {
+    if (!figure.reason.empty()) absl::StrAppend(&text, figure.id, ": ", figure.reason, "\n");
+  }
+  return text;
+}
+
+std::string AskedText(const NpuComparison& comparison) {
+  Table table({{"figure"}, {"how it was asked"}});
+  for (const ComparedFigure& figure : comparison.figures) {
+    if (figure.prediction.has_value()) table.AddRow({figure.id, figure.prediction->asked});
+  }
+  return table.ToString();
+}
+
+std::string SensitivityText(const NpuComparison& comparison) {
+  Table table({{"10 % more of"}, {"moves", kRight}, {"most"}, {"by", kRight}});
+  for (const Sensitivity& one : comparison.sensitivity) {
+    table.AddRow({one.parameter, absl::StrCat(one.moved), one.most.empty() ? "-" : one.most,
+                  one.most.empty() ? "-" : absl::StrFormat("%+.2f %%", 100 * one.change)});
+  }
+  return table.ToString();
+}
+
+std::string MedianText(const std::optional<double>& error) {
+  return error.has_value() ? absl::StrFormat("%.1f %%", 100 * *error) : "that of a missed one";
+}
+
+std::string SummaryText(const NpuComparison& comparison) {
+  const CalibrationErrors& calibration = comparison.calibration;
+  return absl::StrCat(
+      absl::StrFormat("%d figures count: %d bounds are kept, %d are judged; of these %d within %.0f %%, %d missed, median error %s\n",
+                      comparison.counted, comparison.bounds_kept, comparison.judged, comparison.within, 100 * kNearEnough,
+                      comparison.missed, MedianText(comparison.median_error)),
+      absl::StrFormat("without the %d near the calibration: %d are judged; of these %d within %.0f %%, median error %s\n",
+                      comparison.judged - comparison.judged_apart, comparison.judged_apart, comparison.within_apart, 100 * kNearEnough,
+                      MedianText(comparison.median_error_apart)),
+      absl::StrFormat("calibration, %d parameters, %d figures: median error %.1f %%, worst %.1f %%; each left out, %.1f %% and %.1f %%\n",
+                      calibration.parameters, comparison.calibration_figures, 100 * calibration.median(), 100 * calibration.worst(),
+                      100 * calibration.median_left_out(), 100 * calibration.worst_left_out()),
+      "parameters as committed in ", kParametersCommit, ", before the first prediction\n");
+}
+
+void WriteOptional(JsonWriter& json, const char* key, const std::optional<double>& number) {
+  json.Key(key);
+  if (number.has_value()) {
+    json.Double(*number, kDigits);
+  } else {
+    json.Null();
+  }
+}
+
+void WriteFigure(JsonWriter& json, const ComparedFigure& figure) {
+  json.BeginObject().Key("id").String(figure.id).Key("what").String(figure.what).Key("unit").String(figure.unit);
+  json.Key("source").String(figure.source).Key("counted").Bool(figure.counted).Key("near_calibration").Bool(figure.near_calibration);
+  json.Key("reason").String(figure.reason);
+  json.Key("published_low").Double(figure.published_low).Key("published_high").Double(figure.published_high);
+  json.Key("bound").String(figure.bound == ComparedFigure::Bound::kAtMost    ? "at most"
+                           : figure.bound == ComparedFigure::Bound::kAtLeast ? "at least"
+                                                                             : "");
+  if (figure.prediction.has_value()) {
+    json.Key("predicted_low").Double(figure.prediction->low, kDigits).Key("predicted_high").Double(figure.prediction->high, kDigits);
+    json.Key("band_low").Double(figure.band_low, kDigits).Key("band_high").Double(figure.band_high, kDigits);
+    json.Key("asked").String(figure.prediction->asked);
+  }
+  WriteOptional(json, "error", figure.error);
+  json.Key("missed").Bool(figure.missed()).Key("bound_kept").Bool(figure.bound_kept()).EndObject();
+}
+
+void WriteSummary(JsonWriter& json, const NpuComparison& comparison) {
+  json.Key("summary").BeginObject().Key("counted").Int(comparison.counted).Key("judged").Int(comparison.judged);
+  json.Key("bounds_kept").Int(comparison.bounds_kept).Key("within").Int(comparison.within).Key("near_enough").Double(kNearEnough);
+  json.Key("missed").Int(comparison.missed);
+  WriteOptional(json, "median_error", comparison.median_error);
+  json.Key("without_near_calibration").BeginObject().Key("judged").Int(comparison.judged_apart);
+  json.Key("within").Int(comparison.within_apart);
+  WriteOptional(json, "median_error", comparison.median_error_apart);
+  json.EndObject().EndObject();
+}
+
+void WriteCalibration(JsonWriter& json, const NpuComparison& comparison) {
+  const CalibrationErrors& calibration = comparison.calibration;
+  json.Key("calibration").BeginObject().Key("parameters").Int(calibration.parameters);
+  json.Key("figures").Int(comparison.calibration_figures);
+  json.Key("median_error").Double(calibration.median(), kDigits).Key("worst_error").Double(calibration.worst(), kDigits);
+  json.Key("left_out_median_error").Double(calibration.median_left_out(), kDigits);
+  json.Key("left_out_worst_error").Double(calibration.worst_left_out(), kDigits).EndObject();
+}
+
+}  // namespace
+
+std::string NpuComparisonText(const NpuComparison& comparison) {
+  return absl::StrCat(FiguresText(comparison, true), "\nNot counted:\n\n", FiguresText(comparison, false), "\n", NotesText(comparison),
+                      "\n", AskedText(comparison), "\n", SensitivityText(comparison), "\n", SummaryText(comparison));
+}
+
+std::string NpuComparisonJson(const NpuComparison& comparison) {
+  JsonWriter json;
+  json.BeginObject().Key("parameters_commit").String(kParametersCommit).Key("figures").BeginArray();
+  for (const ComparedFigure& figure : comparison.figures) WriteFigure(json, figure);
+  json.EndArray().Key("sensitivity").BeginArray();
+  for (const Sensitivity& one : comparison.sensitivity) {
+    json.BeginObject().Key("parameter").String(one.parameter).Key("moved").Int(one.moved).Key("most").String(one.most);
+    json.Key("change").Double(one.change, kDigits).EndObject();
+  }
+  json.EndArray();
+  WriteSummary(json, comparison);
+  WriteCalibration(json, comparison);
+  json.EndObject();
+  return std::move(json).Take();
+}
+
+}  // namespace tessera

@@ -1,0 +1,78 @@
+// What requests cost on a phone: the same as its report says of passes, prompts and loading, and the CPU's own way.
+#include "tessera/apps/reproduce/phone_costs.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "tessera/apps/phone/phone_report.h"
+#include "tessera/tests/fakes/must.h"
+
+namespace tessera {
+namespace {
+
+std::unique_ptr<PhoneCosts> Small(const char* phone = "8gen2") {
+  return Must(PhoneCosts::Open(Must(LoadDeviceProfile(phone)), "qwen2.5-0.5b"));
+}
+
+// The same phone, shape, style and recipe.
+PhoneReport Report() {
+  return Must(MakePhoneReport({.device = "8gen2:unshared", .shape = "qwen2.5-0.5b", .prompt = 700, .decode = 128, .rows = {1, 32}}));
+}
+
+TEST(PhoneCosts, HeaderExample) {
+  const std::unique_ptr<PhoneCosts> phone = Must(PhoneCosts::Open(Must(LoadDeviceProfile("8gen3")), "qwen2.5-1.5b"));
+  const RequestSetup setup;
+  const RequestWork work = {.prompt_tokens = 512, .tokens = 4};
+  EXPECT_GT(Must(SimulateRequest(phone->costs(), setup, work)).seconds.total(), 0);
+  EXPECT_GT(phone->memory().total() + phone->cpu_copy_bytes(), phone->memory().total());
+}
+
+TEST(PhoneCosts, PassesTakeWhatTheReportSays) {
+  const PhoneReport report = Report();
+  const auto phone = Small();
+  const RequestCosts costs = phone->costs();
+  const int rows[] = {1, 32};
+  for (size_t i = 0; i < 2; ++i) {
+    const RunCost layers = Must(costs.layer_run(rows[i], 700 + 64 + rows[i])), head = Must(costs.head_run(rows[i]));
+    EXPECT_NEAR(layers.seconds + head.seconds + costs.call_seconds, report.passes[i].seconds, 1e-12);
+    EXPECT_NEAR(layers.joules + head.joules + costs.call_seconds * costs.idle_watts, report.passes[i].joules, 1e-9);
+  }
+}
+
+TEST(PhoneCosts, PromptsAndLoadsTakeWhatTheReportSays) {
+  const PhoneReport report = Report();
+  const auto phone = Small();
+  const RequestResult result = Must(SimulateRequest(phone->costs(), {.rule = SwitchRule::kSynchronous}, {.prompt_tokens = 700}));
+  EXPECT_NEAR(result.seconds.prefill, report.prompt.seconds, 1e-9);
+  EXPECT_NEAR(result.seconds.switching, report.load_seconds, 1e-9);
+}
+
+TEST(PhoneCosts, TheSecondAnswerIsTheFirst) {
+  const auto phone = Small();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Must(phone->costs().layer_run(32, 500)).seconds, Must(Small()->costs().layer_run(32, 500)).seconds);
+    EXPECT_EQ(Must(phone->costs().head_run(3)).seconds, Must(Small()->costs().head_run(3)).seconds);
+  }
+}
+
+// Reading is what one row takes, multiplying what many rows take.
+TEST(PhoneCosts, TheCpuTakesTheLongerOfReadingAndMultiplying) {
+  const auto phone = Small();
+  const DeviceProfile profile = Must(LoadDeviceProfile("8gen2"));
+  const RequestCosts costs = phone->costs();
+  const auto layers = [&](int rows) { return Must(costs.cpu_pass(rows, 1)).seconds - Must(costs.head_run(rows)).seconds; };
+  const double reading = static_cast<double>(phone->cpu_copy_bytes()) / profile.cpu_bytes_per_second;
+  EXPECT_NEAR(layers(1), reading, 0.01 * reading);
+  EXPECT_GT(layers(256), 8 * reading);
+  EXPECT_NEAR(layers(512), 2 * layers(256), 0.01 * layers(512));
+  EXPECT_GT(Must(costs.cpu_pass(1, 4000)).seconds, Must(costs.cpu_pass(1, 1)).seconds);
+}
+
+TEST(PhoneCosts, AShapeThatIsNotKnownIsRefused) {
+  EXPECT_EQ(PhoneCosts::Open(Must(LoadDeviceProfile("8gen2")), "qwen9").status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace tessera

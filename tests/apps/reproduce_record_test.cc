@@ -1,0 +1,79 @@
+// tessera_reproduce record: the recording that it writes, how to make it again, and what it refuses.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/reproduce/recording.h"
+#include "tessera/apps/reproduce/sha256.h"
+#include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/split_model.h"
+#include "tessera/tests/fakes/tiny_model.h"
+
+namespace tessera {
+namespace {
+
+// A short run, and what is put behind its flags.
+Ended Record(const std::vector<std::string>& flags) {
+  std::vector<std::string> all = {"--speculate=sam+ours", "--categories=ui", "--texts=2", "--generate_tokens=8", "--threads=1",
+                                  "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation", "--model=" + TinyPath("llama")};
+  all.insert(all.end(), flags.begin(), flags.end());
+  return RunProgram("tessera_reproduce record", all);
+}
+
+TEST(ReproduceRecord, WritesARecordingThatSaysHowItWasMade) {
+  const Ended ended = Record({});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const Recording recording = Must(ParseRecording(ended.output, "standard output"));
+  EXPECT_EQ(recording.drafter, "sam+ours");
+  EXPECT_EQ(recording.command, "tessera_reproduce record --speculate=sam+ours --data=FOLDER --model=llama.gguf --categories=ui --texts=2 "
+                               "--generate_tokens=8");
+  EXPECT_EQ(recording.model, "llama.gguf");
+  EXPECT_EQ(recording.model_sha256, Must(Sha256OfFile(TinyPath("llama"))));
+  EXPECT_EQ(recording.most_rows, 32);
+  ASSERT_EQ(recording.texts.size(), 2u);
+  for (const RecordedText& text : recording.texts) {
+    EXPECT_EQ(text.task, "ui");
+    EXPECT_LE(text.tokens, 8);
+  }
+  EXPECT_EQ(Record({"--threads=2"}).output, ended.output);
+}
+
+TEST(ReproduceRecord, APackedModelDraftsAsItsGgufFileDoes) {
+  const PackedModel packed(TinyPath("llama"));
+  const Ended ended = Record({"--model=" + packed.path()});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const Recording recording = Must(ParseRecording(ended.output, "packed"));
+  EXPECT_EQ(recording.texts, Must(ParseRecording(Record({}).output, "gguf")).texts);
+  EXPECT_EQ(recording.model_sha256, Must(Sha256OfFile(packed.path())));
+}
+
+TEST(ReproduceRecord, RefusesWhatItCannotRecord) {
+  const SplitModel split(TinyModelBuilder({.context = 512}).Split(2));
+  const struct {
+    std::string flag;
+    int code;
+    std::string said;
+  } cases[] = {
+      {"--speculate=auto", 2, "--speculate: found \"auto\", expected one of lookup, sam, lookup+ours, sam+ours"},
+      {"--categories=code", 2, "--categories: found code, expected some of summary, rag, ui, reply, or all"},
+      {"--texts=0", 2, "--texts: found 0"},
+      {"--generate_tokens=1", 2, "--generate_tokens: found 1"},
+      {"--data=/nowhere", 2, "--data: /nowhere"},
+      {"--model=" + split.Path(0), 2, "one of 2 parts, expected a model in one file"},
+      {"--categories=summary", 1, "summary: found no prompt of at most 504 tokens among 2"},
+  };
+  for (const auto& each : cases) {
+    const Ended ended = Record({each.flag});
+    EXPECT_EQ(ended.code, each.code) << each.flag << ": " << ended.errors;
+    EXPECT_TRUE(absl::StrContains(ended.errors, each.said)) << each.flag << ": " << ended.errors;
+    EXPECT_EQ(ended.output, "") << each.flag;
+  }
+}
+
+}  // namespace
+}  // namespace tessera

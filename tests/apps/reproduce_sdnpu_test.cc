@@ -1,0 +1,64 @@
+// tessera_reproduce sdnpu, with the recordings that are built in: what it prints and writes, and whether the papers' orders came out.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "tessera/apps/reproduce/sdnpu_report.h"
+#include "tessera/base/file.h"
+#include "tessera/base/json.h"
+#include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+Ended Reproduce(const std::vector<std::string>& flags) { return RunProgram("tessera_reproduce sdnpu", flags); }
+
+TEST(ReproduceSdnpu, PrintsTheSameEachTime) {
+  const Ended ended = Reproduce({});
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_EQ(ended.errors, "");
+  for (const char* said : {"Ablation (table 3)", "Breakdown (figure 13)", "One graph for both (figure 5)", "Draft length (figure 6)",
+                           "Memory (figure 12)", "Energy (figure 11)", "sam+ours: ", "full (sd.npu)"}) {
+    EXPECT_TRUE(absl::StrContains(ended.output, said)) << said;
+  }
+  EXPECT_EQ(Reproduce({}).output, ended.output);
+}
+
+TEST(ReproduceSdnpu, WritesJsonPagePictureAndTrace) {
+  const TemporaryFolder folder;
+  const std::string page = folder.Path("a.html"), plot = folder.Path("a.svg"), trace = folder.Path("a.json");
+  const Ended ended = Reproduce({"--device=8gen2", "--json", "--out=" + page, "--plot=" + plot, "--trace=" + trace});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_TRUE(JsonValue::Parse(ended.output, "report").ok());
+  EXPECT_TRUE(absl::StartsWith(Must(ReadFileToString(page, 1 << 24)), "<!DOCTYPE html>"));
+  EXPECT_TRUE(absl::StartsWith(Must(ReadFileToString(plot, 1 << 24)), "<svg "));
+  const std::string events = Must(ReadFileToString(trace, 1 << 24));
+  EXPECT_TRUE(JsonValue::Parse(events, "trace").ok());
+}
+
+TEST(ReproduceSdnpu, RefusesAPhoneOfAnotherStyleAndAFileThatCannotBe) {
+  const Ended style = Reproduce({"--device=8gen2:static"});
+  EXPECT_EQ(style.code, 2);
+  EXPECT_TRUE(absl::StrContains(style.errors, "--device: found 8gen2:static")) << style.errors;
+  for (const char* flag : {"out", "plot", "trace"}) {
+    const Ended ended = Reproduce({std::string("--") + flag + "=/nowhere/a"});
+    EXPECT_EQ(ended.code, 2) << flag;
+    EXPECT_EQ(ended.output, "");
+    EXPECT_TRUE(absl::StrContains(ended.errors, std::string("--") + flag)) << ended.errors;
+  }
+}
+
+// Each order of the papers, in predictions from recordings of real decoding: claim by claim, and place by place.
+TEST(SdnpuOrders, ThePapersOrdersComeOut) {
+  const SdnpuReport report = Must(MakeSdnpuReport({}, Must(BuiltInSdnpuRecordings())));
+  for (const SdnpuOrder& order : report.orders) {
+    EXPECT_TRUE(order.holds) << order.claim << "\n  " << order.where << "\n  " << order.found << "\n  " << order.why;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
