@@ -15,6 +15,9 @@ namespace tessera {
 
 namespace {
 
+// So many rows run all graphs: of one row alone, nothing would need the last layer's keys and values without the rest of that layer.
+constexpr int kAwaitedRows = 2;
+
 absl::StatusOr<GraphMotion*> MotionOf(const EngineCore& core) {
   if (core.motion() == nullptr) return absl::FailedPreconditionError("switch times: found an engine whose graphs are not switched");
   if (!core.is_loaded()) return absl::FailedPreconditionError("switch times: found no weights, expected LoadWeights before");
@@ -76,7 +79,7 @@ double LoadSeconds(const EngineCore& core, int layer, int rows) {
 absl::StatusOr<GraphTimes> TimesOf(EngineCore& core, const Clock& clock, int count, int rows) {
   const int layers = core.runner().model().layers();
   RETURN_IF_ERROR(core.runner().SwitchGraphs(0, layers, rows));
-  RETURN_IF_ERROR(WalkLayers(core, clock, 1, rows).status());
+  RETURN_IF_ERROR(WalkLayers(core, clock, std::min(kAwaitedRows, count), rows).status());
   GraphTimes times = {.rows = rows};
   ASSIGN_OR_RETURN(times.run_seconds, WalkLayers(core, clock, count, rows));
   const double runs = static_cast<double>(CeilDiv(count, rows));
@@ -122,7 +125,8 @@ absl::StatusOr<std::vector<SwitchTimes>> MeasureSwitchTimes(Engine& engine) {
 absl::Status AwaitGraphs(Engine& engine) {
   EngineCore& core = CoreOf(engine);
   ASSIGN_OR_RETURN(GraphMotion* const motion, MotionOf(core));
-  return WalkLayers(core, engine.ClockOr(nullptr), 1, motion->options().prefill_rows).status();
+  const int count = std::min({kAwaitedRows, core.context(), core.runner().row_capacity()});
+  return WalkLayers(core, engine.ClockOr(nullptr), count, motion->options().prefill_rows).status();
 }
 
 }  // namespace tessera

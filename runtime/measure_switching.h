@@ -4,7 +4,7 @@
 //   ASSIGN_OR_RETURN(const std::vector<SwitchTimes> times, MeasureSwitchTimes(*engine));    // per block, as the engine is cut now
 //   RETURN_IF_ERROR(CoreOf(*engine).motion()->SetTimes(times));
 //
-// For each row count a pass of one row, which waits for loads, then one of as many rows as the largest graph has, walked layer by layer by
+// For each row count a pass of two rows, which waits for loads, then one of as many rows as the largest graph has, walked layer by layer by
 // the engine's clock. Loads are what the device says they cost. All blocks have their prefill graphs again in the end, loaded. Threads:
 // those of the engine.
 #pragma once
@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<GraphTimes>> MeasureGraphTimes(Engine& engine, absl::
 // Those of the engine's own graphs, by block. Errors as above.
 absl::StatusOr<std::vector<SwitchTimes>> MeasureSwitchTimes(Engine& engine);
 
-// A pass of one row: whatever is being loaded for it is there afterwards. Errors as above.
+// A pass of two rows: whatever is being loaded for it is there afterwards. Errors as above.
 absl::Status AwaitGraphs(Engine& engine);
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -252,6 +253,21 @@ absl::StatusOr<RequestResult> SimulateRequest(const RequestCosts& costs, const R
   RETURN_IF_ERROR(CheckSetup(costs, setup));
   RETURN_IF_ERROR(CheckWork(setup, work));
   return Request(costs, setup, work, timeline).Run();
+}
+
+absl::StatusOr<int> ChooseBlocks(const RequestCosts& costs, RequestSetup setup, const RequestWork& work) {
+  setup.drafting = Drafting::kNone;
+  setup.calibrates = false;
+  const RequestWork plain = {.prompt_tokens = work.prompt_tokens, .tokens = work.tokens};
+  int best = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (setup.blocks = 1; setup.blocks <= std::min(kMostChosenBlocks, costs.layers); ++setup.blocks) {
+    ASSIGN_OR_RETURN(const RequestResult result, SimulateRequest(costs, setup, plain));
+    if (result.seconds.total() >= least) continue;
+    least = result.seconds.total();
+    best = setup.blocks;
+  }
+  return best;
 }
 
 }  // namespace tessera

@@ -106,4 +106,10 @@ struct RequestResult {
 absl::StatusOr<RequestResult> SimulateRequest(const RequestCosts& costs, const RequestSetup& setup, const RequestWork& work,
                                               Timeline* timeline = nullptr);
 
+// The number of blocks, at most kMostChosenBlocks and the model's layers, with which such a request without drafts ends soonest by the
+// setup's rule: what a profile of the phone tells (000, section 3.2, and 003: "the optimal partitioning"). Among equals the least. The
+// errors of SimulateRequest.
+inline constexpr int kMostChosenBlocks = 12;
+absl::StatusOr<int> ChooseBlocks(const RequestCosts& costs, RequestSetup setup, const RequestWork& work);
+
 }  // namespace tessera

@@ -44,15 +44,17 @@ absl::Status CheckSameTexts(const Recording& first, const Recording& other) {
 absl::Span<const SdnpuSystem> SdnpuSystems() {
   static const std::vector<SdnpuSystem> systems = {
       {"npu", "NPU vanilla", "", {.rule = kSynchronous}, "a pass for each token; the decode graph is loaded after the prompt"},
-      {"npu_g", "+G", "", {.rule = kPublished, .blocks = kBlocks}, "graphs are switched by the papers' rule while the prompt is read"},
+      {"npu_g", "+G", "", {.rule = kPublished, .blocks = kBlocks}, "graphs are switched by the papers' rule while the prompt is read",
+       /*chooses_blocks=*/true},
       {"npu_sd", "+SD (NPU-SAM)", "sam", {.rule = kSynchronous, .drafting = Drafting::kRecorded}, "drafts by a suffix automaton"},
-      {"npu_g_sd", "+G+SD", "sam", {.rule = kPublished, .blocks = kBlocks, .drafting = Drafting::kRecorded}, "both"},
+      {"npu_g_sd", "+G+SD", "sam", {.rule = kPublished, .blocks = kBlocks, .drafting = Drafting::kRecorded}, "both",
+       /*chooses_blocks=*/true},
       {"full", "full (sd.npu)", "sam+ours",
        {.rule = kPublished, .blocks = kBlocks, .drafting = Drafting::kRecorded, .calibrates = true},
-       "drafts also from the prompt's logits and from drafts that did not come true"},
+       "drafts also from the prompt's logits and from drafts that did not come true", /*chooses_blocks=*/true},
       {"full_planned", "full, our plan", "sam+ours",
        {.rule = SwitchRule::kPlanned, .blocks = kBlocks, .drafting = Drafting::kRecorded, .calibrates = true},
-       "the same, but loads begin when a search says"},
+       "the same, but loads begin when a search says", /*chooses_blocks=*/true},
       {"cpu", "CPU vanilla", "", {.decode = ComputePlace::kCpu}, "reads prompts on the NPU, decodes on the CPU"},
       {"cpu_sam", "CPU-SAM", "sam", {.decode = ComputePlace::kCpu, .drafting = Drafting::kRecorded}, "the same with drafts"},
       {"npu_eagle", "NPU-EAGLE", "", {.rule = kSynchronous, .drafting = Drafting::kModel, .model_tokens = kEagleTokens},
@@ -107,13 +109,34 @@ absl::StatusOr<SdnpuRecordings> BuiltInSdnpuRecordings() {
   return recordings;
 }
 
+namespace {
+
+// One partition for all requests of a model on a phone.
+absl::StatusOr<RequestSetup> SetupOf(const RequestCosts& costs, const SdnpuSystem& system, const Recording& recording) {
+  RequestSetup setup = system.setup;
+  if (!system.chooses_blocks || recording.texts.empty()) return setup;
+  int64_t prompt_tokens = 0, tokens = 0;
+  for (const RecordedText& text : recording.texts) {
+    prompt_tokens += text.prompt_tokens;
+    tokens += text.tokens;
+  }
+  const auto texts = static_cast<int64_t>(recording.texts.size());
+  const RequestWork mean = {.prompt_tokens = static_cast<int>(prompt_tokens / texts), .tokens = static_cast<int>(tokens / texts)};
+  ASSIGN_OR_RETURN(setup.blocks, ChooseBlocks(costs, setup, mean));
+  return setup;
+}
+
+}  // namespace
+
 absl::StatusOr<SystemOnTask> RunSystem(const RequestCosts& costs, const SdnpuSystem& system, const SdnpuRecordings& recordings,
                                        absl::string_view task) {
   SystemOnTask sum;
+  ASSIGN_OR_RETURN(const RequestSetup setup, SetupOf(costs, system, recordings.Of(system.drafter)));
+  sum.blocks = setup.blocks;
   for (const RecordedText& text : recordings.Of(system.drafter).texts) {
     if (text.task != task) continue;
     const RequestWork work = {.prompt_tokens = text.prompt_tokens, .tokens = text.tokens, .passes = text.passes};
-    const absl::StatusOr<RequestResult> result = SimulateRequest(costs, system.setup, work);
+    const absl::StatusOr<RequestResult> result = SimulateRequest(costs, setup, work);
     if (!result.ok()) {
       return absl::Status(result.status().code(), absl::StrCat(system.name, ", ", task, ", ", text.id, ": ", result.status().message()));
     }

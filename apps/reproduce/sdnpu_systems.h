@@ -29,6 +29,7 @@ struct SdnpuSystem {
   const char* drafter;     // The recording that has its passes. Empty: none.
   RequestSetup setup;
   const char* what;        // A sentence for people.
+  bool chooses_blocks = false;   // As many as ChooseBlocks says for the mean of a recording's texts; setup has those of figure 8.
 };
 
 // "npu", "npu_g", "npu_sd", "npu_g_sd" and "full" are the rows of the papers' table 3; "npu", "cpu", "npu_sd" (NPU-SAM), "cpu_sam",
@@ -52,6 +53,7 @@ absl::StatusOr<SdnpuRecordings> BuiltInSdnpuRecordings();
 // Sums over requests.
 struct SystemOnTask {
   int requests = 0;
+  int blocks = 1;                // That graphs were cut into.
   double prompt_tokens = 0, tokens = 0, passes = 0;
   RequestParts seconds = {};
   double joules = 0;

@@ -56,7 +56,7 @@ SdnpuTable AblationTable(const SdnpuReport& report) {
       .title = absl::StrCat("Ablation (table 3): ms per token, summary, ", report.ablation_phone),
       .notes = {"From the prompt's arrival to the last token, by tokens written: the papers call quotients of their per-token latency "
                 "end-to-end speedup (section 4.2). Decoding: without the prompt and calibration, with waiting for graphs."},
-      .columns = {"shape", "system", "ms per token", "published", "over full", "published over full", "decoding ms per token"},
+      .columns = {"shape", "system", "ms per token", "published", "over full", "published over full", "decoding ms per token", "blocks"},
       .texts = 2};
   for (const PublishedAblation& row : PublishedAblations()) {
     const SdnpuShape& shape = report.Phone(report.ablation_phone).Shape(row.shape);
@@ -67,7 +67,7 @@ SdnpuTable AblationTable(const SdnpuReport& report) {
       table.rows.push_back({row.shape, NameOf(system), Number(on.milliseconds_per_token(), 2), published ? Number(*published, 2) : "",
                             Number(full > 0 ? on.milliseconds_per_token() / full : 0, 2),
                             published ? Number(*published / row.full, 2) : "",
-                            Number(on.decode_milliseconds_per_token(), 2)});
+                            Number(on.decode_milliseconds_per_token(), 2), absl::StrCat(on.blocks)});
     }
   }
   return table;

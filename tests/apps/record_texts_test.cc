@@ -94,7 +94,8 @@ TEST(RecordTexts, TasksHaveTheFirstPromptsOfTheirFiles) {
 TEST(RecordTexts, APassDraftsAsItDidBeforeAndTheTextIsThatOfPlainDecoding) {
   const RecordLimits limits = {.texts = 2, .most_tokens = 40};
   const std::unique_ptr<Engine> engine = SmallEngine(2), other = SmallEngine(1);
-  PairRunner plain = Must(PairRunner::Create(*engine, limits.most_tokens));
+  const std::unique_ptr<Engine> third = SmallEngine();   // Whose cache plain texts may fill.
+  PairRunner plain = Must(PairRunner::Create(*third, limits.most_tokens));
   for (const std::string& drafter : RecordedDrafters()) {
     const std::vector<WrittenAnswer> answers = RecordedUi(*engine, drafter, limits);
     ASSERT_EQ(answers.size(), 2u) << drafter;

@@ -20,6 +20,7 @@ namespace {
 // A short run, and what is put behind its flags.
 Ended Record(const std::vector<std::string>& flags) {
   std::vector<std::string> all = {"--speculate=sam+ours", "--categories=ui", "--texts=2", "--generate_tokens=8", "--threads=1",
+                                  "--json",
                                   "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation", "--model=" + TinyPath("llama")};
   all.insert(all.end(), flags.begin(), flags.end());
   return RunProgram("tessera_reproduce record", all);
@@ -31,7 +32,7 @@ TEST(ReproduceRecord, WritesARecordingThatSaysHowItWasMade) {
   const Recording recording = Must(ParseRecording(ended.output, "standard output"));
   EXPECT_EQ(recording.drafter, "sam+ours");
   EXPECT_EQ(recording.command, "tessera_reproduce record --speculate=sam+ours --data=FOLDER --model=llama.gguf --categories=ui --texts=2 "
-                               "--generate_tokens=8");
+                               "--generate_tokens=8 --json");
   EXPECT_EQ(recording.model, "llama.gguf");
   EXPECT_EQ(recording.model_sha256, Must(Sha256OfFile(TinyPath("llama"))));
   EXPECT_EQ(recording.most_rows, 32);

@@ -61,7 +61,8 @@ TEST(SdnpuSystems, AcceptanceIsTheRecordings) {
   EXPECT_DOUBLE_EQ(On("npu").tokens_per_pass(), 1);
   EXPECT_DOUBLE_EQ(On("npu").tokens, 100);
   double passes = 0;
-  for (const RecordedText& text : MadeUpRecordings().Of("sam+ours").texts) passes += text.task == "summary" ? text.passes.size() : 0;
+  const SdnpuRecordings recordings = MadeUpRecordings();
+  for (const RecordedText& text : recordings.Of("sam+ours").texts) passes += text.task == "summary" ? text.passes.size() : 0;
   EXPECT_DOUBLE_EQ(On("full").passes, passes);
   EXPECT_DOUBLE_EQ(On("full").tokens_per_pass(), 98 / passes);
   EXPECT_DOUBLE_EQ(On("full").tokens, On("npu").tokens);

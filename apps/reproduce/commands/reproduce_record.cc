@@ -1,10 +1,13 @@
 // tessera_reproduce record: what a drafter does while a model writes the texts of four tasks, pass by pass.
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
@@ -37,7 +40,27 @@ absl::StatusOr<std::string> HashOfModel(const Engine& engine) {
 // How to record it again, without what is another on each machine.
 std::string CommandLine(const std::string& model) {
   return absl::StrCat("tessera_reproduce record --speculate=", FLAGS_speculate, " --data=FOLDER --model=", model, " --categories=",
-                      FLAGS_categories, " --texts=", FLAGS_texts, " --generate_tokens=", FLAGS_generate_tokens);
+                      FLAGS_categories, " --texts=", FLAGS_texts, " --generate_tokens=", FLAGS_generate_tokens, " --json");
+}
+
+// A line for each task.
+std::string TableOf(const Recording& recording) {
+  std::string table = absl::StrFormat("%-8s %6s %7s %16s %17s\n", "task", "texts", "passes", "drafted per pass", "tokens per pass");
+  std::map<std::string, RecordedText> sums;
+  std::map<std::string, int> texts;
+  for (const RecordedText& text : recording.texts) {
+    RecordedText& sum = sums[text.task];
+    sum.passes.insert(sum.passes.end(), text.passes.begin(), text.passes.end());
+    ++texts[text.task];
+  }
+  for (const auto& [task, sum] : sums) {
+    int64_t drafted = 0;
+    for (const RecordedPass& pass : sum.passes) drafted += pass.drafted;
+    const double passes = std::max<double>(1, static_cast<double>(sum.passes.size()));
+    absl::StrAppendFormat(&table, "%-8s %6d %7d %16.2f %17.2f\n", task, texts[task], sum.passes.size(),
+                          static_cast<double>(drafted) / passes, recording.MeanTokens(task));
+  }
+  return table;
 }
 
 absl::StatusOr<Recording> Record(Engine& engine, const std::vector<PromptCategory>& tasks) {
@@ -65,7 +88,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   WarnOfShortages(*engine);
   ASSIGN_OR_RETURN(const Recording recording, Record(*engine, *tasks));
-  return WriteOutput(RecordingText(recording));
+  return WriteOutput(FLAGS_json ? RecordingText(recording) : TableOf(recording));
 }
 
 }  // namespace
@@ -78,10 +101,12 @@ Command ReproduceRecord() {
                "--speculate is lookup (prompt lookup), sam (SAM decoding, which also drafts from earlier answers of the task), or one of "
                "them with what sd.npu adds: lookup+ours, sam+ours. --categories are summary, rag, ui and reply, from the files of --data: "
                "the first --texts prompts of at most 1024 tokens each. Texts are greedy, passes have up to 32 rows, and no time has a "
-               "say, so each run gives the same JSON lines, on standard output.",
-           .examples = {"tessera_reproduce record --speculate=sam+ours --data=FOLDER --texts=12 > sam+ours.jsonl",
+               "say, so each run gives the same. A table, or with --json the recording itself, as JSON lines.",
+           .examples = {"tessera_reproduce record --speculate=sam+ours --data=FOLDER --texts=6 --json > sam+ours.jsonl",
                         "tessera_reproduce record --speculate=lookup --categories=ui --texts=1"},
-           .groups = {{"Recording", {"speculate", "data", "categories", "texts", "generate_tokens"}}, {"Model", {"model", "threads"}}}},
+           .groups = {{"Recording", {"speculate", "data", "categories", "texts", "generate_tokens"}},
+                      {"Model", {"model", "threads"}},
+                      {"Output", {"json"}}}},
           Run};
 }
 
