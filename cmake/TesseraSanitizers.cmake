@@ -21,6 +21,6 @@ set(CMAKE_CXX_FLAGS_THREADSANITIZER "${TESSERA_FAULT_FLAGS} -fsanitize=thread")
 # workers that share out many rows. The thread sanitizer would find nothing in the others, and they take minutes to compile.
 if(CMAKE_BUILD_TYPE STREQUAL ThreadSanitizer)
   set(TESSERA_TEST_FILES_npu "host_adapters|host_device")
-  string(CONCAT TESSERA_TEST_FILES_runtime "engine|packed_model|prompt|session_threads|shrink_memory|speculation_[a-z]+|speculation|"
-    "stepper|stepper_threads|streaming|streaming_faults|text_queue|tree_logits")
+  string(CONCAT TESSERA_TEST_FILES_runtime "engine|first_prompt|graph_motion|packed_model|prompt|session_threads|shrink_memory|"
+    "speculation_[a-z]+|speculation|stepper|stepper_threads|streaming|streaming_faults|text_queue|tree_logits")
 endif()
