@@ -20,15 +20,15 @@ namespace {
 
 constexpr int kPasses = 5;                 // With each number of rows, per repetition.
 constexpr int kLongestOfSorts = 1024;
-constexpr int kLeastPiece = 4;             // Parts of a prompt are expected to be no smaller; beside one text half of that.
+constexpr int kLeastPiece = 1;             // Parts of a prompt beside texts whose gaps are bounded may be a token each.
 constexpr int kSlack = 64;
 constexpr double kHigh = 0.95;
 
 using Samples = std::vector<double>;
 
 // What each of so many writers may write while both prompts are read.
-int TokensBeside(const StreamSpeedOptions& options, int texts) {
-  return (options.prompt_tokens + options.long_prompt) / (texts == 1 ? kLeastPiece / 2 : kLeastPiece) + kSlack;
+int TokensBeside(const StreamSpeedOptions& options) {
+  return (options.prompt_tokens + options.long_prompt) / kLeastPiece + kSlack;
 }
 
 class StreamBench {
@@ -185,7 +185,7 @@ void StreamBench::KeepGaps(const TextsTogether& together, const std::vector<size
 // Writers alone for a while; then another text comes to its first token; then a long prompt is read.
 absl::Status StreamBench::Beside(int texts) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TextsTogether> together, TextsTogether::Create(engine_, costs_));
-  const int most = 2 + options_.generate_tokens + TokensBeside(options_, texts);
+  const int most = 2 + options_.generate_tokens + TokensBeside(options_);
   for (int i = 0; i < texts; ++i) together->Add(RandomPrompt(options_.depth), {.max_tokens = most, .ignore_end = true});
   const auto tokens = [&] {
     std::vector<size_t> counts;
@@ -252,12 +252,12 @@ int StreamSpeedOptions::MostTexts() const { return std::max(together.empty() ? 1
 
 int StreamSpeedOptions::NeededContext() const {
   const int written = std::max(depth, 1) + generate_tokens + 2, of_sorts = speculate == "none" ? 0 : kLongestOfSorts + generate_tokens + 2;
-  return std::max({written + TokensBeside(*this, 1), prompt_tokens + 2, long_prompt + 2, of_sorts});
+  return std::max({written + TokensBeside(*this), prompt_tokens + 2, long_prompt + 2, of_sorts});
 }
 
 int StreamSpeedOptions::NeededTokens() const {
   const int64_t written = std::max(depth, 1) + generate_tokens + 2;
-  const int64_t of_writers = std::max(written + TokensBeside(*this, 1), writers * (written + TokensBeside(*this, writers)));
+  const int64_t of_writers = writers * (written + TokensBeside(*this));
   const int64_t beside = of_writers + std::max(prompt_tokens, long_prompt) + 2;
   const int64_t of_sorts = speculate == "none" ? 0 : int64_t{writers} * (kLongestOfSorts + generate_tokens + 2);
   return static_cast<int>(std::min<int64_t>(std::max({MostTexts() * written, beside, of_sorts}), kMostContext));

@@ -63,7 +63,8 @@ std::string GapsText(const StreamSpeed& speed) {
     std::string what = absl::StrCat(gaps.texts, gaps.texts == 1 ? " text" : " texts");
     const bool known = gaps.prompt_passes > 0;
     if (gaps.prompt_tokens > 0) absl::StrAppend(&what, ", a prompt of ", gaps.prompt_tokens, " beside");
-    table.AddRow({what, Millis(gaps.median), Millis(gaps.high), Millis(gaps.longest),
+    const auto gap = [&](double seconds) { return gaps.gaps > 0 ? Millis(seconds) : std::string("-"); };   // Texts may end before.
+    table.AddRow({what, gap(gaps.median), gap(gaps.high), gap(gaps.longest),
                   Ratio(OfAlone(speed, gaps, &StreamSpeed::Gaps::median)), Ratio(OfAlone(speed, gaps, &StreamSpeed::Gaps::high)),
                   known ? Millis(gaps.prompt_seconds) : "-", known ? absl::StrFormat("%.0f", gaps.prompt_passes) : "-"});
   }
