@@ -7,7 +7,8 @@
 //
 // A session keeps alive what it needs of its engine, which may end before it.
 // Threads: one at a time for all sessions of an engine. A call during another thread's is FailedPrecondition (found, expected) and changes
-// nothing; the other call is not disturbed. Calls that cannot fail, the destructor among them, wait for the pass under way.
+// nothing; the other call is not disturbed. Calls that cannot fail, the destructor among them, wait until the
+// pass under way lets them in: between two rounds of its logits, or when it ends.
 // Memory: where it ends within a call (std::bad_alloc), that call is ResourceExhausted, and all sessions of the engine are lost: each call
 // that can fail is so from then on. Go on with another engine.
 #pragma once

@@ -10,8 +10,8 @@
 // other, in reads of 4 MiB of which eight are in flight, and ahead as far as the ring has room: the place of a unit is free when its leases
 // have ended. So reading goes on while others move the clock, and what is leased late is there already. A unit out of order empties the
 // ring, and is read from when it is asked for. Parts of units are read in between, and put the units off by as long as they take.
-// Time follows from the order of leases, by the clock, and from the sizes, not from threads: the same in each run, to the digit. Pins are
-// read before, and take no time here. What would be read after 100 years is OutOfRange.
+// Time follows from the order of leases, by the clock, and from the sizes, not from threads: the same in each run, to the digit. Pins
+// take no time here, whenever they are read. What would be read after 100 years is OutOfRange.
 // Threads: as WeightSource; the clock is moved by the thread that acquires.
 #pragma once
 
