@@ -163,5 +163,40 @@ esac
                     os.kill(int(started.read_text()), 0)
 
 
+class Trainings(unittest.TestCase):
+    """Those of scripts/train, whose JAX is not needed here."""
+    def run_script(self, name, *flags, **environment):
+        return subprocess.run([sys.executable, "-B", str(SCRIPTS / "train" / name), *flags], capture_output=True, text=True,
+                              env={**os.environ, **environment})
+
+    def test_help_is_the_first_comment(self):
+        scripts = sorted((SCRIPTS / "train").glob("*.py"))
+        self.assertGreater(len(scripts), 4)
+        for script in scripts:
+            result = self.run_script(script.name, "--help")
+            self.assertEqual((result.returncode, result.stderr), (0, ""), script)
+            self.assertIn(script.read_text().split('"""')[1].strip().replace("\\\\\n", "\\\n"), result.stdout)
+
+    def test_wrong_flags_and_a_python_without_jax_are_one_clear_sentence(self):
+        needed = ["--model", "m", "--states", "s", "--out", "o"]
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "jax.py").write_text("raise ImportError\n")
+            data = Path(folder, "data")
+            data.write_text('{"messages": [{"role": "user", "content": "a"}]}\n')
+            for name, flags, said in (
+                    ("exit_predictor.py", [*needed, "--layer", "1"], "found a Python without JAX"),
+                    ("ds2d.py", needed, "found a Python without JAX"), ("ds2d.py", [*needed, "--length", "4"], "--length: found 4"),
+                    ("eagle_head.py", [*needed, "--layers", "1,2"], "--layers: found 1,2, expected three numbers"),
+                    ("eagle_head.py", [*needed, "--steps", "0"], "--steps: found 0, expected a whole number"),
+                    ("adapter.py", ["--model", "m", "--out", "o", "--data", f"{folder}/none"], "none: found no file"),
+                    ("adapter.py", ["--model", "m", "--out", "o", "--data", str(data)], "line 1: found"),
+                    ("adapter.py", ["--model", "m", "--out", "o", "--data", "d", "--targets", "q,x"], "--targets: found 'x'")):
+                with self.subTest(name=name, flags=flags):
+                    result = self.run_script(name, *flags, PYTHONPATH=folder)
+                    self.assertIn(result.returncode, (1, 2))
+                    self.assertIn(said, result.stderr)
+                    self.assertNotIn("Traceback", result.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -62,6 +62,11 @@ DEFINE_bool(special, false, "|Read special tokens in the text as such, not as pl
 DEFINE_int32(top, 20, "N|Logits to write for each position, the largest first.");
 DEFINE_int32(window, 512, "TOKENS|Tokens per window; each window is computed from an empty cache.");
 DEFINE_int32(max_windows, 4, "N|Windows to take from a text; 0: all.");
+DEFINE_string(layers, "last", "LIST|Hidden states to write: after so many layers, such as 0,8,last; none: none.");
+DEFINE_string(logits, "none", "NAME|Logits to write: none, all, or top:N, the N largest of each token.");
+DEFINE_string(numbers, "f32", "NAME|Hidden states and logits in the file: f32, or f16, half the bytes.");
+DEFINE_bool(generate, false, "|Let the model go on with each text, and write the states of that, too.");
+DEFINE_string(tokens_of, "", "FILE|Take the texts of this file, which tessera_states wrote with a model of the same tokens.");
 DEFINE_bool(graph, false, "|Show the static graphs: operators, buffers and their places, weights and units.");
 DEFINE_int32(prompt_tokens, 512, "N|Length of the prompt to time; bench speed, attention and memory take 0, too.");
 DEFINE_int32(generate_tokens, 128, "N|Tokens to generate and time; bench speed and memory take 0, too.");

@@ -125,6 +125,7 @@ const std::vector<PathFlag>& PathFlags() {
       {"data", Use::kReadsFolder},     {"cost_profile", Use::kReadsOrWrites}, {"trace", Use::kWritesText},
       {"plot", Use::kWritesText},      {"out", Use::kWritesModel},             {"history", Use::kKeepsFiles},
       {"session", Use::kReadsOrWrites}, {"statistics", Use::kReadsRegular}, {"device", Use::kReadsRegular},
+      {"tokens_of", Use::kReadsRegular},
   };
   return flags;
 }

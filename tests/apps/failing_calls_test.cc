@@ -67,6 +67,8 @@ constexpr char kNewQuantized[] = "--model=@/model.gguf --head_format=Q4_1 --out=
 constexpr char kOldQuantized[] = "--model=@/model.gguf --head_format=Q4_1 --out=@/old.gguf";
 constexpr char kNewStatistics[] = "--model=@/model.gguf --out=@/new.gguf";
 constexpr char kOldStatistics[] = "--model=@/model.gguf --out=@/old.gguf";
+constexpr char kNewStates[] = "--model=@/model.gguf --layers=0,last --logits=top:2 --out=@/new.safetensors";
+constexpr char kOldStates[] = "--model=@/model.gguf --out=@/old.gguf";
 constexpr char kNewRandom[] = "--shape=tiny --out=@/new.gguf";
 constexpr char kOldRandom[] = "--shape=tiny --out=@/old.gguf";
 constexpr char kVerified[] = "--model=@/model.gguf --n_predict=2 --prompts=@/prompts";
@@ -155,6 +157,12 @@ constexpr Case kProducts[] = {
     {"tessera_statistics", kNewStatistics, {"write", ENOSPC, ".tmp", 2}, "@/new.gguf: cannot write"},
     {"tessera_statistics", kOldStatistics, {"fsync", EIO, ".tmp"}, "@/old.gguf: cannot sync"},
     {"tessera_statistics", kOldStatistics, {"renameat", EACCES, "old.gguf"}, "@/old.gguf: cannot put the new file in place"},
+    {"tessera_states", kNewStates, {"pread", EIO, "/model.gguf", 4}, "@/model.gguf: cannot read"},
+    {"tessera_states", kNewStates, {"read", EIO, "/dev/stdin"}, "standard input"},
+    {"tessera_states", kNewStates, {"openat", ENOSPC, ".tmp"}, "@/new.safetensors: cannot create"},
+    {"tessera_states", kNewStates, {"pwrite", ENOSPC, ".tmp", 5}, "@/new.safetensors: cannot write at byte"},
+    {"tessera_states", kOldStates, {"fsync", EIO, ".tmp"}, "@/old.gguf: cannot sync"},
+    {"tessera_states", kOldStates, {"renameat", EACCES, "old.gguf"}, "@/old.gguf: cannot put the new file in place"},
     {"tessera_random_model", kNewRandom, {"openat", EMFILE, ".tmp"}, "@/new.gguf: cannot create"},
     {"tessera_random_model", kNewRandom, {"write", ENOSPC, ".tmp", 2}, "@/new.gguf: cannot write"},
     {"tessera_random_model", kOldRandom, {"fchmod", EPERM, ".tmp"}, "@/old.gguf: cannot keep the file's mode"},

@@ -22,6 +22,7 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
   if (program == "tessera_pack") arguments.push_back("--out=" + written.Path("packed.tsr"));
   if (program == "tessera_quantize") arguments.insert(arguments.end(), {"--head_format=Q4_1", "--out=" + written.Path("quantized.gguf")});
   if (program == "tessera_statistics") arguments.insert(arguments.end(), {"--window=32", "--out=" + written.Path("statistics.gguf")});
+  if (program == "tessera_states") arguments.insert(arguments.end(), {"--window=32", "--out=" + written.Path("states.safetensors")});
   if (program == "tessera_generate" || program == "tessera_verify") arguments.push_back("--n_predict=2");
   if (program == "tessera_perplexity") arguments.push_back("--window=4");
   if (program == "tessera_spec_bench") {

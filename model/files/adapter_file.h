@@ -1,0 +1,68 @@
+// Low-rank adapters (LoRA) as files have them, checked against the model that they change: PEFT folders, and GGUF files of that kind.
+//
+//   ASSIGN_OR_RETURN(AdapterFile adapter, ReadAdapter("pirate/", *model, config));          // or "pirate.gguf"
+//   for (const AdapterPair& pair : adapter.pairs) Use(pair.layer, pair.matrix, pair.a.Floats(), pair.b.Floats(), pair.scale);
+//
+// A PEFT folder holds adapter_config.json and adapter_model.safetensors. Both kinds give the same pairs: A [rank, in], B [out, rank] in the
+// order of the model's rows (GGUF files whose RoPE turns neighbours have the rows of queries and keys in another order than Hugging Face's,
+// so rows of a PEFT folder's B are put in theirs), and the scale, alpha / rank or, for rsLoRA, alpha / sqrt(rank). Numbers keep the file's
+// 16 or 32 bits; those of other GGUF formats are widened to FP32.
+//
+// Whatever a file says that would change the result is used, or refused by name: DoRA, biases, modules saved whole, layers copied,
+// adapters of embeddings and heads, kinds other than LoRA. Sizes are checked before numbers are read, so memory depends on the model's
+// matrices and the rank alone. If a file says by its mark which model it was trained for (metadata "tessera.model.vectors", the number that
+// Importance::MarkOf gives), another model is refused. Errors are InvalidArgument with file, field or tensor, the value found and the value
+// expected; NotFound for a missing file; the errors of GgufFile and SafetensorsFile. Thread-safe (pure functions).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/model/files/config.h"
+#include "tessera/model/files/gguf.h"
+#include "tessera/quant/block_format.h"
+
+namespace tessera {
+
+inline constexpr int kMostAdapterRank = 1024;   // As kernels take it (npu/device.h).
+
+// Numbers of a file, row-major.
+struct AdapterMatrix {
+  BlockFormat format = BlockFormat::kF16;   // kF32, kF16 or kBF16.
+  int64_t rows = 0;
+  int64_t columns = 0;
+  std::vector<std::byte> bytes = {};        // All numbers are finite.
+
+  std::vector<float> Floats() const;
+  friend bool operator==(const AdapterMatrix&, const AdapterMatrix&) = default;
+};
+
+// What an adapter adds to one matrix W of a layer: W x + scale * B (A x).
+struct AdapterPair {
+  int layer = 0;
+  std::string matrix = {};   // "attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up" or "ffn_down".
+  int rank = 0;              // 1 to kMostAdapterRank.
+  float scale = 0;           // Finite.
+  AdapterMatrix a = {};      // [rank, in]
+  AdapterMatrix b = {};      // [out, rank]
+  friend bool operator==(const AdapterPair&, const AdapterPair&) = default;
+};
+
+struct AdapterFile {
+  std::string path = {};
+  std::vector<AdapterPair> pairs = {};   // By layer, then in the order above; one or more.
+
+  int64_t Bytes() const;                 // All A and B together.
+  // A number that tells adapters apart by their pairs, the same in every process, whatever kind of file they came from; never 0.
+  uint64_t Content() const;
+};
+
+// path: a PEFT folder, or a GGUF file. model: the file of the model, of which only the vectors are read, and only for an adapter with a
+// mark; config: read from it.
+absl::StatusOr<AdapterFile> ReadAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config);
+
+}  // namespace tessera

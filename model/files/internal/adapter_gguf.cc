@@ -1,0 +1,122 @@
+// Adapters in GGUF files: general.type "adapter", adapter.type "lora", and for each matrix NAME.lora_a and NAME.lora_b.
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/files/internal/adapter_plan.h"
+#include "tessera/model/files/internal/check_finite.h"
+#include "tessera/model/files/tensor_names.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kAlpha[] = "adapter.lora.alpha", kPrefix[] = "adapter.lora.prompt_prefix", kTask[] = "adapter.lora.task_name";
+
+absl::Status CheckText(const GgufFile& file, absl::string_view key, absl::string_view expected) {
+  const absl::StatusOr<absl::string_view> found = file.String(key);
+  if (absl::IsNotFound(found.status())) {
+    return file.WrongValue(key, absl::StrCat("found no such key, expected ", Quoted(expected), ", as an adapter has it"));
+  }
+  RETURN_IF_ERROR(found.status());
+  return *found == expected ? absl::OkStatus() : file.Unexpected(key, Quoted(expected));
+}
+
+// What describes the file changes nothing; any other key might.
+absl::Status CheckKeys(const GgufFile& file, const ModelConfig& config) {
+  RETURN_IF_ERROR(CheckText(file, "general.type", "adapter"));
+  RETURN_IF_ERROR(CheckText(file, "adapter.type", "lora"));
+  RETURN_IF_ERROR(CheckText(file, "general.architecture", config.architecture));
+  for (const auto& [key, value] : file.metadata()) {
+    const bool known = absl::StartsWith(key, "general.") || absl::StartsWith(key, "split.") || key == "adapter.type" || key == kAlpha ||
+                       key == kTask || key == kAdapterModelMark;
+    if (known) continue;
+    if (key == kPrefix) {
+      ASSIGN_OR_RETURN(const absl::string_view prefix, file.String(key));
+      if (prefix.empty()) continue;
+      return file.Unexpected(key, "none: prompts are taken as they are");
+    }
+    return file.Unexpected(key, "no such key: what it means for an adapter is not known");
+  }
+  for (const GgufUnreadTensor& tensor : file.unread_tensors()) return tensor.problem;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> ReadAlpha(const GgufFile& file) {
+  if (file.Find(kAlpha) == nullptr) return file.WrongValue(kAlpha, "found no such key, expected the number over the rank");
+  ASSIGN_OR_RETURN(const double alpha, file.Float(kAlpha));
+  // Other programs take 0 for "no alpha": a scale of 1, whatever the rank.
+  if (std::isfinite(alpha) && alpha != 0) return alpha;
+  return file.Unexpected(kAlpha, "a finite number other than 0");
+}
+
+constexpr char kForm[] = "blk.N.MATRIX.weight.lora_a or .lora_b, MATRIX one of attn_q, attn_k, attn_v, attn_output, ffn_gate, ffn_up and "
+                         "ffn_down";
+
+// "blk.3.attn_q.weight.lora_a" taken apart.
+absl::StatusOr<AdapterHalf> HalfOf(const GgufTensor& tensor, const AdapterPlan& plan) {
+  const absl::Status wrong = plan.WrongTensor(tensor.name, absl::StrCat("found this name, expected ", kForm));
+  const std::vector<absl::string_view> words = absl::StrSplit(tensor.name, '.');
+  if (words.size() != 5 || words[0] != "blk" || words[3] != "weight") return wrong;
+  const std::array<int64_t, 4> shape = PaddedShape(tensor);
+  AdapterHalf half = {.layer = LayerNumber(words[1]), .matrix = -1, .is_b = words[4] == "lora_b", .tensor = std::string(tensor.name),
+                      .rows = shape[1], .columns = shape[0]};
+  for (int i = 0; i < static_cast<int>(std::size(kAdapterTargets)); ++i) {
+    if (words[2] == kAdapterTargets[i].gguf) half.matrix = i;
+  }
+  if (half.layer < 0 || half.matrix < 0 || (!half.is_b && words[4] != "lora_a")) return wrong;
+  if (shape[2] == 1 && shape[3] == 1) return half;
+  return plan.WrongTensor(tensor.name, absl::StrCat("found ", tensor.shape.size(), " dimensions, expected 2"));
+}
+
+absl::StatusOr<AdapterMatrix> ReadMatrix(const GgufFile& file, const AdapterHalf& half) {
+  const GgufTensor& tensor = file.tensors()[half.source];
+  AdapterMatrix matrix = {.format = tensor.format->format, .rows = half.rows, .columns = half.columns,
+                          .bytes = std::vector<std::byte>(static_cast<size_t>(tensor.size))};
+  RETURN_IF_ERROR(file.Read(tensor, 0, absl::MakeSpan(matrix.bytes)));
+  RETURN_IF_ERROR(CheckFinite(file, tensor, 0, matrix.bytes));
+  if (tensor.format->values_per_block == 1) return matrix;
+  const std::vector<float> numbers = matrix.Floats();
+  const auto* const bytes = reinterpret_cast<const std::byte*>(numbers.data());
+  matrix.format = BlockFormat::kF32;
+  matrix.bytes.assign(bytes, bytes + numbers.size() * sizeof(float));
+  return matrix;
+}
+
+}  // namespace
+
+absl::StatusOr<AdapterFile> ReadGgufAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(path));
+  RETURN_IF_ERROR(CheckKeys(*file, config));
+  ASSIGN_OR_RETURN(const double alpha, ReadAlpha(*file));
+  if (file->Find(kAdapterModelMark) != nullptr) {
+    ASSIGN_OR_RETURN(const uint64_t mark, file->Uint(kAdapterModelMark));
+    RETURN_IF_ERROR(CheckAdapterMark(absl::StrCat(path, ": metadata ", Quoted(kAdapterModelMark)), mark, model, config));
+  }
+  AdapterPlan plan(path, config);
+  for (size_t i = 0; i < file->tensors().size(); ++i) {
+    ASSIGN_OR_RETURN(AdapterHalf half, HalfOf(file->tensors()[i], plan));
+    half.source = i;
+    RETURN_IF_ERROR(plan.Add(std::move(half)));
+  }
+  RETURN_IF_ERROR(plan.Check());
+  AdapterFile adapter = {.path = path};
+  for (const AdapterPlan::Place& place : plan.places()) {
+    ASSIGN_OR_RETURN(AdapterPair pair, plan.PairOf(place, alpha, /*root=*/false));
+    ASSIGN_OR_RETURN(pair.a, ReadMatrix(*file, place.a));
+    ASSIGN_OR_RETURN(pair.b, ReadMatrix(*file, place.b));
+    adapter.pairs.push_back(std::move(pair));
+  }
+  RETURN_IF_ERROR(file->CheckUnchanged());
+  return adapter;
+}
+
+}  // namespace tessera

@@ -1,0 +1,81 @@
+// The A and B that an adapter's file names, put together and checked against the model before any number is read.
+//
+//   AdapterPlan plan(path, config);
+//   RETURN_IF_ERROR(plan.Add({.layer = 3, .matrix = 0, .is_b = false, .tensor = name, .rows = 8, .columns = 576, .source = i}));
+//   RETURN_IF_ERROR(plan.Check());
+//   for (const AdapterPlan::Place& place : plan.places()) Read(place.a.source, place.b.source);
+//
+// Errors are InvalidArgument with file, tensor, found and expected. Thread-compatible.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/model/files/adapter_file.h"
+#include "tessera/model/files/config.h"
+
+namespace tessera {
+
+// The matrices of a layer that an adapter may change, as GGUF and PEFT name them.
+struct AdapterTarget { const char* gguf; const char* peft; };
+inline constexpr AdapterTarget kAdapterTargets[] = {
+    {"attn_q", "self_attn.q_proj"},      {"attn_k", "self_attn.k_proj"}, {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"}, {"ffn_gate", "mlp.gate_proj"},  {"ffn_up", "mlp.up_proj"},
+    {"ffn_down", "mlp.down_proj"}};
+inline constexpr int kAdapterQuery = 0, kAdapterKey = 1;   // Those whose rows turn.
+
+// A number as names have it, without sign or leading zeros; -1 if it is none, or has more than nine digits.
+int LayerNumber(absl::string_view text);
+
+// One A or B of a file.
+struct AdapterHalf {
+  int layer = 0;
+  int matrix = 0;            // Index in kAdapterTargets.
+  bool is_b = false;
+  std::string tensor = {};   // Its name, for messages.
+  int64_t rows = 0;
+  int64_t columns = 0;
+  size_t source = 0;         // Where its reader finds it.
+};
+
+class AdapterPlan {
+ public:
+  AdapterPlan(std::string path, const ModelConfig& config) : path_(std::move(path)), config_(config) {}
+
+  // Refuses a layer that the model does not have.
+  absl::Status Add(AdapterHalf half);
+  // Refuses halves without the other one, sizes that are not the model's, and an adapter of nothing.
+  absl::Status Check() const;
+
+  struct Place { AdapterHalf a = {}; AdapterHalf b = {}; };   // An empty name: not there.
+  // By layer, then matrix.
+  std::vector<Place> places() const;
+
+  absl::Status WrongTensor(absl::string_view tensor, absl::string_view problem) const;
+  // The pair of a place, whose matrices are to be read. InvalidArgument (file, place, alpha) if the scale is no finite number.
+  absl::StatusOr<AdapterPair> PairOf(const Place& place, double alpha, bool root) const;
+
+ private:
+  absl::Status CheckPlace(const Place& place) const;
+
+  const std::string path_;
+  const ModelConfig& config_;
+  std::map<std::pair<int, int>, Place> places_;   // By layer and matrix.
+};
+
+// The two kinds of files, for ReadAdapter.
+absl::StatusOr<AdapterFile> ReadPeftAdapter(const std::string& folder, const GgufFile& model, const ModelConfig& config);
+absl::StatusOr<AdapterFile> ReadGgufAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config);
+
+// The key under which an adapter says whose it is, and whether it is this model's. place: where the mark stands, for messages.
+inline constexpr char kAdapterModelMark[] = "tessera.model.vectors";
+absl::Status CheckAdapterMark(const std::string& place, uint64_t mark, const GgufFile& model, const ModelConfig& config);
+
+}  // namespace tessera

@@ -1,0 +1,144 @@
+#include "tessera/model/load_adapter.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/golden.h"
+#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/real_models.h"
+
+namespace tessera {
+namespace {
+
+LoraAdapter Loaded(const LoadedWeights& model, const std::string& name, float scale = 1) {
+  const AdapterFile file = Must(ReadAdapter(GoldenPath("lora/" + name), model.file(), model.config()));
+  return Must(MakeLoraAdapter(file, model.config(), scale));
+}
+
+// How far the log-probabilities of all golden tokens are off, sorted.
+std::vector<double> Errors(Machine& machine, const std::string& logits, const LoraAdapter* adapter) {
+  std::vector<double> errors;
+  for (const GoldenLogits& golden : ReadGoldenLogits("lora/" + logits + ".logits.jsonl")) {
+    const KvCache::SequenceId sequence = machine.cache().NewSequence();
+    const absl::Span<const TokenId> tokens = golden.tokens;
+    for (size_t begin = 0; begin < tokens.size(); begin += 32) {
+      const std::vector<std::vector<float>> rows = machine.Extend(sequence, tokens.subspan(begin, 32), adapter);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const std::vector<double> of_position = LogProbabilityErrors(golden.positions[begin + i], rows[i]);
+        errors.insert(errors.end(), of_position.begin(), of_position.end());
+      }
+    }
+    machine.cache().Release(sequence);
+  }
+  std::sort(errors.begin(), errors.end());
+  return errors;
+}
+
+absl::StatusOr<bool> Example(const GgufFile* model, const ModelConfig& config, const std::string& path, std::vector<PassRow>& rows) {
+  ASSIGN_OR_RETURN(AdapterFile file, ReadAdapter(path, *model, config));
+  ASSIGN_OR_RETURN(LoraAdapter adapter, MakeLoraAdapter(file, config, /*scale=*/0.5f));
+  rows.push_back({/*token=*/1, {}, &adapter});
+  const bool given = rows.back().adapter == &adapter;
+  rows.clear();
+  return given;
+}
+
+TEST(LoadAdapter, HeaderExample) {
+  const auto model = Must(GgufFile::Open(GoldenPath("tiny/llama.gguf")));
+  std::vector<PassRow> rows;
+  EXPECT_TRUE(Must(Example(model.get(), Must(ReadModelConfig(*model)), GoldenPath("lora/llama-qv"), rows)));
+}
+
+TEST(LoadAdapter, NumbersAreThoseOfTheFileWithBTransposed) {
+  const LoadedWeights model(GoldenPath("tiny/llama.gguf"));
+  const AdapterFile file = Must(ReadAdapter(GoldenPath("lora/llama-qv"), model.file(), model.config()));
+  const LoraAdapter adapter = Must(MakeLoraAdapter(file, model.config(), 0.25f));
+  const AdapterPair& value = file.pairs[3];
+  ASSERT_EQ(value.matrix, "attn_v");
+  const AdapterProduct& product = adapter.Layer(1)[static_cast<int>(LoraTarget::kValue)];
+  ASSERT_NE(product.a, nullptr);
+  EXPECT_EQ(product.rank, 8);
+  EXPECT_EQ(product.scale, 0.5f);
+  const std::vector<float> a = value.a.Floats(), b = value.b.Floats();
+  EXPECT_EQ(std::vector<float>(product.a, product.a + a.size()), a);
+  for (int64_t row = 0; row < value.b.rows; ++row) {
+    for (int64_t r = 0; r < 8; ++r) EXPECT_EQ(product.b[r * value.b.rows + row], b[static_cast<size_t>(row * 8 + r)]);
+  }
+  EXPECT_EQ(adapter.Layer(0)[static_cast<int>(LoraTarget::kKey)].a, nullptr);
+}
+
+TEST(LoadAdapter, FoldersAndGgufFilesAreOneAdapter) {
+  const LoadedWeights model(GoldenPath("tiny/llama.gguf"));
+  EXPECT_EQ(Loaded(model, "llama-all").content(), Loaded(model, "llama-all.gguf").content());
+  EXPECT_NE(Loaded(model, "llama-all").content(), Loaded(model, "llama-all", 0.5f).content());
+  EXPECT_NE(Loaded(model, "llama-all").content(), Loaded(model, "llama-qv").content());
+}
+
+// The other engine rounds what an adapter multiplies to FP16. Without the adapter, or with it at another scale, logits are far away.
+TEST(LoadAdapter, TheReferencePathAgreesWithAnotherEngine) {
+  for (const auto& [name, model] : {std::pair("llama-all", "llama"), {"llama-qv", "llama"}, {"qwen3-attn", "qwen3"}}) {
+    SCOPED_TRACE(name);
+    const std::string adapter_name = name, half_name = adapter_name + ".half";
+    const LoadedWeights weights(GoldenPath(std::string("tiny/") + model + ".gguf"), WeightEncoding::kFloat32);
+    Machine machine(weights, {.threads = 2});
+    const LoraAdapter whole = Loaded(weights, adapter_name), half = Loaded(weights, adapter_name + ".gguf", 0.5f);
+    const std::vector<double> errors = Errors(machine, adapter_name, &whole);
+    EXPECT_GE(errors.size(), 96u * 5);
+    EXPECT_LE(errors.back(), 2e-2);
+    EXPECT_LE(Errors(machine, half_name, &half).back(), 2e-2);
+    EXPECT_GT(Errors(machine, adapter_name, nullptr).back(), 0.1);
+    EXPECT_GT(Errors(machine, half_name, &whole).back(), 0.1);
+  }
+}
+
+// Weights are FP16 and not rounded on the fast path either; its cache has eleven bits (tests/runtime/golden_tiny_test.cc).
+TEST(LoadAdapter, TheFastPathIsOffByNoMoreThanItsCachesRounding) {
+  for (const auto& [name, model] : {std::pair("llama-all", "llama"), {"qwen3-attn", "qwen3"}}) {
+    SCOPED_TRACE(name);
+    const LoadedWeights weights(GoldenPath(std::string("tiny/") + model + ".gguf"));
+    Machine machine(weights, {.threads = 2});
+    const LoraAdapter adapter = Loaded(weights, name);
+    EXPECT_LE(Errors(machine, name, &adapter).back(), 2e-2 + 2.8e-2);
+  }
+}
+
+TEST(LoadAdapter, WhatDoesNotFitIsNamed) {
+  const LoadedWeights model(GoldenPath("tiny/llama.gguf"));
+  AdapterFile file = Must(ReadAdapter(GoldenPath("lora/llama-qv"), model.file(), model.config()));
+  file.path = "pirate";
+  EXPECT_EQ(MakeLoraAdapter(file, model.config(), INFINITY).status(),
+            absl::InvalidArgumentError("pirate: scale: found inf, expected a finite number"));
+  ModelConfig wider = model.config();
+  wider.width *= 2;
+  EXPECT_EQ(MakeLoraAdapter(file, wider).status(),
+            absl::InvalidArgumentError("pirate: adapter layer 0 attn_q: found 64 inputs and 64 outputs, expected 128 and 64"));
+  file.pairs[1].layer = 2;
+  EXPECT_EQ(MakeLoraAdapter(file, model.config()).status(),
+            absl::InvalidArgumentError("pirate: adapter layer: found 2, expected 0 to 1"));
+}
+
+class LoadAdapterModel : public testing::TestWithParam<const char*> {};
+
+TEST_P(LoadAdapterModel, TheReferencePathAgreesWithAnotherEngine) {
+  const std::string path = RealModelPath(GetParam());
+  if (path.empty()) FAIL() << RealModelMissing(GetParam());
+  const std::string name = std::string(GetParam()) + "-qv";
+  const LoadedWeights weights(path, WeightEncoding::kFloat32);
+  Machine machine(weights, {.threads = 2});
+  const LoraAdapter adapter = Loaded(weights, name);
+  const std::vector<double> errors = Errors(machine, name, &adapter);
+  EXPECT_GE(errors.size(), 48u * 5);
+  EXPECT_LE(errors.back(), 2e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LoadAdapterModel, testing::Values("smollm2"), [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace tessera
