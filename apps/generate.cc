@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/answer_progress.h"
 #include "tessera/apps/cli/answer_requests.h"
 #include "tessera/apps/cli/answers_in_turn.h"
@@ -15,6 +16,7 @@
 #include "tessera/apps/show/streaming_report.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/apps/cli/interrupt.h"
@@ -47,10 +49,10 @@ AppInfo Info() {
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
                        "tessera_generate --jsonl --parallel=8 < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict",
-                               "session", "answers", "parallel", "unordered", "cache_tokens"}},
+                               "session", "answers", "jsonl", "parallel", "unordered", "cache_tokens", "json", "stats",
+                               "adapter", "use_adapter"}},
                      sampling,
-                     KeptSpeculation(), ModelAndPhoneFlags(), StreamingFlags(),
-                     {"Output", {"stats", "json", "jsonl"}}}};
+                     KeptSpeculation(), ModelAndPhoneFlags(), StreamingFlags()}};
 }
 
 absl::Status CheckFlags() {
@@ -87,9 +89,11 @@ class Streamer {
   absl::Status status_;
 };
 
-void WriteSummary(const Engine& engine, const Timings& timings) {
-  WriteError(absl::StrCat(SummaryLine(timings, PeakText(engine)), "\n"));
-  if (FLAGS_stats) WriteError(absl::StrCat(SamplingText(engine.model().gguf()), StatsText(timings)));
+void WriteSummary(const OpenedEngine& opened, const Timings& timings) {
+  WriteError(absl::StrCat(SummaryLine(timings, PeakText(*opened.engine)), "\n"));
+  if (!FLAGS_stats) return;
+  WriteError(absl::StrCat(SamplingText(opened.engine->model().gguf()), StatsText(timings),
+                          opened.draft == nullptr ? "" : opened.draft->StatsLine()));
 }
 
 void WriteResult(JsonWriter& json, const Generation& result) {
@@ -143,7 +147,7 @@ absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversat
   RETURN_IF_ERROR(FLAGS_json ? WriteJsonResult(result, answerer.timings()) : WriteOutput("\n"));
   TellIfContextIsFull(engine, result);
   if (PromptGiven()) TellUnreadInput();
-  WriteSummary(engine, answerer.timings());
+  WriteSummary(opened, answerer.timings());
   return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
 }
 
@@ -155,11 +159,12 @@ absl::StatusOr<std::vector<TokenId>> TokensOfPrompt(const Engine& engine, Conver
   return tokens;
 }
 
-absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
+absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt, const LoraAdapter* adapter) {
   Engine& engine = *opened.engine;
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfPrompt(engine, conversation, prompt));
   RETURN_IF_ERROR(engine.LoadWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second, opened.draft));
+  RETURN_IF_ERROR(answerer.UseAdapter(adapter));
   ASSIGN_OR_RETURN(KeptSession kept, KeptSession::Open(engine, conversation, answerer));
   ASSIGN_OR_RETURN(const std::vector<TokenId> continued, kept.Prompt(prompt, tokens));
   const absl::Status written = kept.Save(WriteText(opened, conversation, continued, answerer, kept));
@@ -167,7 +172,7 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
 }
 
 // Writes all answers to one prompt; on standard output they come one after another.
-absl::Status WriteAnswers(const Engine& engine, const NewAnswer& asked, ParallelAnswers& answers) {
+absl::Status WriteAnswers(const OpenedEngine& opened, const NewAnswer& asked, ParallelAnswers& answers) {
   std::vector<TimedAnswer> results(FLAGS_answers, TimedAnswer{.text = {.reason = FinishReason::kCancelled}});   // Until it ends.
   AnswersInTurn shown(FLAGS_answers);
   absl::Status error;
@@ -188,24 +193,26 @@ absl::Status WriteAnswers(const Engine& engine, const NewAnswer& asked, Parallel
   if (FLAGS_json) RETURN_IF_ERROR(WriteJsonResults(results, answers.timings()));
   const auto is_full = [](const TimedAnswer& answer) { return answer.text.reason == FinishReason::kContextFull; };
   const auto full = std::find_if(results.begin(), results.end(), is_full);
-  if (full != results.end()) TellIfContextIsFull(engine, full->text);
+  if (full != results.end()) TellIfContextIsFull(*opened.engine, full->text);
   if (PromptGiven()) TellUnreadInput();
-  WriteSummary(engine, answers.timings());
+  WriteSummary(opened, answers.timings());
   TellOfWaits(answers);
   return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
 }
 
-absl::Status AnswerSeveralTimes(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
+absl::Status AnswerSeveralTimes(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt,
+                                const LoraAdapter* adapter) {
   Engine& engine = *opened.engine;
-  NewAnswer asked = {.max_tokens = FLAGS_n_predict, .starts_text = !conversation.raw()};
+  NewAnswer asked = {.max_tokens = FLAGS_n_predict, .starts_text = !conversation.raw(), .adapter = adapter};
   ASSIGN_OR_RETURN(asked.prompt, TokensOfPrompt(engine, conversation, prompt));
   ASSIGN_OR_RETURN(asked.sampling, SamplingFor(engine.model().gguf()));
   ASSIGN_OR_RETURN(asked.stop, StopStringsOfFlag());
   RETURN_IF_ERROR(CheckAnswersDiffer(FLAGS_answers, asked.sampling));
   RETURN_IF_ERROR(engine.LoadWeights());
   CatchSignals(CtrlC::kEndsProgram);
-  ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers, ParallelAnswersOfFlags(engine, opened.flash_bytes_per_second));
-  const absl::Status written = WriteAnswers(engine, asked, *answers);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers,
+                   ParallelAnswersOfFlags(engine, opened.flash_bytes_per_second, opened.draft));
+  const absl::Status written = WriteAnswers(opened, asked, *answers);
   return EndOf(written, FinishAnswers(engine, answers->speculation()));
 }
 
@@ -303,14 +310,16 @@ class Dialogue {
   int refused_ = 0;  // Messages that the template refused.
 };
 
-absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const std::string& first, LineReader& lines) {
+absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const std::string& first, LineReader& lines,
+                  const LoraAdapter* adapter) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second, opened.draft));
+  RETURN_IF_ERROR(answerer.UseAdapter(adapter));
   ASSIGN_OR_RETURN(KeptSession kept, KeptSession::Open(engine, conversation, answerer));
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = kept.Save(Dialogue(opened, conversation, answerer, kept, lines).Run(first));
-  if (status.ok() || TerminationRequested()) WriteSummary(engine, answerer.timings());
+  if (status.ok() || TerminationRequested()) WriteSummary(opened, answerer.timings());
   return EndOf(status, FinishAnswers(engine, answerer.speculation()));
 }
 
@@ -323,13 +332,16 @@ absl::StatusOr<int64_t> CountPrompt(const Engine& engine, const std::string& pro
   return static_cast<int64_t>(tokens.size());
 }
 
-absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, LineReader& lines) {
+absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, LineReader& lines, const Adapters& adapters) {
   Engine& engine = *opened.engine;
-  if (FLAGS_jsonl) return AnswerRequests(engine, opened.flash_bytes_per_second, lines);  // Lines are written whole; there is no summary.
+  if (FLAGS_jsonl) {   // Lines are written whole; there is no summary.
+    return AnswerRequests(engine, opened.flash_bytes_per_second, lines, adapters, opened.draft);
+  }
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
-  if (FLAGS_chat) return Chat(opened, conversation, prompt, lines);
-  return FLAGS_answers > 1 ? AnswerSeveralTimes(opened, conversation, prompt) : AnswerOnce(opened, conversation, prompt);
+  if (FLAGS_chat) return Chat(opened, conversation, prompt, lines, adapters.chosen());
+  if (FLAGS_answers > 1) return AnswerSeveralTimes(opened, conversation, prompt, adapters.chosen());
+  return AnswerOnce(opened, conversation, prompt, adapters.chosen());
 }
 
 absl::Status Run() {
@@ -337,16 +349,18 @@ absl::Status Run() {
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options, &trace));
-  RETURN_IF_ERROR(PlanTextsOfFlags(options));
-  if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt);
+  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(FLAGS_speculate));
+  RETURN_IF_ERROR(PlanTextsOfFlags(options, draft));
+  ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
+  if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt, draft.get());
   std::string prompt;
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());
   }
   LineReader lines;
   if (FLAGS_chat || FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines(FLAGS_chat ? "> " : ""));
-  ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
-  const absl::Status status = RunWith(opened, prompt, lines);
+  ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options, draft));
+  const absl::Status status = RunWith(opened, prompt, lines, adapters);
   if (phone != nullptr && FLAGS_stats) WriteError(phone->Summary(*opened.engine));
   return trace.Finish(status);
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
@@ -28,7 +29,11 @@ AppInfo Info() {
                      "sum of all their exponentials. BOS is added where the model asks for it.",
           .examples = {"tessera_logits --prompt \"The capital of France is\" --top 5",
                        "tessera_logits --jsonl --top 20 < requests   # {\"id\": \"a\", \"tokens\": [1, 2]}"},
-          .groups = {{"Text", {"prompt", "prompt_file", "special"}}, ModelFlags(), StreamingFlags(), {"Output", {"top", "json", "jsonl"}}}};
+          .groups = {{"Text", {"prompt", "prompt_file", "special"}},
+                     ModelFlags(),
+                     AdapterFlags(),
+                     StreamingFlags(),
+                     {"Output", {"top", "json", "jsonl"}}}};
 }
 
 void WritePosition(JsonWriter& json, absl::Span<const float> logits) {
@@ -62,15 +67,18 @@ absl::Status WritePositions(const Reader& reader, const std::vector<TokenId>& to
   return absl::OkStatus();
 }
 
-absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
+absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines, const Adapters& adapters) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  std::unique_ptr<Session> session;
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
   return ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
-    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, PromptTokens(request.body(), engine, chat));
+    constexpr absl::string_view kMore[] = {"adapter"};
+    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, PromptTokens(request.body(), engine, chat, kMore));
+    ASSIGN_OR_RETURN(const LoraAdapter* const adapter, adapters.OfRequest(request.body()));
+    RETURN_IF_ERROR(UseAdapter(engine, adapter, session));
     JsonWriter answer = BeginAnswer(request);
     session->Truncate(0);
     RETURN_IF_ERROR(WritePositions({engine, *session, run}, tokens, answer));
@@ -102,12 +110,12 @@ absl::StatusOr<std::vector<TokenId>> TokensOfText(const Engine& engine, const st
   return tokens;
 }
 
-absl::Status ShowText(const OpenedEngine& opened, const std::string& text) {
+absl::Status ShowText(const OpenedEngine& opened, const std::string& text, const Adapters& adapters) {
   Engine& engine = *opened.engine;
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfText(engine, text));
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession({.adapter = adapters.chosen()}));
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   const Reader reader = {engine, *session, run};
   if (!FLAGS_json) return ShowTable(reader, tokens);
@@ -129,6 +137,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   options.workload.logit_rows = Session::kLogitRows + 1;
   options.workload.logits_of_each = true;
+  ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
   if (FLAGS_dry_run) {
     return ShowLoadPlan(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
       ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfText(engine, text));
@@ -143,7 +152,7 @@ absl::Status Run() {
     ASSIGN_OR_RETURN(text, ReadPrompt());
   }
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
-  return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened, lines) : ShowText(opened, text));
+  return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened, lines, adapters) : ShowText(opened, text, adapters));
 }
 
 }  // namespace

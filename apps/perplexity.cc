@@ -7,6 +7,7 @@
 #include "tessera/apps/bench/attention_table.h"
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/input.h"
@@ -35,6 +36,7 @@ AppInfo Info() {
                    "tessera_perplexity --table=attention < article.txt   # what FP16 attention costs"},
       .groups = {{"Text", {"prompt", "prompt_file", "window", "max_windows", "table"}},
                  ModelFlags(),
+                 AdapterFlags(),
                  StreamingFlags(),
                  {"Output", {"json", "jsonl"}}}};
 }
@@ -68,15 +70,17 @@ void WriteScore(JsonWriter& json, const Score& score) {
   json.Key("perplexity").Double(score.Perplexity(), 15);
 }
 
-absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
+absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines, const Adapters& adapters) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  std::unique_ptr<Session> session;
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   return ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
-    RETURN_IF_ERROR(CheckFields(request.body(), {"id", "text"}));
+    RETURN_IF_ERROR(CheckFields(request.body(), {"id", "text", "adapter"}));
     ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
+    ASSIGN_OR_RETURN(const LoraAdapter* const adapter, adapters.OfRequest(request.body()));
+    RETURN_IF_ERROR(UseAdapter(engine, adapter, session));
     JsonWriter answer = BeginAnswer(request);
     ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(engine.tokenizer(), text));
     ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));
@@ -85,12 +89,12 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
   });
 }
 
-absl::Status ShowText(const OpenedEngine& opened, const std::string& text) {
+absl::Status ShowText(const OpenedEngine& opened, const std::string& text, const Adapters& adapters) {
   Engine& engine = *opened.engine;
   ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(engine.tokenizer(), text));
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession({.adapter = adapters.chosen()}));
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));
   run.WriteError();
@@ -109,7 +113,7 @@ absl::Status ShowText(const OpenedEngine& opened, const std::string& text) {
 // The table has paths and devices of its own, and no budget.
 absl::Status CheckTable() {
   if (FLAGS_table != "attention") return WrongUsage("table", Quoted(FLAGS_table), "attention");
-  for (const char* const flag : {"path", "recipe", "kv_block", "kv_format", "memory_budget", "jsonl", "dry_run", "trace"}) {
+  for (const char* const flag : {"path", "recipe", "kv_block", "kv_format", "memory_budget", "adapter", "jsonl", "dry_run", "trace"}) {
     if (IsGiven(flag)) return WrongUsage(flag, "it with --table", "neither, or one of them: the table has its own ways to compute");
   }
   return absl::OkStatus();
@@ -129,6 +133,7 @@ absl::Status Run() {
   if (cache.context < FLAGS_window) {
     return WrongUsage("window", FLAGS_window, absl::StrCat("at most ", cache.context, ", the context (--context)"));
   }
+  ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
   if (FLAGS_dry_run) {
     return ShowLoadPlan(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
       ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(engine.tokenizer(), text));
@@ -147,7 +152,7 @@ absl::Status Run() {
     ASSIGN_OR_RETURN(text, ReadPrompt());
   }
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
-  return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened, lines) : ShowText(opened, text));
+  return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened, lines, adapters) : ShowText(opened, text, adapters));
 }
 
 }  // namespace

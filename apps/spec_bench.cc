@@ -15,6 +15,7 @@
 #include "tessera/apps/bench/spec_bench_run.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
@@ -48,9 +49,10 @@ AppInfo Info() {
           .examples = {"tessera_spec_bench --threads 2",
                        "tessera_spec_bench --data evaluation_sets --categories code,ui --plot gains.svg",
                        "tessera_spec_bench --speculate wrong --writings 5",
+                       "tessera_spec_bench --draft_model self:q3 --speculate draft --tree eagle2",
                        "tessera_spec_bench --model model.tsr --memory_budget 100MiB --pin none"},
           .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens", "writings", "most_barrier_nanos"}},
-                     {"Speculation", {"speculate", "cost_profile", "remember"}},
+                     {"Speculation", {"speculate", "draft_model", "tree", "cost_profile", "remember"}},
                      ModelAndPhoneFlags(),
                      StreamingFlags(),
                      {"Output", {"plot", "json"}}}};
@@ -68,8 +70,9 @@ absl::Status CheckWritings() {
 
 // What learns nothing from earlier answers would pass over them.
 absl::Status CheckRemember() {
-  const DrafterRegistry registry = DrafterRegistry::BuiltIn();
-  if (!FLAGS_remember || SpeculatesBy(kChooser) || registry.ReadsHistory(FLAGS_speculate)) return absl::OkStatus();
+  if (!FLAGS_remember || SpeculatesBy(kChooser) || ReadsHistory(FLAGS_speculate)) return absl::OkStatus();
+  DrafterRegistry registry = DrafterRegistry::BuiltIn();
+  RETURN_IF_ERROR(registry.Add(NamedDraft()));
   const bool known = SpeculatesBy(kOracle) || SpeculatesBy(kWrong) || registry.Parse(FLAGS_speculate).ok();
   if (!known) return absl::OkStatus();  // That is the error.
   return WrongUsage("remember", absl::StrCat("with --speculate=", FLAGS_speculate), "auto or suffix, which drafts from earlier answers");
@@ -93,12 +96,19 @@ struct Pair {
   double barrier_nanos = 0;  // The longer of two probes, before and after.
 };
 
+// Those that are built in, and that of --draft_model.
+absl::StatusOr<DrafterRegistry> RegistryWith(const std::shared_ptr<DraftModel>& draft, std::shared_ptr<const HistoryStore> history) {
+  DrafterRegistry registry = DrafterRegistry::BuiltIn(std::move(history));
+  if (draft != nullptr) RETURN_IF_ERROR(registry.Add(draft->AsDrafter()));
+  return registry;
+}
+
 // The things that all speculators of a run share.
 class DraftingTools {
  public:
   // Measures costs, unless the file of --cost_profile has them.
-  static absl::StatusOr<DraftingTools> FromFlags(Engine& engine) {
-    DraftingTools tools(engine);
+  static absl::StatusOr<DraftingTools> FromFlags(Engine& engine, const std::shared_ptr<DraftModel>& draft) {
+    DraftingTools tools(engine, draft);
     if (!FLAGS_cost_profile.empty()) {
       absl::StatusOr<CostProfile> costs = CostProfile::Load(FLAGS_cost_profile);
       if (costs.ok())
@@ -136,8 +146,9 @@ class DraftingTools {
     }
     const bool chooses = SpeculatesBy(kChooser);
     if (!SpeculatesBy(kOracle)) {
-      const DraftingSize size = {.context = engine_->context(), .vocabulary = engine_->config().vocabulary};
-      ASSIGN_OR_RETURN(drafters, DrafterRegistry::BuiltIn(std::move(history)).Make(chooses ? "auto" : FLAGS_speculate, size));
+      const DraftingSize size = {.context = engine_->context(), .vocabulary = engine_->config().vocabulary, .costs = &costs_};
+      ASSIGN_OR_RETURN(const DrafterRegistry registry, RegistryWith(draft_, std::move(history)));
+      ASSIGN_OR_RETURN(drafters, registry.Make(chooses ? "auto" : FLAGS_speculate, size));
       if (!chooses) return drafters;
     }
     auto knowing = std::make_unique<OracleDrafter>(chooses ? std::make_unique<CompositeDrafter>(std::move(drafters)) : nullptr);
@@ -148,9 +159,10 @@ class DraftingTools {
   }
 
  private:
-  explicit DraftingTools(const Engine& engine) : engine_(&engine) {}
+  DraftingTools(const Engine& engine, const std::shared_ptr<DraftModel>& draft) : engine_(&engine), draft_(draft) {}
 
   const Engine* engine_;
+  std::shared_ptr<DraftModel> draft_;   // Null: none.
   CostProfile costs_;
 };
 
@@ -215,7 +227,8 @@ struct Findings {
   std::vector<Pair> pairs;
 };
 
-absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategory>& categories) {
+absl::StatusOr<Findings> Measure(Engine& engine, const std::shared_ptr<DraftModel>& draft,
+                                 const std::vector<PromptCategory>& categories) {
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   ASSIGN_OR_RETURN(PairRunner runner, PairRunner::Create(engine, FLAGS_generate_tokens));
   const auto tokens_of = [&](const std::string& prompt) {
@@ -227,7 +240,7 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategor
   for (const PromptCategory& category : categories) texts += category.prompts.size();
   ASSIGN_OR_RETURN(const std::vector<TokenId> first, tokens_of(categories.front().prompts.front()));
   RETURN_IF_ERROR(runner.Write(first, nullptr).status());  // Warms caches, is not counted.
-  ASSIGN_OR_RETURN(DraftingTools tools, DraftingTools::FromFlags(engine));
+  ASSIGN_OR_RETURN(DraftingTools tools, DraftingTools::FromFlags(engine, draft));
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), kernels, PeakLoops::kReadStep));
   Findings findings;
@@ -246,10 +259,16 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategor
   return findings;
 }
 
+// " with a draft of self:q3, tree eagle2".
+std::string DraftText() {
+  if (FLAGS_draft_model.empty()) return "";
+  return absl::StrCat(" with a draft of ", FLAGS_draft_model, ", tree ", TreeOfFlag());
+}
+
 std::string Heading(const Engine& engine) {
   const std::string& model = engine.options().model_path;
-  return absl::StrFormat("%s, %d threads, --speculate=%s, at most %d tokens per text", model.substr(model.rfind('/') + 1),
-                         engine.threads(), FLAGS_speculate, FLAGS_generate_tokens) +
+  return absl::StrFormat("%s, %d threads, --speculate=%s%s, at most %d tokens per text", model.substr(model.rfind('/') + 1),
+                         engine.threads(), FLAGS_speculate, DraftText(), FLAGS_generate_tokens) +
          (FLAGS_device.empty() ? "" : absl::StrCat(", times of ", FLAGS_device));
 }
 
@@ -258,6 +277,7 @@ std::string FindingsJson(const Engine& engine, const Findings& findings) {
   json.BeginObject().Key("model").String(engine.options().model_path).Key("threads").Int(engine.threads());
   if (!FLAGS_device.empty()) json.Key("device").String(FLAGS_device);
   json.Key("speculate").String(FLAGS_speculate).Key("generate_tokens").Int(FLAGS_generate_tokens);
+  if (!FLAGS_draft_model.empty()) json.Key("draft_model").String(FLAGS_draft_model).Key("tree").String(TreeOfFlag());
   WriteSpecBench(json, findings.categories);
   json.Key("texts").BeginArray();
   for (const Pair& pair : findings.pairs) {
@@ -289,14 +309,16 @@ absl::Status CheckSame(const std::vector<Pair>& pairs) {
 }
 
 // Memory for the program's own drafters is planned like that of registered drafters with as many rows.
-absl::Status PlanMemory(EngineOptions& options) {
+absl::Status PlanMemory(const std::shared_ptr<DraftModel>& draft, EngineOptions& options) {
   if (SpeculatesBy(kOracle) || SpeculatesBy(kWrong)) {
     PlanDrafting("lookup", 0, options);
   } else if (SpeculatesBy(kChooser)) {
-    PlanDrafting("auto", 0, options);
+    ASSIGN_OR_RETURN(const DrafterRegistry registry, RegistryWith(draft, nullptr));
+    PlanDrafting("auto", 0, options, registry);
   } else {
-    RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
+    RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(draft), options));
   }
+  if (draft != nullptr) draft->CountIn(options);
   if (!FLAGS_remember) return absl::OkStatus();
   const auto drafting = options.workload.drafting_bytes;
   options.workload.drafting_bytes = [drafting](int context, int vocabulary) {
@@ -310,19 +332,22 @@ absl::Status Run() {
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options, &trace));
-  RETURN_IF_ERROR(PlanMemory(options));
-  if (FLAGS_dry_run) return ShowLoadPlan(options);
+  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(SpeculatesBy(kChooser) ? "auto" : FLAGS_speculate));
+  RETURN_IF_ERROR(PlanMemory(draft, options));
+  if (FLAGS_dry_run) return ShowLoadPlan(options, nullptr, draft.get());
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, FLAGS_texts);
   RETURN_IF_ERROR(ForFile("data", all.status()));
   ASSIGN_OR_RETURN(const std::vector<PromptCategory> categories, ChooseCategories(*std::move(all), FLAGS_categories));
-  RETURN_IF_ERROR(engine->LoadWeights());
+  if (draft != nullptr) RETURN_IF_ERROR(draft->Open(*engine));
+  RETURN_IF_ERROR(ExplainedBy(draft.get(), engine->LoadWeights()));
   RETURN_IF_ERROR(engine->AwaitWeights());
   WarnOfShortages(*engine);
-  const absl::StatusOr<Findings> findings = Measure(*engine, categories);
+  const absl::StatusOr<Findings> findings = Measure(*engine, draft, categories);
   absl::Status saved = trace.Finish(findings.status());
   if (!findings.ok()) return saved;
   if (phone != nullptr) WriteError(phone->Summary(*engine));
+  if (draft != nullptr) WriteError(draft->StatsLine());
   const std::string heading = Heading(*engine);
   if (!FLAGS_plot.empty()) saved = Joined(saved, WriteTextFile(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
   const std::string shown =

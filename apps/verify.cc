@@ -6,9 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/compare_texts.h"
+#include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/answer_progress.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/mode.h"
@@ -33,7 +35,8 @@ AppInfo Info() {
           .examples = {"tessera_verify --prompts prompts.txt",
                        "tessera_verify --prompts list.jsonl --a kernels=portable --b 'threads=1 rows=64'",
                        "tessera_verify --prompts - --a 'model=m.gguf' --b 'model=m.tsr memory_budget=96MiB io=pread'"},
-          .groups = {{"Text", {"prompts", "a", "b", "system", "raw", "chat_template", "template_args", "n_predict"}},
+          .groups = {{"Text", {"prompts", "a", "b", "system", "raw", "chat_template", "template_args", "n_predict", "adapter",
+                               "use_adapter"}},
                      sampling, SpeculationFlags(),
                      {"Model", {"model", "threads", "context", "path", "recipe", "kv_block", "kernels", "kv_format"}},
                      StreamingFlags(),
@@ -47,13 +50,27 @@ absl::Status CheckCostsAreThere() {
   return WrongUsage("cost_profile", absl::StrCat(FLAGS_cost_profile, ", which is not there"), "a file that tessera_generate has written");
 }
 
+// draft: is opened beside it; null: none.
+absl::StatusOr<std::unique_ptr<Engine>> Load(const EngineOptions& options, DraftModel* draft) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Open(options, ModelFile::Weights::kAtOnce));
+  if (draft != nullptr) RETURN_IF_ERROR(draft->Open(*engine));
+  RETURN_IF_ERROR(ExplainedBy(draft, engine->LoadWeights()));
+  RETURN_IF_ERROR(engine->AwaitWeights());
+  return engine;
+}
+
 // Writes all texts in one way, in a process of its own.
 absl::Status WriteTexts(const Mode& mode, const PromptList& prompts, TextSender& sender) {
-  ASSIGN_OR_RETURN(const EngineOptions options, mode.Apply());
+  ASSIGN_OR_RETURN(EngineOptions options, mode.Apply());
+  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(FLAGS_speculate));
+  RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(draft), options));
+  if (draft != nullptr) draft->CountIn(options);
   RETURN_IF_ERROR(CheckCostsAreThere());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Load(options, draft.get()));
   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> tokens, prompts.Tokens(*engine));
-  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(*engine, /*flash_bytes_per_second=*/0));
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(*engine, /*flash_bytes_per_second=*/0, draft));
+  RETURN_IF_ERROR(answerer.UseAdapter(adapters.chosen()));
   AnswerProgress progress(*engine, answerer, /*flash_bytes_per_second=*/0);
   for (size_t i = 0; i < tokens.size(); ++i) {
     absl::Status sent;
@@ -128,6 +145,7 @@ absl::Status CheckFlags(const Mode& a, const Mode& b) {
   if (a.Sets("model") && b.Sets("model")) return absl::OkStatus();
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
   SpeculationOptions speculation = SpeculationOfFlags();
+  speculation.own_drafters.push_back(NamedDraft());   // Each way opens its own.
   if (speculation.speculate == "none") speculation.cost_profile.clear();  // One of the ways drafts.
   return PlanSpeculation(speculation, options);
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/elementary.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/exit_map.h"
 #include "tessera/model/internal/block_runner.h"
 #include "tessera/model/internal/pass_rows.h"
 
@@ -28,7 +29,8 @@ void Cap(double cap, TensorView<float> logits) {
 }  // namespace
 
 PassRunner::PassRunner(const ModelConfig& config, CompiledModel model, EmbeddingTable embedding, const Options& options)
-    : config_(config), always_cancel_(options.cancel), model_(std::move(model)), embedding_(std::move(embedding)) {}
+    : config_(config), always_cancel_(options.cancel), exit_map_(options.exit_map), pool_(options.pool), model_(std::move(model)),
+      embedding_(std::move(embedding)) {}
 
 PassRunner::~PassRunner() = default;
 
@@ -46,6 +48,9 @@ absl::StatusOr<std::unique_ptr<PassRunner>> PassRunner::Create(const ModelConfig
     ASSIGN_OR_RETURN(hidden, AlignedBuffer::Allocate(RowBytes(config) * runner->row_capacity(), kPages, "rows of a pass"));
   }
   ASSIGN_OR_RETURN(runner->chosen_, AlignedBuffer::Allocate(kHeadRows * RowBytes(config), kPages, "rows of the head"));
+  if (options.exit_map != nullptr) {
+    ASSIGN_OR_RETURN(runner->mapped_, AlignedBuffer::Allocate(kHeadRows * RowBytes(config), kPages, "mapped rows of the head"));
+  }
   return runner;
 }
 
@@ -157,7 +162,13 @@ absl::Status PassRunner::Normalize(size_t begin, size_t end, StateOf state_of) {
     for (int i = 0; i < arguments.rows; ++i) {
       std::copy_n(*state_of(first + static_cast<size_t>(i)), config_.width, picked + i * stride);
     }
-    arguments.buffers = {{picked, stride}, {normed.data + static_cast<int64_t>(first - begin) * stride, stride}};
+    float* from = picked;
+    if (exit_map_ != nullptr) {
+      const int64_t rows = arguments.rows;
+      RETURN_IF_ERROR(exit_map_->Apply({picked, rows, config_.width, stride}, {mapped_.as<float>(), rows, config_.width, stride}, *pool_));
+      from = mapped_.as<float>();
+    }
+    arguments.buffers = {{from, stride}, {normed.data + static_cast<int64_t>(first - begin) * stride, stride}};
     const BlockRunner::Leased leased = blocks_->Lease(model_.output_norm());
     RETURN_IF_ERROR(leased.status());
     RETURN_IF_ERROR(blocks_->Run({model_.output_norm(), arguments.rows}, model_.layers(), arguments, {model_.head(0), arguments.rows}));

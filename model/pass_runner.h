@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/base/thread_pool.h"
 #include "tessera/base/timeline.h"
 #include "tessera/model/compiled_model.h"
 #include "tessera/model/embedding_table.h"
@@ -31,6 +32,7 @@
 namespace tessera {
 
 class BlockRunner;
+class ExitMap;
 class PassRows;
 
 // A row of a finished pass, by its number there.
@@ -41,6 +43,10 @@ class PassRunner {
   struct Options {
     Timeline* timeline = nullptr;               // Null: nothing is recorded and no clock is read.
     const std::atomic<bool>* cancel = nullptr;  // Looked at before each block: true ends the pass with Cancelled. Null: never.
+    // What layers have made of a row goes through it before norm and head, on the pool's threads. Both must outlive the runner. Null: it
+    // goes there as it is, at no cost.
+    const ExitMap* exit_map = nullptr;
+    ThreadPool* pool = nullptr;                 // REQUIRED with a map.
     bool loads_graphs = true;                   // What the device can hold. False: of layers only what SwitchGraphs and passes ask for.
   };
   // The layout, the source and the device must outlive it. Errors are those of the device that loads the model's graphs.
@@ -82,7 +88,7 @@ class PassRunner {
   // All from the next call on. The source must outlive this.
   void SetSource(WeightSource& source);
   void SetTimeline(Timeline* timeline);
-  int64_t scratch_bytes() const { return hidden_[0].size() + hidden_[1].size() + chosen_.size(); }
+  int64_t scratch_bytes() const { return hidden_[0].size() + hidden_[1].size() + chosen_.size() + mapped_.size(); }
 
  private:
   friend class Pass;
@@ -101,6 +107,8 @@ class PassRunner {
 
   const ModelConfig config_;
   const std::atomic<bool>* const always_cancel_;
+  const ExitMap* const exit_map_;
+  ThreadPool* const pool_;
   const CompiledModel model_;
   EmbeddingTable embedding_;
   std::unique_ptr<BlockRunner> blocks_;
@@ -108,7 +116,8 @@ class PassRunner {
 
   AlignedBuffer hidden_[2];          // Layers read one and write the other.
   int current_ = 0;                  // Which holds the hidden states of rows_, by place.
-  AlignedBuffer chosen_;             // kHeadRows rows: those that get logits.
+  AlignedBuffer chosen_;             // kHeadRows rows: those that get logits,
+  AlignedBuffer mapped_;             // and what the exit map makes of them, if there is one.
 
   int64_t last_pass_ = 0;            // Its number; the first is 1.
   bool is_open_ = false;             // It is neither finished nor ended.

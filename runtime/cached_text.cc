@@ -1,6 +1,7 @@
 #include "tessera/runtime/cached_text.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <glog/logging.h>
 
@@ -64,6 +65,59 @@ absl::Status CachedText::PlaceNodes() {
   return absl::OkStatus();
 }
 
+absl::Status CachedText::PlaceMore(const TokenTree& tree, absl::Span<const int> nodes, const LoraAdapter* adapter,
+                                   std::vector<PassRow>& rows) {
+  CHECK(!nodes.empty()) << "no nodes";
+  const int before = held_before_more_ = held();
+  more_.clear();
+  tree_ = tree;
+  node_sequences_.resize(tree.nodes().size(), kNoSequence);
+  if (const absl::Status placed = PlaceMoreNodes(nodes); !placed.ok()) {
+    TakeBackMore();
+    return placed;
+  }
+  paths_.clear();
+  for (int place = before; place < length(); ++place) paths_.push_back(cache_->PathsOf(sequence_, place + 1));
+  for (const int node : nodes) paths_.push_back(cache_->PathsOf(node_sequences_[node], length() + tree[node].depth + 1));
+  auto paths = paths_.begin();
+  for (int place = before; place < length(); ++place) rows.push_back({.token = tokens_[place], .paths = *paths++, .adapter = adapter});
+  for (const int node : nodes) rows.push_back({.token = tree[node].token, .paths = *paths++, .adapter = adapter});
+  return absl::OkStatus();
+}
+
+// Each node ends a sequence of its own, so windows keep what the next rows of all of them read.
+absl::Status CachedText::PlaceMoreNodes(absl::Span<const int> nodes) {
+  RETURN_IF_ERROR(cache_->Extend(sequence_, length() - held()));
+  for (const int node : nodes) {
+    const int parent = (*tree_)[node].parent, depth = (*tree_)[node].depth;
+    CHECK(!IsPlaced(node) && (parent == TokenTree::kNone || IsPlaced(parent))) << "node " << node;
+    const KvCache::SequenceId before = parent == TokenTree::kNone ? sequence_ : node_sequences_[parent];
+    ASSIGN_OR_RETURN(node_sequences_[node], cache_->Fork(before, length() + depth));
+    more_.push_back(node);   // Before it can fail: it is to be taken back.
+    RETURN_IF_ERROR(cache_->Extend(node_sequences_[node], 1));
+  }
+  return absl::OkStatus();
+}
+
+void CachedText::TakeBackMore() {
+  for (const int node : more_) cache_->Release(std::exchange(node_sequences_[node], kNoSequence));
+  more_.clear();
+  SetBack(held_before_more_);
+  if (IsPlaced(TokenTree::kRoot)) return;
+  node_sequences_.clear();
+  tree_.reset();
+}
+
+void CachedText::LiftRoot() {
+  CHECK(!tree_.has_value() && length() > 0 && held() == length()) << held() << " of " << length() << " tokens";
+  tree_.emplace(tokens_.back());
+  tokens_.pop_back();
+  node_sequences_.assign(1, sequence_);
+  absl::StatusOr<KvCache::SequenceId> text = cache_->Fork(sequence_, length());
+  CHECK(text.ok()) << text.status();
+  sequence_ = *text;
+}
+
 void CachedText::EndTree(int kept) {
   const KvCache::SequenceId survivor = kept == TokenTree::kNone ? sequence_ : node_sequences_[kept];
   const int new_length = length() + (kept == TokenTree::kNone ? 0 : (*tree_)[kept].depth + 1);
@@ -76,7 +130,7 @@ void CachedText::ReleaseAllBut(KvCache::SequenceId survivor) {
   std::sort(node_sequences_.begin(), node_sequences_.end());
   const auto end = std::unique(node_sequences_.begin(), node_sequences_.end());
   for (auto sequence = node_sequences_.begin(); sequence != end; ++sequence) {
-    if (*sequence != survivor && *sequence != sequence_) cache_->Release(*sequence);
+    if (*sequence != survivor && *sequence != sequence_ && *sequence != kNoSequence) cache_->Release(*sequence);
   }
   if (sequence_ != survivor) cache_->Release(sequence_);
   node_sequences_.clear();

@@ -11,6 +11,12 @@
 //   ... a pass, and logits that say which nodes are right ...
 //   text.KeepPath(path, /*compact=*/true);                                  // these are text now
 //
+// A tree may also grow in several passes, each of which says where it goes on:
+//
+//   RETURN_IF_ERROR(text.PlaceMore(tree, {TokenTree::kRoot}, /*adapter=*/nullptr, rows));   // and what the cache lacks of the text
+//   ... a pass; if it fails, text.TakeBackMore(); tree.Add(...) ...
+//   RETURN_IF_ERROR(text.PlaceMore(tree, {child}, /*adapter=*/nullptr, rows));
+//
 // Threads: one at a time for all texts of a cache.
 #pragma once
 
@@ -59,10 +65,24 @@ class CachedText {
   absl::Status PlaceNext(int count, const LoraAdapter* adapter, std::vector<PassRow>& rows);
   absl::Status PlaceTree(const TokenTree& tree, const LoraAdapter* adapter, std::vector<PassRow>& rows);
 
+  // The same for some nodes of a tree of which others may be placed: rows for the tokens that the cache lacks, then for these nodes, in
+  // their order. Any placed node may get children in a later call. After an error of the cache all is as it was. REQUIRES: `tree` has what
+  // is placed, under the same numbers; none of the nodes is placed, and the parent of each is, or comes before it among them; no tree was
+  // placed by PlaceTree.
+  absl::Status PlaceMore(const TokenTree& tree, absl::Span<const int> nodes, const LoraAdapter* adapter, std::vector<PassRow>& rows);
+  // Takes back what the last PlaceMore has placed: its pass failed. REQUIRES: nothing was called since that is not const.
+  void TakeBackMore();
+  bool IsPlaced(int node) const {
+    return node >= 0 && static_cast<size_t>(node) < node_sequences_.size() && node_sequences_[static_cast<size_t>(node)] != kNoSequence;
+  }
+  // The last token is no text any more, but the root of a tree, and all of it that is placed. REQUIRES: the cache has all of the text,
+  // which is not empty, and made no room since KeepPath.
+  void LiftRoot();
+
   const TokenTree* tree() const { return tree_.has_value() ? &*tree_ : nullptr; }   // That is placed; null: none.
   // Ends the tree: `path`, the root and nodes below it, is text now, the rest is gone. An empty path keeps nothing. compact: what is kept
-  // is moved next to what was there, which changes no bit (KvCache::Compact). REQUIRES: a tree is placed, and each node of the path is a
-  // child of the one before.
+  // is moved next to what was there, which changes no bit (KvCache::Compact). REQUIRES: a tree is placed, and each node of the path is
+  // placed and a child of the one before.
   void KeepPath(absl::Span<const int> path, bool compact);
 
   // A text that begins with the first `length` tokens of this one and shares what the cache has of them. The cache's errors.
@@ -76,8 +96,10 @@ class CachedText {
   void Abandon();
 
  private:
+  static constexpr KvCache::SequenceId kNoSequence = -1;
   CachedText(KvCache& cache, KvCache::SequenceId sequence) : cache_(&cache), sequence_(sequence) {}
   absl::Status PlaceNodes();
+  absl::Status PlaceMoreNodes(absl::Span<const int> nodes);
   // Drops what the cache has of the tree, but for the node's path (TokenTree::kNone: of all).
   void EndTree(int kept);
   // Gives back all of these: the text's sequence, and those of the tree, if there is one.
@@ -88,7 +110,9 @@ class CachedText {
   std::vector<TokenId> tokens_;
   std::vector<KvCache::Paths> paths_;               // Those of the rows that were placed last.
   std::optional<TokenTree> tree_;
-  std::vector<KvCache::SequenceId> node_sequences_; // Per node of it: the sequence of its path.
+  std::vector<KvCache::SequenceId> node_sequences_; // Per node of it: the sequence of its path; kNoSequence: it is not placed.
+  std::vector<int> more_;                           // Nodes that the last PlaceMore placed,
+  int held_before_more_ = 0;                        // and what it found of the text.
   std::vector<TokenId> kept_;                       // By the last KeepPath; its memory stays.
 };
 

@@ -27,8 +27,9 @@ class GenerateLoop {
 
   absl::StatusOr<Generation> Run(const Sampler& sampler) {
     if (session_.logits().empty()) return absl::FailedPreconditionError("Generate: the session is empty, expected a prompt");
-    ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, Stream::Continue(core_, *session_.text_, session_.logits_, sampler,
-                                                                            {.text = options_, .cancel = session_.options_.cancel}));
+    StreamOptions of_stream = {.text = options_, .adapter = session_.adapter(), .cancel = session_.options_.cancel};
+    ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream,
+                     Stream::Continue(core_, *session_.text_, session_.logits_, sampler, std::move(of_stream)));
     if (!stream->finished()) RETURN_IF_ERROR(BeginSpeculation(*stream));
     session_.has_logits_ = false;   // Until it is known which.
     const absl::Status status = Write(*stream);

@@ -48,8 +48,8 @@ class Engine {
   enum class WeightsAre { kVerified, kInPlace };
   absl::Status AwaitWeights(WeightsAre state = WeightsAre::kInPlace);
 
-  // An empty sequence. FailedPrecondition (found, expected) before LoadWeights, and during another thread's pass; ResourceExhausted where
-  // memory ends, or ended in a session of this engine (session.h).
+  // An empty sequence. FailedPrecondition (found, expected) before LoadWeights, and during another thread's pass; InvalidArgument (found,
+  // expected) for an adapter of another model; ResourceExhausted where memory ends, or ended in a session of this engine (session.h).
   absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options = {});
 
   // Gives memory back while a streamed model is in use, until all fits into `budget` bytes, and returns the plan as it is then. Where the

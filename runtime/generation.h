@@ -15,14 +15,25 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
+#include "tessera/spec/prune_gate.h"
+#include "tessera/spec/prune_rule.h"
 #include "tessera/spec/speculator.h"
 
 namespace tessera {
+
+class ExitPredictor;
 
 enum class FinishReason { kEndToken, kStopString, kLength, kContextFull, kCancelled };
 
 // "end of text", "stop string", "length", "context full", "cancelled".
 absl::string_view FinishReasonName(FinishReason reason);
+
+// Drafts are pruned half-way through the layers (docs/lever.md). The text has the same bits, whatever the predictor and the rule are.
+struct Pruning {
+  const ExitPredictor* predictor = nullptr;   // For this engine's model (model/exit_predictor.h); must outlive the text. Null: no pruning.
+  PruneOptions rule = {};
+  bool weigh_costs = true;                    // False: wherever the rule could drop a row, whether that saves time or not.
+};
 
 struct GenerateOptions {
   int max_tokens = 0;                                    // 0: until the context is full.
@@ -34,6 +45,7 @@ struct GenerateOptions {
   // Each token as it is chosen, with the logits that it was chosen from: [vocabulary], valid during the call.
   std::function<void(TokenId token, absl::Span<const float> logits)> on_token = nullptr;
   Speculator* speculator = nullptr;                      // For this stream alone. Null: each pass gives one token.
+  Pruning prune = {};                                    // Whether and how its drafts are.
   double measure_seconds = 0;                            // For MeasureCosts after the first token, if the speculator wants costs.
 };
 
@@ -42,7 +54,8 @@ struct Generation {
   std::string text = {};            // What on_text was given in all.
   FinishReason reason = FinishReason::kLength;
   int64_t passes = 0;               // Passes that gave tokens. Every token but the first came from one.
-  int64_t rows = 0;                 // Rows of these passes.
+  int64_t rows = 0;                 // Rows of these passes, without those that were pruned half-way.
+  PruneReport pruned = {};          // What pruning did.
   int64_t shared_tokens = 0;        // Tokens of a stepper's prompt that the cache held already (stepper.h).
 };
 

@@ -16,16 +16,35 @@ namespace tessera {
 
 absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::Open(const std::string& path, const Options& options) {
   auto model = std::unique_ptr<LoadedModel>(new LoadedModel(options));
-  ASSIGN_OR_RETURN(model->file_, ModelFile::Open(path, options.weights, options.cancel));
+  // Reading ahead would read all layers.
+  const ModelFile::Weights weights = options.first.layers == 0 ? options.weights : ModelFile::Weights::kLater;
+  ASSIGN_OR_RETURN(model->file_, ModelFile::Open(path, weights, options.cancel));
   if (options.importance != nullptr && model->file_->packed() != nullptr) {
     return WrongUsage("importance", absl::StrCat("statistics with ", path, ", a packed model"),
                       "a GGUF file: scales are chosen as a model is packed");
   }
   model->made_tokenizer_ =
       std::async(std::launch::async | std::launch::deferred, [&gguf = model->gguf()] { return ReadTokenizer(gguf); });
-  ASSIGN_OR_RETURN(model->config_, ReadModelConfig(model->gguf()));
+  RETURN_IF_ERROR(model->ReadConfig());
   ASSIGN_OR_RETURN(model->layout_, model->file_->PlanWeights(model->config_, options.encoding, options.recipe));
   return model;
+}
+
+absl::Status LoadedModel::ReadConfig() {
+  ASSIGN_OR_RETURN(config_, ReadModelConfig(gguf()));
+  const FirstLayersOptions& first = options_.first;
+  const int layers = static_cast<int>(config_.layers.size());
+  if (first.layers < 0 || first.layers > layers) {
+    return WrongUsage("layers", first.layers, absl::StrCat("1 to ", layers, ", the layers of ", file_->path(), ", or 0 for all"));
+  }
+  if (first.layers == 0) {
+    if (first.map.empty()) return absl::OkStatus();
+    return WrongUsage("layers", absl::StrCat("0 with the map ", first.map), "the number of layers after which it is applied");
+  }
+  config_ = FirstLayers(std::move(config_), first.layers);
+  if (first.map.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(exit_map_, ExitMap::Open(first.map, config_));
+  return absl::OkStatus();
 }
 
 absl::Status LoadedModel::AwaitTokenizer() {
@@ -78,7 +97,7 @@ WeightSource& LoadedModel::weights() const {
 }
 
 int64_t LoadedModel::weight_bytes() const {
-  if (streamer_ == nullptr) return layout_.TotalBytes();
+  if (streamer_ == nullptr) return layout_.TotalBytes() + (exit_map_ == nullptr ? 0 : exit_map_->bytes());
   const LayerStreamer::Stats stats = streamer_->stats();
   return stats.pinned_bytes + stats.ring_bytes + LayerStreamer::kPartsBytes;
 }

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/base/timeline.h"
+#include "tessera/model/exit_map.h"
 #include "tessera/model/files/config.h"
 #include "tessera/model/files/gguf.h"
 #include "tessera/model/files/model_file.h"
@@ -41,10 +42,12 @@ class LoadedModel {
     std::optional<WeightRecipe> recipe = {};                       // See ModelFile::PlanWeights.
     ModelFile::Weights weights = ModelFile::Weights::kLater;       // See ModelFile::Open.
     const Importance* importance = nullptr;                        // FillOptions::importance, borrowed until weights are loaded.
+    FirstLayersOptions first = {};                                 // The first of its layers alone.
     const std::atomic<bool>* cancel = nullptr;                     // True ends loading with Cancelled. Null: never. Must outlive the model.
   };
   // Opens the file and reads what it says of the model. The tokenizer, which takes as long as all the rest of loading, is made meanwhile,
-  // on a thread of its own if the system gives one. WrongUsage (importance) for one and a packed file: its scales are chosen.
+  // on a thread of its own if the system gives one. WrongUsage (importance) for one and a packed file: its scales are chosen. WrongUsage
+  // (layers) for more first layers than there are, or a map without a number; the errors of ExitMap::Open.
   static absl::StatusOr<std::unique_ptr<LoadedModel>> Open(const std::string& path, const Options& options);
   // Waits for the tokenizer. To be called once, before anything but file, gguf, config and layout.
   absl::Status AwaitTokenizer();
@@ -54,6 +57,7 @@ class LoadedModel {
   const ModelConfig& config() const { return config_; }
   const WeightLayout& layout() const { return layout_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const ExitMap* exit_map() const { return exit_map_.get(); }   // PassRunner::Options::exit_map. Null: none.
   int64_t logit_row_bytes() const { return config_.vocabulary * static_cast<int64_t>(sizeof(float)); }
 
   // Puts all weights in memory. Those of a packed file may still be read when this returns: the first leases then wait for them.
@@ -76,16 +80,18 @@ class LoadedModel {
   const LayerStreamer* timed_streamer() const { return reads_in_real_time_ ? streamer_ : nullptr; }
   // Whether passes read weights as they go: not all are pinned.
   bool streams() const { return streamer_ != nullptr && streamer_->stats().pass_bytes > 0; }
-  // Memory that weights take now.
+  // Memory that weights take now, a map before the norm included.
   int64_t weight_bytes() const;
 
  private:
   explicit LoadedModel(const Options& options) : options_(options) {}
+  absl::Status ReadConfig();
 
   const Options options_;
   std::unique_ptr<ModelFile> file_;
   ModelConfig config_;
   WeightLayout layout_;
+  std::unique_ptr<ExitMap> exit_map_;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<WeightSource> source_;   // Ends before file_, which its threads may read.
   LayerStreamer* streamer_ = nullptr;      // The source, or what it wraps, if that is one.

@@ -131,16 +131,27 @@ struct Workload {
   bool logits_of_each = false;
   // Bytes that drafting takes, for a context and a vocabulary. Null: none.
   std::function<int64_t(int context, int vocabulary)> drafting_bytes = nullptr;
+  // Bytes of adapters that were read before the engine is opened. They are a part of what the process has, which a budget counts by itself;
+  // programs show them apart.
+  int64_t adapter_bytes = 0;
 };
 
 // Work of the CPU beside passes, which a modeled machine is charged for by its amount: steps of drafting (all drafters together), and
 // tokens of a prompt whose logits are sampled for them.
 enum class CpuWork : uint8_t { kDraftSteps, kSampledTokens };
 
+// The first layers of a model as a model of its own, in memory: a draft for the whole. What they make of a token goes to the model's own
+// norm and head.
+struct FirstLayersOptions {
+  int layers = 0;          // 0: all of them.
+  std::string map = {};    // Not with 0: a file with a map before the norm (model/exit_map.h). Empty: none.
+};
+
 struct TestHooks;  // test_hooks.h
 
 struct EngineOptions {
   std::string model_path = {};
+  FirstLayersOptions first = {};
   ComputeOptions compute = {};
   CacheOptions cache = {};
   StreamingOptions streaming = {};

@@ -1,6 +1,7 @@
 // The beginnings of texts that a KV cache still holds, by tokens and adapter: a new text starts where another was.
 //
 //   PrefixIndex beginnings;
+//   const PrefixIndex::AdapterKey adapter = PrefixIndex::KeyOf(options.adapter);
 //   beginnings.Keep(std::move(ended_text), adapter);                        // frozen: its windows may be given up, its slots are kept
 //   std::unique_ptr<CachedText> begun = beginnings.Take(prompt, adapter);   // shares the longest beginning; null: there is none
 //   while (cache.RoomFor(rows) < rows && beginnings.EvictOldest()) {}        // room is wanted: the least recently used goes first
@@ -15,13 +16,15 @@
 
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
+#include "tessera/model/lora.h"
 #include "tessera/runtime/cached_text.h"
 
 namespace tessera {
 
 class PrefixIndex {
  public:
-  using AdapterKey = uint64_t;   // LoraAdapter::content(); 0: none.
+  using AdapterKey = uint64_t;   // LoraAdapter::content(), which knows matrices and scale; 0: none.
+  static AdapterKey KeyOf(const LoraAdapter* adapter) { return adapter == nullptr ? 0 : adapter->content(); }
 
   // Keeps what the cache holds of an ended text. One that begins another in full is not kept beside it, if that can be cut there.
   void Keep(std::unique_ptr<CachedText> text, AdapterKey adapter);

@@ -63,7 +63,7 @@ absl::Status Session::RunPass(int count, absl::Span<const int> wanted) {
   const int before = text_->held();
   RETURN_IF_ERROR(core_->MakeRoom(count));
   rows_.clear();
-  RETURN_IF_ERROR(text_->PlaceNext(count, /*adapter=*/nullptr, rows_));
+  RETURN_IF_ERROR(text_->PlaceNext(count, options_.adapter, rows_));
   const absl::Status status = RunRows(wanted);
   if (!status.ok()) text_->SetBack(before);
   return status;
@@ -190,13 +190,18 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Fork(int length, const Session
   if (length < 0 || length > this->length()) {
     return absl::InvalidArgumentError(absl::StrCat("fork: found a length of ", length, ", expected 0 to ", this->length()));
   }
+  SessionOptions of_fork = options;
+  if (of_fork.adapter == nullptr) of_fork.adapter = adapter();
+  if (PrefixIndex::KeyOf(of_fork.adapter) != PrefixIndex::KeyOf(adapter())) {
+    return absl::InvalidArgumentError("fork: found another adapter, expected that of the session");
+  }
   return core_->Guarded([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
     std::unique_ptr<CachedText> text;
     {
       ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
       ASSIGN_OR_RETURN(text, text_->Fork(length));
     }
-    auto fork = std::unique_ptr<Session>(new Session(core_, std::move(text), options));
+    auto fork = std::unique_ptr<Session>(new Session(core_, std::move(text), of_fork));
     fork->has_logits_ = has_logits_ && length == this->length();
     if (fork->has_logits_) std::copy(logits_.begin(), logits_.end(), fork->logits_buffer_.begin());
     return fork;

@@ -26,6 +26,7 @@
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
 #include "tessera/model/hidden_rows.h"
+#include "tessera/model/lora.h"
 #include "tessera/model/pass.h"
 #include "tessera/runtime/cached_text.h"
 #include "tessera/spec/token_tree.h"
@@ -41,6 +42,9 @@ struct SessionOptions {
   // True ends a pass of this session at its next block: Append is then Cancelled, and Generate finishes with kCancelled. May be set from
   // any thread or signal handler. Must outlive the session. Null: never.
   const std::atomic<bool>* cancel = nullptr;
+  // All rows of the session have it, from the first to the last, since keys and values depend on it. Must outlive the session. Null: the
+  // model as it is.
+  const LoraAdapter* adapter = nullptr;
 };
 
 class Session {
@@ -52,6 +56,7 @@ class Session {
   // Tokens of the sequence so far.
   int length() const { return text_->length(); }
   absl::Span<const TokenId> tokens() const { return text_->tokens(); }
+  const LoraAdapter* adapter() const { return options_.adapter; }   // As its options have it; null: none.
 
   // Appends tokens and computes the logits after the last. ResourceExhausted (found, context) if they do not fit, InvalidArgument for a
   // token outside the vocabulary (which, found, expected), or the first error of a pass; the sequence is then as it was.
@@ -91,8 +96,8 @@ class Session {
 
   // A session that begins with the first `length` tokens of this one and shares their keys and values, which copies nothing. It has the
   // logits of this session if `length` is length(), none otherwise. Where a sliding window has lost what comes before `length`, its next
-  // Append computes the tokens once more, as after Truncate. InvalidArgument (found, expected) unless 0 <= length <= length(). REQUIRES: no
-  // tree is waiting for Keep.
+  // Append computes the tokens once more, as after Truncate. It has this session's adapter. InvalidArgument (found, expected) unless
+  // 0 <= length <= length(), and for options with an adapter of other content. REQUIRES: no tree is waiting for Keep.
   absl::StatusOr<std::unique_ptr<Session>> Fork(int length, const SessionOptions& options = {}) const;
 
  private:

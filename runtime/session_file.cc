@@ -23,9 +23,10 @@ namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 20;   // Bytes of keys and values that are copied at once.
 
-// Whose sessions of this engine are. Sessions have no adapter.
-absl::StatusOr<SessionHeader> OwnerOf(EngineCore& core) {
+// Whose sessions of this engine with this adapter are.
+absl::StatusOr<SessionHeader> OwnerOf(EngineCore& core, const LoraAdapter* adapter) {
   SessionHeader owner;
+  owner.adapter = PrefixIndex::KeyOf(adapter);
   ASSIGN_OR_RETURN(owner.model, core.ModelContent());
   const absl::string_view device = core.device().name();
   if (device.size() > sizeof owner.device) {
@@ -116,7 +117,7 @@ absl::Status SaveSession(const Session& session, const std::string& path, absl::
     ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());
     const KvCache& cache = core.cache();
     SessionHead head;
-    ASSIGN_OR_RETURN(head.header, OwnerOf(core));
+    ASSIGN_OR_RETURN(head.header, OwnerOf(core, session.adapter()));
     head.tokens.assign(text.tokens().begin(), text.tokens().end());
     head.logits.assign(session.logits().begin(), session.logits().end());
     head.notes.assign(notes.data(), notes.size());
@@ -133,10 +134,11 @@ absl::Status SaveSession(const Session& session, const std::string& path, absl::
 absl::StatusOr<LoadedSession> LoadSession(Engine& engine, const std::string& path, const SessionOptions& options) {
   const std::shared_ptr<EngineCore> core = SharedCoreOf(engine);
   if (!core->is_loaded()) return absl::FailedPreconditionError("LoadSession: found no weights, expected LoadWeights before");
+  if (options.adapter != nullptr) RETURN_IF_ERROR(options.adapter->CheckFits(engine.config()));
   return core->Guarded([&]() -> absl::StatusOr<LoadedSession> {
     ASSIGN_OR_RETURN(const EngineCore::Hold hold, core->TryHold());
     ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
-    ASSIGN_OR_RETURN(const SessionHeader expected, OwnerOf(*core));
+    ASSIGN_OR_RETURN(const SessionHeader expected, OwnerOf(*core, options.adapter));
     ASSIGN_OR_RETURN(SessionHead head, ReadSessionHead(*file, expected, core->context()));
     auto text = std::make_unique<CachedText>(core->cache());
     text->Append(head.tokens);

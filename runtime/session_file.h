@@ -5,11 +5,12 @@
 //   ASSIGN_OR_RETURN(Generation rest, Generate(*loaded.session, sampler, options));
 //
 // The file holds the tokens, the keys and values of all positions that the cache holds, the logits after the last token, and notes, which
-// are the caller's: what a text means to those that read it. It is of one model, device, format of keys and values and version of the
-// numerics, and each other is refused. Threads, rows of a pass, instruction set, streaming and context are the loader's own, as long as the
-// context has room; it does not matter whether the model is a GGUF file or what was packed from it. Where the loader's cache keeps windows
-// in another way than the saver's, so that what it needs is not in the file, the next Append computes the tokens again, with the same bits.
-// Bits are promised where the device promises them (docs/numerics.md): those of the reference path are its own on each machine.
+// are the caller's: what a text means to those that read it. It is of one model, adapter or none, device, format of keys and values and
+// version of the numerics, and each other is refused; an adapter at another scale is another one. Threads, rows of a pass, instruction set,
+// streaming and context are the loader's own, as long as the context has room; it does not matter whether the model is a GGUF file or what
+// was packed from it. Where the loader's cache keeps windows in another way than the saver's, so that what it needs is not in the file, the
+// next Append computes the tokens again, with the same bits. Bits are promised where the device promises them (docs/numerics.md): those of
+// the reference path are its own on each machine.
 //
 // A file is hostile until checked: nothing is believed before its checksum is right, and each size is compared with the file's. It is
 // written whole or not at all. Layout: internal/session_format.h. Threads: as Session; other threads' calls are refused meanwhile.

@@ -38,7 +38,7 @@ absl::Status Session::PassNodes(const TokenTree& tree) {
   ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
   RETURN_IF_ERROR(core_->MakeRoom(tree.size()));
   rows_.clear();
-  RETURN_IF_ERROR(text_->PlaceTree(tree, /*adapter=*/nullptr, rows_));
+  RETURN_IF_ERROR(text_->PlaceTree(tree, options_.adapter, rows_));
   const absl::Status status = RunRows(/*wanted: all*/ std::nullopt);
   if (!status.ok()) text_->KeepPath({}, /*compact=*/false);
   return status;

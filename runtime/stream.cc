@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/exit_predictor.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/text_queue.h"
 #include "tessera/runtime/internal/text_writer.h"
@@ -28,6 +29,16 @@ StreamOptions ShowingOutput(StreamOptions options) {
   return options;
 }
 
+absl::Status CheckPruning(EngineCore& core, const GenerateOptions& text) {
+  if (text.prune.predictor == nullptr) return absl::OkStatus();
+  if (text.speculator == nullptr) return absl::InvalidArgumentError("pruning: found no speculator, expected one, whose drafts are pruned");
+  if (core.motion() != nullptr) {
+    return absl::InvalidArgumentError("pruning: found an engine that switches graphs, expected one with the graphs it began with");
+  }
+  RETURN_IF_ERROR(CheckPruneOptions(text.prune.rule));
+  return text.prune.predictor->CheckFits(core.model().config(), core.model().weights());
+}
+
 }  // namespace
 
 Stream::Stream(EngineCore& core, StreamOptions options, Sampler sampler)
@@ -38,6 +49,7 @@ Stream::~Stream() = default;
 
 absl::StatusOr<std::unique_ptr<Stream>> Stream::Create(EngineCore& core, StreamOptions&& options) {
   ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(options.sampling));
+  RETURN_IF_ERROR(CheckPruning(core, options.text));
   if (options.adapter != nullptr) RETURN_IF_ERROR(options.adapter->CheckFits(core.model().config()));
   const int tokens = static_cast<int>(options.prompt.size()), vocabulary = core.model().config().vocabulary;
   if (tokens == 0) return absl::InvalidArgumentError("stream: found a prompt without tokens, expected at least one");
@@ -55,6 +67,7 @@ absl::StatusOr<std::unique_ptr<Stream>> Stream::Create(EngineCore& core, StreamO
 
 absl::StatusOr<std::unique_ptr<Stream>> Stream::Continue(EngineCore& core, CachedText& text, absl::Span<const float> logits,
                                                          const Sampler& sampler, StreamOptions options) {
+  RETURN_IF_ERROR(CheckPruning(core, options.text));
   auto stream = std::unique_ptr<Stream>(new Stream(core, std::move(options), sampler));
   stream->text_ = &text;
   RETURN_IF_ERROR(stream->Choose(logits));
@@ -131,6 +144,8 @@ absl::Status Stream::PlaceTree(const RowChoice& choice, std::vector<PassRow>& ro
   RETURN_IF_ERROR(text_->PlaceTree(*tree_, options_.adapter, rows));
   plan_ = speculator() == nullptr ? LogitsPlan() : speculator()->logits_plan();
   verification_ = Verification(*tree_);
+  pruned_ = false;
+  gone_.clear();
   top_.assign(tree_->size(), {});
   given_ = 0;
   return absl::OkStatus();
@@ -140,7 +155,9 @@ void Stream::AddWanted(std::vector<int>& wanted) const {
   if (piece_ > 0) {
     wanted.insert(wanted.end(), wanted_.begin(), wanted_.end());
   } else {
-    for (int node = 0; node < tree_->size(); ++node) wanted.push_back(base_ + node);
+    for (int node = 0; node < tree_->size(); ++node) {
+      if (!IsGone(node)) wanted.push_back(base_ + node);
+    }
   }
 }
 
@@ -152,7 +169,9 @@ absl::Span<const int> Stream::WantsLogits(int most) {
     asked_.assign(more.begin(), more.end());
   } else if (const int node = verification_.node(); node != TokenTree::kNone) {
     const int first = given_ == 0 ? std::clamp(plan_.first_rows, 1, std::min(tree_->size(), most)) : 0;
-    for (int i = 0; i < first; ++i) asked_.push_back(base_ + i);
+    for (int i = 0; i < tree_->size() && static_cast<int>(asked_.size()) < first; ++i) {
+      if (!IsGone(i)) asked_.push_back(base_ + i);
+    }
     if (first == 0) asked_.push_back(base_ + node);
   }
   if (!asked_.empty()) last_logits_ = {};   // They may be overwritten now.
@@ -222,6 +241,28 @@ void Stream::BeginSpeculation() {
   speculator()->Begin(so_far);
 }
 
+const TokenTree* Stream::TreeToPrune() const {
+  const bool may = pruning().predictor != nullptr && piece_ == 0 && tree_.has_value() && MayPrune(*tree_, pruning().rule);
+  return may ? &*tree_ : nullptr;
+}
+
+void Stream::Prune(absl::Span<const int> kept, std::vector<int>& dropped) {
+  pruned_ = true;
+  if (static_cast<int>(kept.size()) == tree_->size()) return;
+  gone_.assign(tree_->size(), true);
+  for (const int node : kept) gone_[node] = false;
+  for (int node = 0; node < tree_->size(); ++node) {
+    if (gone_[node]) dropped.push_back(base_ + node);
+  }
+  verification_.Prune(gone_);
+}
+
+bool Stream::LostByPruning(const Verdict& verdict) const {
+  if (gone_.empty() || next_->last || verdict.path.empty()) return false;
+  const int next = tree_->Child(verdict.path.back(), verdict.emitted.back());
+  return next != TokenTree::kNone && IsGone(next);
+}
+
 void Stream::SettleTree(const absl::Status& pass, const StepTime& time) {
   const bool chose_all = pass.ok() && !failed_;
   const bool unsettled = verification_.node() != TokenTree::kNone;
@@ -230,7 +271,11 @@ void Stream::SettleTree(const absl::Status& pass, const StepTime& time) {
   text_->KeepPath(verdict.path, core_.compacts_drafts());
   if (!chose_all) return;
   result_.passes += 1;
-  result_.rows += tree_->size();
+  result_.rows += tree_->size() - std::count(gone_.begin(), gone_.end(), true);
+  if (pruned_) {
+    gate_.LearnLoss(LostByPruning(verdict));
+    result_.pruned = gate_.report();
+  }
   if (speculator() == nullptr) return;
   verdict.top = std::move(top_);
   speculator()->Commit(*tree_, verdict, time);

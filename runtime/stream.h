@@ -27,6 +27,8 @@
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/cached_text.h"
 #include "tessera/runtime/generation.h"
+#include "tessera/spec/prune_gate.h"
+#include "tessera/spec/prune_rule.h"
 #include "tessera/spec/row_policy.h"
 #include "tessera/spec/verify.h"
 #include "tessera/tensor/tensor_view.h"
@@ -54,12 +56,14 @@ struct StreamOptions {
 
 class Stream {
  public:
-  // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary and
-  // for an adapter of another model, ResourceExhausted (limited by context) if the prompt leaves no room, the errors of Sampler::Create.
-  // After an error the options are as they were.
+  // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary, for
+  // an adapter of another model, and for pruning that cannot be (a rule out of range, a predictor of another model, no speculator, an
+  // engine that switches graphs); ResourceExhausted (limited by context) if the prompt leaves no room; the errors of Sampler::Create. After
+  // an error the options are as they were.
   static absl::StatusOr<std::unique_ptr<Stream>> Create(EngineCore& core, StreamOptions&& options);
   // A stream that goes on in `text`, which is not its own and must outlive it; `logits`, [vocabulary], are those after its last token. The
-  // first token is chosen already. Options: but for the prompt and the sampling. The error of choosing. BeginSpeculation is to be called.
+  // first token is chosen already. Options: but for the prompt and the sampling. InvalidArgument for pruning, as above; the error of
+  // choosing. BeginSpeculation is to be called.
   static absl::StatusOr<std::unique_ptr<Stream>> Continue(EngineCore& core, CachedText& text, absl::Span<const float> logits,
                                                           const Sampler& sampler, StreamOptions options);
   ~Stream();
@@ -93,6 +97,16 @@ class Stream {
   // nothing is placed. REQUIRES: room was made in the cache.
   absl::Status PlacePiece(int count, std::vector<PassRow>& rows);
   absl::Status PlaceTree(const RowChoice& choice, std::vector<PassRow>& rows);
+  // Half-way through the pass: the tree that was placed, if it might be pruned; null: it has none, or is not pruned. Its rows are base(),
+  // base() + 1, ... in the pass.
+  const TokenTree* TreeToPrune() const;
+  int base() const { return base_; }
+  const Pruning& pruning() const { return options_.text.prune; }
+  PruneGate& prune_gate() { return gate_; }
+  // For each node of it with children, what may come after it.
+  std::vector<CandidateSet> Candidates() const { return options_.text.speculator->Candidates(*tree_); }
+  // Nodes that are not `kept` (PruneTree) count as if they had not been drafted; their rows are appended to `dropped`, ascending.
+  void Prune(absl::Span<const int> kept, std::vector<int>& dropped);
   // Appends the rows of the pass that may get logits, by their numbers in the pass.
   void AddWanted(std::vector<int>& wanted) const;
   // Those that it wants logits of now, at most `most`, ascending; none: it has all it needs.
@@ -134,6 +148,9 @@ class Stream {
   absl::Status GivePiece(TensorView<const float> logits, absl::Span<TopTokens> top);
   void SettleTree(const absl::Status& pass, const StepTime& time);
   void SettlePiece(const absl::Status& pass);
+  bool IsGone(int node) const { return !gone_.empty() && gone_[node]; }
+  // Whether the text went where a pruned node was.
+  bool LostByPruning(const Verdict& verdict) const;
 
   EngineCore& core_;
   StreamOptions options_;
@@ -156,6 +173,9 @@ class Stream {
   std::optional<TokenTree> draft_, tree_;    // Uncut, and what of it was placed.
   LogitsPlan plan_;
   Verification verification_;
+  bool pruned_ = false;                      // It was asked whether nodes go,
+  std::vector<bool> gone_;                   // and these did, by node; empty: none.
+  PruneGate gate_;
   bool failed_ = false;                      // No token could be chosen.
   std::vector<int> asked_;                   // Rows of the pass.
   size_t given_ = 0;                         // Rows of wanted_, or nodes of the tree, the first ones.

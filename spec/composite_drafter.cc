@@ -72,6 +72,7 @@ void CompositeDrafter::Begin(absl::Span<const TokenId> text) {
   for (Member& member : members_) {
     member.drafter->Begin(text);
     member.proposal = TokenTree(text.back());
+    member.calls_before = member.account.calls;
   }
 }
 
@@ -92,6 +93,7 @@ void CompositeDrafter::Ask(const DraftBudget& budget, TokenId root, Member& memb
   }
   member.propose_seconds = Seconds() - begin;
   member.account.seconds += member.propose_seconds;
+  member.is_reading = member.account.calls == member.calls_before;
   member.account.calls += 1;
   member.account.proposed += member.proposal.size() - 1;
 }
@@ -157,7 +159,8 @@ void CompositeDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
     member.drafter->Commit(tree, verdict);
     const double commit_seconds = Seconds() - begin;
     member.account.seconds += commit_seconds;
-    member.step_seconds = std::exchange(member.propose_seconds, 0) + commit_seconds;
+    member.step_seconds = std::exchange(member.is_reading, false) ? 0 : member.propose_seconds + commit_seconds;
+    member.propose_seconds = 0;
   }
 }
 

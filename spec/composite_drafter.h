@@ -57,7 +57,8 @@ class CompositeDrafter : public Drafter {
   int size() const { return static_cast<int>(members_.size()); }
   const Drafter& drafter(int source) const { return *member(source).drafter; }
   const DraftAccount& account(int source) const { return member(source).account; }
-  // What one drafter's Propose took since the last Commit, and that Commit with the Propose before it, if there was one.
+  // What one drafter's Propose took since the last Commit, and that Commit with the Propose before it, if there was one; 0 if that was the
+  // first of a text: it may have read all of it, as a model does, and says nothing of steps.
   double propose_seconds(int source) const { return member(source).propose_seconds; }
   double step_seconds(int source) const { return member(source).step_seconds; }
 
@@ -71,6 +72,8 @@ class CompositeDrafter : public Drafter {
     Acceptance acceptance = {};
     TokenTree proposal = TokenTree(0);   // The last, with its own estimates.
     DraftAccount account = {};
+    int64_t calls_before = 0;            // When the text began.
+    bool is_reading = false;             // Since the last commit it was asked for the first time.
     double propose_seconds = 0, step_seconds = 0;
   };
   const Member& member(int source) const { return members_[static_cast<size_t>(source)]; }

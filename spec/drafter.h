@@ -51,6 +51,10 @@ class Drafter {
   // The tree's root is the last token of the text; it may have nodes already. On an error the tree is as it was.
   virtual absl::Status Propose(const DraftBudget& budget, TokenTree& tree) = 0;
 
+  // Since the last proposal, all that it thought might come after the node to which these tokens lead from the root, proposed or not: what
+  // a predictor compares a node with (prune_rule.h). Empty: nothing beyond what it proposed. Valid until the next call that is not const.
+  virtual absl::Span<const TopToken> Candidates(absl::Span<const TokenId> /*path*/) const { return {}; }
+
   // What came of the tree that was verified, which need not be what was proposed: nodes may have been left out, and others added.
   virtual void Commit(const TokenTree& tree, const Verdict& verdict) = 0;
 

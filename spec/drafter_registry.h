@@ -25,10 +25,13 @@
 
 namespace tessera {
 
+class CostProfile;
+
 // The largest text that is to be drafted.
 struct DraftingSize {
   int context = 0;       // Tokens.
   int vocabulary = 0;    // Tokens are 0 to vocabulary - 1.
+  const CostProfile* costs = nullptr;   // What passes cost, as is learnt for the texts. Outlives the drafter; null: not known.
 };
 
 class DrafterRegistry {

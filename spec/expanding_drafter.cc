@@ -68,13 +68,23 @@ void ExpandingDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
   pool_.reset();
 }
 
-const DrawnChildren* ExpandingDrafter::Drawn(absl::Span<const TokenId> path) const {
-  if (!pool_.has_value()) return nullptr;
+int ExpandingDrafter::NodeAt(absl::Span<const TokenId> path) const {
+  if (!pool_.has_value()) return TokenTree::kNone;
   int node = TokenTree::kRoot;
   for (const TokenId token : path) {
     if (node != TokenTree::kNone) node = pool_->tree().Child(node, token);
   }
-  return node == TokenTree::kNone || !pool_->expanded(node) ? nullptr : &pool_->drawn(node);
+  return node == TokenTree::kNone || !pool_->expanded(node) ? TokenTree::kNone : node;
+}
+
+const DrawnChildren* ExpandingDrafter::Drawn(absl::Span<const TokenId> path) const {
+  const int node = NodeAt(path);
+  return node == TokenTree::kNone ? nullptr : &pool_->drawn(node);
+}
+
+absl::Span<const TopToken> ExpandingDrafter::Candidates(absl::Span<const TokenId> path) const {
+  const int node = NodeAt(path);
+  return node == TokenTree::kNone ? absl::Span<const TopToken>() : absl::MakeConstSpan(pool_->candidates(node));
 }
 
 int64_t ExpandingDrafter::bytes() const {

@@ -41,6 +41,7 @@ class ExpandingDrafter : public Drafter {
   absl::string_view name() const override { return expander_->name(); }
   void Begin(absl::Span<const TokenId> text) override;
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
+  absl::Span<const TopToken> Candidates(absl::Span<const TokenId> path) const override;
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
@@ -66,6 +67,8 @@ class ExpandingDrafter : public Drafter {
  private:
   int Candidates() const { return options_.candidates > 0 ? options_.candidates : policy_->candidates(); }
   void Learn(absl::Span<const TokenId> emitted);
+  // The expanded node of the pool to which these tokens lead; kNone: there is none.
+  int NodeAt(absl::Span<const TokenId> path) const;
 
   const std::unique_ptr<Expander> expander_;
   const std::unique_ptr<TreePolicy> policy_;

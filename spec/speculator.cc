@@ -186,6 +186,32 @@ void Speculator::PlanLogits(const TokenTree& tree) {
   choice_.seconds = DraftSeconds() + costs_.PassSeconds(all) * MarginalShare(all, own, costs_) + seconds;  // By the logits that come.
 }
 
+std::vector<CandidateSet> Speculator::Candidates(const TokenTree& tree) const {
+  std::vector<CandidateSet> sets;
+  std::vector<int> in_draft(tree.size(), TokenTree::kRoot);
+  for (int node = 0; node < tree.size(); ++node) {
+    if (node != TokenTree::kRoot) in_draft[node] = draft_.Child(in_draft[tree[node].parent], tree[node].token);
+    CHECK_NE(in_draft[node], TokenTree::kNone) << "a tree that was not chosen from the draft";
+    CandidateSet set = {.node = node};
+    const auto add = [&set](TokenId token) {
+      if (std::find(set.tokens.begin(), set.tokens.end(), token) == set.tokens.end()) set.tokens.push_back(token);
+    };
+    for (int child = node + 1; child < tree.size(); ++child) {
+      if (tree[child].parent == node) add(tree[child].token);
+    }
+    if (set.tokens.empty()) continue;
+    for (int child = in_draft[node] + 1; child < draft_.size(); ++child) {
+      if (draft_[child].parent == in_draft[node]) add(draft_[child].token);
+    }
+    const std::vector<TokenId> path = tree.PathTo(node);
+    for (int source = 0; source < composite_.size(); ++source) {
+      for (const TopToken& candidate : composite_.drafter(source).Candidates(path)) add(candidate.token);
+    }
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
 void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
   if (verdict.emitted.empty()) return;
   const double begin = Seconds();

@@ -32,6 +32,7 @@
 #include "tessera/spec/cost_profile.h"
 #include "tessera/spec/drafter.h"
 #include "tessera/spec/pause_rule.h"
+#include "tessera/spec/prune_rule.h"
 #include "tessera/spec/row_policy.h"
 #include "tessera/spec/step_time.h"
 #include "tessera/spec/token_tree.h"
@@ -134,6 +135,8 @@ class Speculator {
 
   // For the tree that was chosen last.
   const LogitsPlan& logits_plan() const { return plan_; }
+  // For each of its nodes with children, in order, what was proposed or only thought of after it, by any drafter. Without scores.
+  std::vector<CandidateSet> Candidates(const TokenTree& tree) const;
   // What came of it, and what it took: of a shared pass, this text's share (MarginalShare). Costs learn nothing of that but what drafters
   // took.
   void Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time);

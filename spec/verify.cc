@@ -12,11 +12,13 @@ void Verification::Next(const Choice& choice) {
   CHECK_NE(node_, TokenTree::kNone) << "all is settled";
   verdict_.emitted.push_back(choice.token);
   node_ = choice.last ? TokenTree::kNone : tree_->Child(node_, choice.token);
+  if (node_ != TokenTree::kNone && gone_ != nullptr && (*gone_)[node_]) node_ = TokenTree::kNone;
   if (node_ != TokenTree::kNone) verdict_.path.push_back(node_);
 }
 
 Verdict Verification::Take() {
   node_ = TokenTree::kNone;
+  gone_ = nullptr;
   return std::move(verdict_);
 }
 

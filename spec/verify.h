@@ -52,6 +52,9 @@ class Verification {
 
   // The node whose logits the next token is chosen from, the last of the path; kNone once all is settled.
   int node() const { return node_; }
+  // From now on these count as if they had not been drafted: a pass has left them out half-way (prune_rule.h). gone: by node, must outlive
+  // this. REQUIRES: neither the root nor what was settled so far is gone.
+  void Prune(const std::vector<bool>& gone) { gone_ = &gone; }
   // What was chosen from them. REQUIRES: node() is not kNone.
   void Next(const Choice& choice);
   // What is settled so far. Afterwards this is of no tree.
@@ -59,6 +62,7 @@ class Verification {
 
  private:
   const TokenTree* tree_ = nullptr;
+  const std::vector<bool>* gone_ = nullptr;
   int node_ = TokenTree::kNone;
   Verdict verdict_;
 };

@@ -146,15 +146,18 @@ void BudgetReport::Write(JsonWriter& json) const {
   json.EndArray().EndObject();
 }
 
-absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options) {
+absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options, const std::shared_ptr<DraftModel>& draft) {
   OpenedEngine opened;
+  opened.draft = draft;
   ASSIGN_OR_RETURN(opened.engine, Engine::Open(options, ModelFile::Weights::kAtOnce));
   WarnOfShortages(*opened.engine);
+  if (draft != nullptr) RETURN_IF_ERROR(draft->Open(*opened.engine));
   if (options.streaming.memory_budget == 0) return opened;
   CatchSignals(CtrlC::kEndsProgram);
-  ASSIGN_OR_RETURN(const BudgetReport report, BudgetReport::Make(*opened.engine));
-  WriteError(report.Line());
-  opened.flash_bytes_per_second = report.flash_bytes_per_second();
+  const absl::StatusOr<BudgetReport> report = BudgetReport::Make(*opened.engine);
+  RETURN_IF_ERROR(ExplainedBy(draft.get(), report.status()));
+  WriteError(report->Line());
+  opened.flash_bytes_per_second = report->flash_bytes_per_second();
   return opened;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/apps/cli/draft_flags.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/runtime/engine.h"
 
@@ -49,10 +50,11 @@ class BudgetReport {
 struct OpenedEngine {
   std::unique_ptr<Engine> engine;
   double flash_bytes_per_second = 0;   // FlashSpeed; 0: nothing is streamed, or it is unknown.
+  std::shared_ptr<DraftModel> draft = nullptr;   // Open, too; null: none.
 };
 
 // Engine::Open; under a budget it also writes the line to standard error and catches signals (interrupt.h), since from here on the end of
-// the program must wait for reads.
-absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options);
+// the program must wait for reads. draft: is opened beside it; null: none. REQUIRES: the options' plans count it (DraftModel::CountIn).
+absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options, const std::shared_ptr<DraftModel>& draft = nullptr);
 
 }  // namespace tessera

@@ -32,14 +32,17 @@ struct LoadPlan {
   std::string kernels = {};        // "none" on the reference path.
   EngineMemory memory = {};
   std::optional<int64_t> prompt_tokens = {};  // nullopt: no flag gives a prompt.
-  int64_t logits = 0, drafting = 0;
+  const DraftModel* draft = nullptr;
+  int64_t logits = 0, drafting = 0, adapters = 0;  // Drafting without the draft model.
   int64_t reserve = 0;             // Under a budget: its reserve for memory that is not counted.
-  // Code, libraries, stacks; under a budget without code that is shared with other processes. nullopt: not known, as what follows.
+  // Code, libraries, stacks, but no adapters; under a budget without code that is shared with other processes. nullopt: not known, as what
+  // follows.
   std::optional<int64_t> program_bytes = {};
   std::optional<int64_t> tokenizer_bytes = {};  // Includes metadata.
+  int64_t DraftBytes() const { return draft == nullptr ? 0 : draft->bytes(); }
   std::optional<int64_t> Total() const {
     if (!program_bytes.has_value() || !tokenizer_bytes.has_value()) return std::nullopt;
-    return memory.Total() + logits + drafting + reserve + *program_bytes + *tokenizer_bytes;
+    return memory.Total() + logits + drafting + DraftBytes() + adapters + reserve + *program_bytes + *tokenizer_bytes;
   }
 };
 
@@ -87,6 +90,7 @@ std::string PlanText(const LoadPlan& plan) {
     what.AddRow({"texts at once", absl::StrCat(engine.options().workload.sessions, ", of ", engine.cache_tokens(), " tokens together")});
   }
   if (plan.prompt_tokens.has_value()) what.AddRow({"prompt", absl::StrCat(*plan.prompt_tokens, " tokens")});
+  if (plan.draft != nullptr) what.AddRow({"draft model", plan.draft->Describe()});
   what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
   const WeightLayout& layout = engine.model().layout();
   if (!layout.recipe().keeps_all()) what.AddRow({"recipe", layout.recipe().name()});
@@ -104,6 +108,8 @@ std::string PlanText(const LoadPlan& plan) {
   add("hidden states", plan.memory.hidden_states);
   add("logits", plan.logits);
   add("drafting", plan.drafting);
+  if (plan.draft != nullptr) add("draft model", plan.DraftBytes());
+  if (plan.adapters > 0) add("adapters", plan.adapters);
   add("tokenizer, metadata", plan.tokenizer_bytes);
   add("program", plan.program_bytes);
   if (plan.reserve > 0) add("reserve", plan.reserve);
@@ -129,6 +135,8 @@ void WriteMemory(JsonWriter& json, const LoadPlan& plan) {
   json.Key("hidden_states").Int(plan.memory.hidden_states);
   json.Key("logits").Int(plan.logits);
   json.Key("drafting").Int(plan.drafting);
+  if (plan.draft != nullptr) json.Key("draft_model").Int(plan.DraftBytes());
+  json.Key("adapters").Int(plan.adapters);
   const auto put = [&](const char* key, std::optional<int64_t> bytes) {
     json.Key(key);
     if (bytes.has_value()) json.Int(*bytes); else json.Null();
@@ -178,12 +186,13 @@ void TellWhatIsNotWritten() {
 }
 
 absl::Status PlanUnderBudget(int64_t memory_budget, std::optional<int64_t> own_before, LoadPlan& plan) {
-  ASSIGN_OR_RETURN(const BudgetPlan budget, plan.engine.planner().PlanBudget(memory_budget));
-  plan.memory = budget.memory;
-  plan.logits = budget.logits;
-  plan.reserve = budget.reserve;
+  const absl::StatusOr<BudgetPlan> budget = plan.engine.planner().PlanBudget(memory_budget);
+  RETURN_IF_ERROR(ExplainedBy(plan.draft, budget.status()));
+  plan.memory = budget->memory;
+  plan.logits = budget->logits;
+  plan.reserve = budget->reserve;
   plan.program_bytes = own_before;
-  plan.tokenizer_bytes = budget.process - own_before.value_or(0);  // A budget is refused where this is not known.
+  plan.tokenizer_bytes = budget->process - own_before.value_or(0);  // A budget is refused where this is not known.
   return absl::OkStatus();
 }
 
@@ -201,7 +210,7 @@ absl::StatusOr<std::optional<std::string>> PromptOfFlags() {
 
 }  // namespace
 
-absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt) {
+absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt, DraftModel* draft) {
   TellWhatIsNotWritten();
   std::optional<std::string> prompt;
   if (count_prompt != nullptr) {
@@ -209,17 +218,20 @@ absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& cou
   }
   const std::optional<int64_t> peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
+  const std::optional<int64_t> peak = PeakMemoryBytes();
   const MemoryPlanner& planner = engine->planner();
   WarnOfShortages(*engine);
-  LoadPlan plan = {.engine = *engine, .logits = planner.logits(), .drafting = planner.drafting(), .program_bytes = peak_before};
-  if (const std::optional<int64_t> peak = PeakMemoryBytes(); peak.has_value() && peak_before.has_value()) {
-    plan.tokenizer_bytes = *peak - *peak_before;
-  }
+  if (draft != nullptr) RETURN_IF_ERROR(draft->Plan(*engine));
+  LoadPlan plan = {.engine = *engine, .draft = draft, .logits = planner.logits(), .program_bytes = peak_before};
+  plan.drafting = planner.drafting() - plan.DraftBytes();
+  if (peak.has_value() && peak_before.has_value()) plan.tokenizer_bytes = *peak - *peak_before;
   if (prompt.has_value()) {
     ASSIGN_OR_RETURN(plan.prompt_tokens, count_prompt(*engine, *prompt));
   }
   ASSIGN_OR_RETURN(plan.memory, engine->planner().Plan());
   if (options.streaming.memory_budget > 0) RETURN_IF_ERROR(PlanUnderBudget(options.streaming.memory_budget, own_before, plan));
+  plan.adapters = options.workload.adapter_bytes;   // They are there already, so the program's part has them.
+  if (plan.program_bytes.has_value()) *plan.program_bytes = std::max<int64_t>(*plan.program_bytes - plan.adapters, 0);
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
   plan.path = std::string(ComputePathName(options.compute.path));
   plan.kernels = options.compute.path == ComputePath::kReference ? "none" : std::string(KernelPathName(kernels));

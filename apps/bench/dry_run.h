@@ -2,6 +2,7 @@
 //
 //   if (FLAGS_dry_run) return ShowLoadPlan(options);
 //   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt);    // a program with --prompt and --prompt_file
+//   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt, draft.get());    // one with --draft_model, too
 //
 // The total is the most memory that the process will have: when a pass has had all its rows and the context is full. Shorter texts take
 // less; under a budget the total is never more than the budget. Program and tokenizer are measured, since they are loaded already. With
@@ -14,6 +15,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "tessera/apps/cli/draft_flags.h"
 #include "tessera/runtime/engine.h"
 
 namespace tessera {
@@ -21,6 +23,7 @@ namespace tessera {
 // The tokens that a run with this prompt would compute, or the error with which it would end.
 using PromptCounter = std::function<absl::StatusOr<int64_t>(const Engine& engine, const std::string& prompt)>;
 
-absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt = nullptr);
+// draft: has a line of its own; null: none. REQUIRES: the options' plans count it (DraftModel::CountIn).
+absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt = nullptr, DraftModel* draft = nullptr);
 
 }  // namespace tessera

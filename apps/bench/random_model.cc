@@ -22,14 +22,14 @@ constexpr RandomShape kShapes[] = {
 };
 constexpr uint32_t kContext = 16384;
 
-// Close to a normal variable with mean 0 and variance 1: the sum of four uniform variables of 16 bits. The sums are exact.
+}  // namespace
+
+// The sum of four uniform variables of 16 bits. The sums are exact.
 float NearNormal(uint64_t bits) {
   constexpr float kMean = 4 * 32767.5f, kInverseDeviation = 1 / 37837.227f;  // 2 * 2^16 / sqrt(12).
   const uint64_t sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
   return (static_cast<float>(sum) - kMean) * kInverseDeviation;
 }
-
-}  // namespace
 
 absl::StatusOr<RandomShape> RandomShapeByName(absl::string_view name) {
   std::string known;

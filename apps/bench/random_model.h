@@ -33,6 +33,9 @@ struct RandomShape {
 // NotFound with the known names.
 absl::StatusOr<RandomShape> RandomShapeByName(absl::string_view name);
 
+// Close to a normal variable with mean 0 and variance 1, if the bits are random. The same on every machine.
+float NearNormal(uint64_t bits);
+
 class RandomModel {
  public:
   struct Options {

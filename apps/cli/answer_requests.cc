@@ -50,12 +50,14 @@ std::string AnswerOf(const Request& request, const TextRequest& asked, const std
 // One after another.
 class RequestsInTurn {
  public:
-  RequestsInTurn(Engine& engine, double flash, Answerer& answerer, Defaults defaults)
-      : engine_(engine), answerer_(answerer), progress_(engine, answerer, flash), defaults_(std::move(defaults)) {}
+  RequestsInTurn(Engine& engine, double flash, Answerer& answerer, const Adapters& adapters, Defaults defaults)
+      : engine_(engine), answerer_(answerer), adapters_(adapters), progress_(engine, answerer, flash), defaults_(std::move(defaults)) {}
 
   absl::StatusOr<std::string> Answer(const Request& request) {
     const int64_t begin = RealClock().NowNanos();
-    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine_, defaults_.chat, defaults_.sampling));
+    ASSIGN_OR_RETURN(const TextRequest asked,
+                     ReadTextRequest(request, engine_, defaults_.chat, defaults_.sampling, adapters_.names()));
+    RETURN_IF_ERROR(answerer_.UseAdapter(adapters_.Named(asked.adapter)));
     answerer_.Reset();
     std::vector<TimedAnswer> answers;
     for (int stream = 0; stream < asked.answers.value_or(1); ++stream) {
@@ -86,15 +88,18 @@ class RequestsInTurn {
 
   Engine& engine_;
   Answerer& answerer_;
+  const Adapters& adapters_;
   AnswerProgress progress_;
   const Defaults defaults_;
 };
 
-absl::Status AnswerInTurn(Engine& engine, double flash, LineReader& lines) {
-  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, flash));
+using Draft = std::shared_ptr<DraftModel>;
+
+absl::Status AnswerInTurn(Engine& engine, double flash, LineReader& lines, const Adapters& adapters, const Draft& draft) {
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, flash, draft));
   ASSIGN_OR_RETURN(Defaults defaults, Defaults::Of(engine));
   CatchSignals(CtrlC::kEndsProgram);
-  RequestsInTurn requests(engine, flash, answerer, std::move(defaults));
+  RequestsInTurn requests(engine, flash, answerer, adapters, std::move(defaults));
   const absl::Status status = ForEachRequest(lines, [&](const Request& request) { return requests.Answer(request); });
   return EndOf(status, FinishAnswers(engine, answerer.speculation()));
 }
@@ -102,8 +107,9 @@ absl::Status AnswerInTurn(Engine& engine, double flash, LineReader& lines) {
 // Several at once.
 class ParallelRequests {
  public:
-  ParallelRequests(const Engine& engine, LineReader& lines, ParallelAnswers& answers, OutputQueue& output, Defaults defaults)
-      : engine_(engine), lines_(lines), answers_(answers), output_(output), defaults_(std::move(defaults)) {}
+  ParallelRequests(const Engine& engine, LineReader& lines, ParallelAnswers& answers, OutputQueue& output, const Adapters& adapters,
+                   Defaults defaults)
+      : engine_(engine), lines_(lines), answers_(answers), output_(output), adapters_(adapters), defaults_(std::move(defaults)) {}
 
   absl::Status Run() {
     while (true) {
@@ -167,7 +173,7 @@ class ParallelRequests {
     failed_.CountRequest();
     absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(line_));
     if (!request.ok()) return Give(turn, failed_.AnswerOf(line_, request.status()));
-    absl::StatusOr<TextRequest> text = ReadTextRequest(*request, engine_, defaults_.chat, defaults_.sampling);
+    absl::StatusOr<TextRequest> text = ReadTextRequest(*request, engine_, defaults_.chat, defaults_.sampling, adapters_.names());
     if (!text.ok()) return Give(turn, failed_.AnswerOf(*request, text.status()));
     auto asked = std::make_shared<Asked>(
         Asked{.turn = turn, .begin_nanos = begin, .request = *std::move(request), .text = *std::move(text)});
@@ -184,6 +190,7 @@ class ParallelRequests {
                   .stop = asked->text.stop.value_or(defaults_.stop),
                   .max_tokens = asked->text.max_tokens.value_or(FLAGS_n_predict),
                   .starts_text = false,
+                  .adapter = adapters_.Named(asked->text.adapter),
                   .begin_nanos = asked->begin_nanos,
                   .on_end = [this, asked, stream](const absl::StatusOr<TimedAnswer>& answer) { End(*asked, stream, answer); }});
   }
@@ -220,6 +227,7 @@ class ParallelRequests {
   LineReader& lines_;
   ParallelAnswers& answers_;
   OutputQueue& output_;
+  const Adapters& adapters_;
   const Defaults defaults_;
   int64_t line_ = 0, turns_ = 0, written_ = 0;
   bool at_end_ = false, is_cancelled_ = false;
@@ -230,12 +238,12 @@ class ParallelRequests {
   int64_t saved_nanos_ = 0;
 };
 
-absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers, ParallelAnswersOfFlags(engine, flash));
+absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines, const Adapters& adapters, const Draft& draft) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers, ParallelAnswersOfFlags(engine, flash, draft));
   ASSIGN_OR_RETURN(Defaults defaults, Defaults::Of(engine));
   CatchSignals(CtrlC::kEndsProgram);
   OutputQueue output;
-  ParallelRequests requests(engine, lines, *answers, output, std::move(defaults));
+  ParallelRequests requests(engine, lines, *answers, output, adapters, std::move(defaults));
   const absl::Status status = requests.Run();
   const absl::Status finished = FinishAnswers(engine, answers->speculation());   // Before a reader that takes nothing is waited for.
   if (absl::IsCancelled(status)) requests.GiveUnended();
@@ -246,11 +254,12 @@ absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines) {
 
 }  // namespace
 
-absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineReader& lines) {
+absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineReader& lines, const Adapters& adapters,
+                            const std::shared_ptr<DraftModel>& draft) {
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  if (FLAGS_parallel == 1) return AnswerInTurn(engine, flash_bytes_per_second, lines);
-  return AnswerInParallel(engine, flash_bytes_per_second, lines);
+  if (FLAGS_parallel == 1) return AnswerInTurn(engine, flash_bytes_per_second, lines, adapters, draft);
+  return AnswerInParallel(engine, flash_bytes_per_second, lines, adapters, draft);
 }
 
 }  // namespace tessera

@@ -2,7 +2,7 @@
 //
 //   LineReader lines;
 //   RETURN_IF_ERROR(lines.EditLines());                          // before the model is opened
-//   RETURN_IF_ERROR(AnswerRequests(*opened.engine, opened.flash_bytes_per_second, lines));
+//   RETURN_IF_ERROR(AnswerRequests(*opened.engine, opened.flash_bytes_per_second, lines, adapters));
 //
 // With --parallel a request is read whenever there is a text less to be written than that, and never waited for while texts are written. So
 // a program that writes one request, waits for its answer and then writes the next gets it; input that nobody asks for stays in its pipe.
@@ -13,7 +13,11 @@
 // Errors: those of FailedRequests, after all others are answered; of reading, too; and the first of writing. Threads: the main one.
 #pragma once
 
+#include <memory>
+
 #include "absl/status/status.h"
+#include "tessera/apps/cli/adapter_flags.h"
+#include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/runtime/engine.h"
 
@@ -22,6 +26,8 @@ namespace tessera {
 inline constexpr int kMostHeld = 4;
 
 // REQUIRES: CheckParallelFlags and PlanTextsOfFlags were OK. Loads the weights. flash_bytes_per_second: as AnswererOfFlags has it.
-absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineReader& lines);
+// adapters: those that requests may name, and what they have that name none. draft: the model of --draft_model; null: none.
+absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineReader& lines, const Adapters& adapters = Adapters(),
+                            const std::shared_ptr<DraftModel>& draft = nullptr);
 
 }  // namespace tessera

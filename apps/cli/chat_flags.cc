@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
@@ -79,19 +80,21 @@ absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
   return texts;
 }
 
-SpeculationOptions SpeculationOfFlags() {
+SpeculationOptions SpeculationOfFlags(const std::shared_ptr<DraftModel>& draft) {
   const absl::StatusOr<std::string> cache = CacheFolder();
-  return {.speculate = FLAGS_speculate,
-          .history = FLAGS_history,
-          .history_folder = cache.ok() ? absl::StrCat(*cache, "/history") : "",
-          .history_prompts = FLAGS_history_prompts,
-          .cost_profile = FLAGS_cost_profile};
+  SpeculationOptions options = {.speculate = FLAGS_speculate,
+                                .history = FLAGS_history,
+                                .history_folder = cache.ok() ? absl::StrCat(*cache, "/history") : "",
+                                .history_prompts = FLAGS_history_prompts,
+                                .cost_profile = FLAGS_cost_profile};
+  if (draft != nullptr) options.own_drafters.push_back(draft->AsDrafter());
+  return options;
 }
 
-absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_second) {
+absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_second, const std::shared_ptr<DraftModel>& draft) {
   WarnOfShortages(engine);
   WarnOfUnreadHistory(SpeculationOfFlags());
-  AnswererOptions options = {.speculation = SpeculationOfFlags(),
+  AnswererOptions options = {.speculation = SpeculationOfFlags(draft),
                              .flash_bytes_per_second = flash_bytes_per_second,
                              .asked_nanos = engine.options().clock == nullptr ? StartNanos() : -1};
   ASSIGN_OR_RETURN(options.sampling, SamplingFor(engine.model().gguf()));

@@ -10,6 +10,7 @@
 // Errors are wrong usage of the flag that they are about (base/usage_error.h). Threads: one at a time.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@
 #include "tessera/runtime/chat/conversation.h"
 
 namespace tessera {
+
+class DraftModel;   // draft_flags.h
 
 // WrongUsage if flags exclude each other.
 absl::Status CheckConversationFlags();
@@ -28,11 +31,12 @@ absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file);
 
 // --stop: a text, or a list of texts as JSON, which may be empty.
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
-SpeculationOptions SpeculationOfFlags();
+// draft: the model of --draft_model; null: there is none.
+SpeculationOptions SpeculationOfFlags(const std::shared_ptr<DraftModel>& draft = nullptr);
 
 // Says what the system would not give the engine, whose weights are loaded, and why a history is ignored. flash_bytes_per_second: see
 // OpenedEngine; 0 if shares of it are not needed.
-absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_second);
+absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_second, const std::shared_ptr<DraftModel>& draft = nullptr);
 
 // Saves what a run has learnt; says if a damaged history was replaced. Null: there is nothing.
 absl::Status SaveAnswers(const Speculation* speculation);

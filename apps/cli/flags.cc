@@ -20,8 +20,12 @@ DEFINE_string(pin, "auto", "NAME|Which weights a budget keeps in memory: auto, s
 DEFINE_string(io, "auto", "NAME|How weights are read: io_uring, pread, buffered; auto: what works.");
 DEFINE_string(verify, "first", "WHEN?always|Check weights read: first (once), always, never; inspect: all.");
 DEFINE_string(flash, "", "NAME|Read weights no faster than this flash: ufs4.0, ... or a profile's file.");
+DEFINE_string(adapter, "", "LIST|Adapters (LoRA): NAME:PATH or NAME:PATH:SCALE, with commas between.");
+DEFINE_string(use_adapter, "", "NAME|The adapter of a text that names none; none: the model as it is.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run, for a trace viewer such as Perfetto.");
 DEFINE_string(speculate, "auto", "LIST|Drafts: none, auto (all), lookup,suffix,recycling,calibrated,reuse.");
+DEFINE_string(draft_model, "", "FILE|A second model that drafts, too (--speculate=draft): a file, self:q3, ...");
+DEFINE_string(tree, "", "NAME|What it drafts: lever (without it), chain:tokens=8, edgellm, eagle2, ...");
 DEFINE_string(history, "", "NAME|Draft also from answers in $TESSERA_CACHE/history/NAME-*; keep these, too.");
 DEFINE_bool(history_prompts, false, "|Keep prompts in the history, too. Needs --history.");
 DEFINE_string(cost_profile, "", "FILE|Choose drafts by the costs in this file; written if it is not there.");
@@ -81,7 +85,7 @@ DEFINE_bool(mapped, false, "|To compare: map the file, lock the pins in memory, 
 DEFINE_int32(decode, 128, "N|Tokens to decode, for a report.");
 DEFINE_int32(chunk_rows, 0, "N|Rows of a pass over the prompt; 0: 512, of static graphs 128, of unshared ones 256.");
 DEFINE_int32(adapter_rank, 0, "N|Rank of adapters that graphs take as inputs; 0: none.");
-DEFINE_string(plot, "", "FILE|Draw the result to this file, as SVG: the curve of rows, or gains.");
+DEFINE_string(plot, "", "FILE|Draw the result to this file, as SVG: the curve of rows, gains, or --reliability.");
 DEFINE_string(peer_curve, "", "FILE|Draw also the curve in this file: JSON with name, rows and seconds.");
 DEFINE_string(data, "tests/data/speculation", "FOLDER|Folder of the evaluation sets; the source tree has a few prompts of each.");
 DEFINE_string(categories, "all", "LIST|Sorts of prompts, separated by commas, or all.");
@@ -90,7 +94,12 @@ DEFINE_int32(most_barrier_nanos, 0,
              "NS|Exclude texts during which a thread barrier took longer than NS from gains and tokens per pass; 0 excludes none.");
 DEFINE_int32(writings, 1, "N|How often a text is written each way, in turns; the text of median time counts.");
 DEFINE_bool(remember, false, "|Draft also from this run's earlier answers to prompts of the same sort.");
+DEFINE_string(systems, "all", "LIST|Ways to write that are compared: flash_ar,chain,lever, ..., or all.");
+DEFINE_string(sweep, "", "LIST|Trees to try, the best of a system counts: edgellm:threshold=0.2;chain:tokens=4.");
+DEFINE_double(ring_share, 0, "SHARE|Stream in a ring of this share of the weights at most, and pin nothing.");
+DEFINE_bool(reliability, false, "|Show how often guesses of lever's draft came true, beside what was expected.");
 DEFINE_string(shape, "1b", "NAME|Size of the model: 1b, 4b or tiny; npu_report: a published one, qwen2.5-1.5b, ...");
+DEFINE_string(around, "", "FILE|Write a model with the logits of this small GGUF model, in the size of --shape.");
 DEFINE_string(format, "", "NAME|Block format of the layers' matrices; without it: Q4_0, or that of the model.");
 DEFINE_string(head_format, "", "NAME|Block format of embedding table and head; without it: that of the layers, or of the model.");
 DEFINE_string(scheme, "", "LIST|Form of matrices: a recipe (001, qnn, ...), or FORM,PART=FORM: Q4_0, T3, int4-tile,ffn_down=int8-tile.");
@@ -109,7 +118,9 @@ FlagGroup ModelFlags() {
 
 FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "pin", "io", "verify", "flash"}}; }
 
-FlagGroup SpeculationFlags() { return {"Speculation", {"speculate", "history", "cost_profile"}}; }
+FlagGroup SpeculationFlags() { return {"Speculation", {"speculate", "draft_model", "tree", "history", "cost_profile"}}; }
+
+FlagGroup AdapterFlags() { return {"Adapters", {"adapter", "use_adapter"}}; }
 
 FlagGroup SamplingFlags() {
   return {"Sampling", {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "penalty_window", "seed"}};

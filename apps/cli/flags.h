@@ -31,10 +31,14 @@ DECLARE_string(pin);
 DECLARE_string(io);
 DECLARE_string(verify);
 DECLARE_string(flash);
+DECLARE_string(adapter);
+DECLARE_string(use_adapter);
 DECLARE_string(trace);
 DECLARE_bool(dry_run);
 // Speculation.
 DECLARE_string(speculate);
+DECLARE_string(draft_model);
+DECLARE_string(tree);
 DECLARE_string(history);
 DECLARE_bool(history_prompts);
 DECLARE_string(cost_profile);
@@ -100,7 +104,12 @@ DECLARE_int32(texts);
 DECLARE_int32(most_barrier_nanos);
 DECLARE_int32(writings);
 DECLARE_bool(remember);
+DECLARE_string(systems);
+DECLARE_string(sweep);
+DECLARE_double(ring_share);
+DECLARE_bool(reliability);
 DECLARE_string(shape);
+DECLARE_string(around);
 DECLARE_string(format);
 DECLARE_string(head_format);
 DECLARE_string(scheme);
@@ -122,7 +131,8 @@ bool IsGiven(const std::string& flag);
 
 FlagGroup ModelFlags();      // --model --threads --context --path --recipe --kv_block --kernels --kv_format --trace --dry_run
 FlagGroup StreamingFlags();  // --memory_budget --pin --io --verify --flash
-FlagGroup SpeculationFlags();  // --speculate --history --cost_profile
+FlagGroup SpeculationFlags();  // --speculate --draft_model --tree --history --cost_profile
+FlagGroup AdapterFlags();    // --adapter --use_adapter
 FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed
 
 }  // namespace tessera

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kColumns = 100;
 constexpr size_t kTextColumn = 26;
+constexpr char kGeneral[] = "General";
 
 // gflags writes 0.8 with 17 digits.
 std::string ShortDefault(const gflags::CommandLineFlagInfo& flag) {
@@ -61,6 +62,13 @@ std::string FlagLine(const FlagDescription& flag) {
   return HelpLine(left, shows_default ? absl::StrCat(flag.help, " [", flag.default_value, "]") : flag.help);
 }
 
+// For a terminal those of GeneralFlags() that differ little share a line.
+std::string GeneralLines() {
+  return absl::StrCat(FlagLine(DescribeFlag("flagfile")),
+                      HelpLine("--[try]fromenv=NAMES", "Read top_k,seed from FLAGS_top_k, FLAGS_seed; with try those that are set."),
+                      HelpLine("--version, --help", "Version, commit, kernels of this CPU and those in use; this text, as -h."));
+}
+
 bool ListsSubcommands(const AppInfo& info) { return info.subcommand.empty() && !info.subcommands.empty(); }
 
 void WriteSubcommands(JsonWriter& json, const std::vector<Subcommand>& subcommands) {
@@ -78,7 +86,7 @@ std::vector<std::pair<std::string, std::vector<FlagDescription>>> DescribedGroup
     groups.emplace_back(group.title, std::vector<FlagDescription>());
     for (const std::string& name : group.flags) groups.back().second.push_back(DescribeFlag(name));
   }
-  groups.emplace_back("General", GeneralFlags());
+  groups.emplace_back(kGeneral, GeneralFlags());
   return groups;
 }
 
@@ -106,7 +114,7 @@ FlagDescription DescribeFlag(const std::string& name) {
 }
 
 std::string HelpText(const AppInfo& info) {
-  std::string help = absl::StrCat(Wrapped(absl::StrCat(info.FullName(), ": ", info.summary), 0), "\n\nExamples:\n");
+  std::string help = absl::StrCat(Wrapped(absl::StrCat(info.FullName(), ": ", info.summary), 0), "\nExamples:\n");
   for (const std::string& example : info.examples) absl::StrAppend(&help, "  ", example, "\n");
   if (ListsSubcommands(info)) {
     absl::StrAppend(&help, "Subcommands (for the flags of one: ", info.name, " ", info.subcommands[0].name, " --help):\n");
@@ -114,6 +122,10 @@ std::string HelpText(const AppInfo& info) {
   }
   for (const auto& [title, flags] : DescribedGroups(info)) {
     absl::StrAppend(&help, title, ":\n");
+    if (title == kGeneral) {
+      help += GeneralLines();
+      continue;
+    }
     for (const FlagDescription& flag : flags) help += FlagLine(flag);
   }
   return help + "Exit codes: 0 ok, 1 failed, 2 wrong usage, 130 after Ctrl-C, 141 no reader left, 143 after SIGTERM.\n";

@@ -8,13 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/spec/drafter_registry.h"
 
 namespace tessera {
 namespace {
@@ -71,7 +70,9 @@ std::string Mode::ValueOf(const std::string& name) const {
 
 bool Mode::LeavesNothingTo(const std::string& flag) const {
   if (flag == "cost_profile") return ValueOf("speculate") == "none";
-  if (flag == "history") return !DrafterRegistry::BuiltIn().ReadsHistory(ValueOf("speculate"));
+  if (flag == "history") return !ReadsHistory(ValueOf("speculate"));
+  if (flag == "draft_model") return !AsksForDraftModel(ValueOf("speculate"));
+  if (flag == "tree") return LeavesNothingTo("draft_model") || ValueOf("draft_model").empty();
   const std::string path = ValueOf("path");
   if (flag == "recipe" || flag == "kv_block") return path != "npu";
   if (flag == "kv_format") return path == "reference" || path == "npu";
@@ -84,7 +85,7 @@ absl::StatusOr<EngineOptions> Mode::Apply() const {
   if (Sets(kHistory) && LeavesNothingTo(kHistory)) {  // Other programs would keep answers.
     return ForField("the setting history", BadValue(kHistory, ValueOf(kHistory), "drafters that read it, such as suffix"));
   }
-  for (const char* const flag : {"cost_profile", kHistory, "recipe", "kv_block", "kernels", "kv_format"}) {
+  for (const char* const flag : {"cost_profile", kHistory, "tree", "draft_model", "recipe", "kv_block", "kernels", "kv_format"}) {
     if (!LeavesNothingTo(flag)) continue;
     gflags::SetCommandLineOption(flag, gflags::GetCommandLineFlagInfoOrDie(flag).default_value.c_str());
   }
@@ -99,7 +100,6 @@ absl::StatusOr<EngineOptions> Mode::Apply() const {
     }
   }
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
-  RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
   options.compute.row_capacity = rows;
   return options;
 }

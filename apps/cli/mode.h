@@ -23,14 +23,14 @@ class Mode {
   static absl::StatusOr<Mode> Parse(absl::string_view text);
 
   // Sets the flags and reads them; a flag for both ways that this one passes over is left out. Errors are those of EngineOptionsOfFlags
-  // and PlanSpeculation, and of wrong values.
+  // and of wrong values; drafts are planned afterwards.
   absl::StatusOr<EngineOptions> Apply() const;
 
   bool Sets(absl::string_view name) const;
 
   // True for a flag whose value does nothing here: there is a setting of this name, or others leave it nothing to do. What is drafted by
-  // (--cost_profile, --history) does nothing without drafters that read it; the reference path has no --kernels and no --kv_format, the npu
-  // path no --kv_format, and no other path has a --recipe or --kv_block.
+  // (--cost_profile, --history, --draft_model, --tree) does nothing without drafters that read it; the reference path has no --kernels and
+  // no --kv_format, the npu path no --kv_format, and no other path has a --recipe or --kv_block.
   bool PassesOver(const std::string& flag) const;
 
   // The names of all settings.

@@ -9,8 +9,8 @@ namespace {
 constexpr char kStreams[] = "text is always written as it comes, so leave it out";
 constexpr char kLayers[] = "every layer is computed on the CPU, so leave it out";
 constexpr char kRows[] = "the rows of a pass are chosen by what they cost, so leave it out";
-constexpr char kDraftModel[] = "drafts come from the text itself, without a second model (--speculate), so leave it out";
-constexpr char kAdapter[] = "adapters are no flag of programs; merge one into the model first";
+constexpr char kBase[] = "an adapter changes the model of --model, so leave it out";
+constexpr char kVector[] = "vectors are not added to hidden states; adapters are read (--adapter)";
 constexpr char kGrammar[] = "answers cannot be bound to a grammar; ask for the form in the prompt, and check the answer";
 constexpr char kSampler[] = "there is no such sampler; --temperature, --top_k, --top_p, --min_p and --repetition_penalty are there";
 constexpr char kLogs[] = "messages go to standard error, so turn that to where you want them";
@@ -52,9 +52,9 @@ constexpr OtherName kNames[] = {
     {"mlock", "", kMapped}, {"mmap", "", kMapped}, {"no_mmap", "", kMapped},
     {"fa", "", "attention never stores its scores, so leave it out"},
     {"flash_attn", "", "attention never stores its scores, so leave it out"},
-    {"md", "", kDraftModel}, {"model_draft", "", kDraftModel}, {"draft_model", "", kDraftModel}, {"ngld", "", kDraftModel},
-    {"lora", "", kAdapter}, {"lora_scaled", "", kAdapter}, {"lora_base", "", kAdapter}, {"adapter_path", "", kAdapter},
-    {"control_vector", "", kAdapter},
+    {"md", "draft_model", ""}, {"model_draft", "draft_model", ""}, {"assistant_model", "draft_model", ""}, {"ngld", "", kLayers},
+    {"lora", "adapter", ""}, {"lora_scaled", "adapter", ""}, {"adapter_path", "adapter", ""}, {"adapters", "adapter", ""},
+    {"lora_modules", "adapter", ""}, {"lora_base", "", kBase}, {"control_vector", "", kVector},
     {"grammar", "", kGrammar}, {"grammar_file", "", kGrammar}, {"json_schema", "", kGrammar}, {"json_schema_file", "", kGrammar},
     {"j", "", kGrammar}, {"response_format", "", kGrammar},
     {"mirostat", "", kSampler}, {"typical", "", kSampler}, {"typical_p", "", kSampler}, {"tfs", "", kSampler}, {"samplers", "", kSampler},

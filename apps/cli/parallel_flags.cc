@@ -15,9 +15,9 @@
 namespace tessera {
 namespace {
 
-ParallelOptions OptionsOfFlags(const EngineOptions& engine, double flash_bytes_per_second) {
+ParallelOptions OptionsOfFlags(const EngineOptions& engine, double flash_bytes_per_second, const std::shared_ptr<DraftModel>& draft) {
   return {.texts = TextsOfFlags(),
-          .speculation = SpeculationOfFlags(),
+          .speculation = SpeculationOfFlags(draft),
           .flash_bytes_per_second = flash_bytes_per_second,
           .asked_nanos = engine.clock == nullptr ? StartNanos() : -1};
 }
@@ -40,16 +40,19 @@ absl::Status CheckParallelFlags() {
                                               .min_p = static_cast<float>(FLAGS_min_p)});
 }
 
-absl::Status PlanTextsOfFlags(EngineOptions& options) {
-  if (TextsOfFlags() == 1) return PlanSpeculation(SpeculationOfFlags(), options);
-  return PlanParallel(OptionsOfFlags(options, /*flash_bytes_per_second=*/0), options);
+absl::Status PlanTextsOfFlags(EngineOptions& options, const std::shared_ptr<DraftModel>& draft) {
+  RETURN_IF_ERROR(TextsOfFlags() == 1 ? PlanSpeculation(SpeculationOfFlags(draft), options)
+                                      : PlanParallel(OptionsOfFlags(options, /*flash_bytes_per_second=*/0, draft), options));
+  if (draft != nullptr) draft->CountIn(options);
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& engine, double flash_bytes_per_second) {
+absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& engine, double flash_bytes_per_second,
+                                                                        const std::shared_ptr<DraftModel>& draft) {
   WarnOfShortages(engine);
   WarnOfUnreadHistory(SpeculationOfFlags());
   absl::StatusOr<std::unique_ptr<ParallelAnswers>> answers =
-      ParallelAnswers::Create(engine, OptionsOfFlags(engine.options(), flash_bytes_per_second));
+      ParallelAnswers::Create(engine, OptionsOfFlags(engine.options(), flash_bytes_per_second, draft));
   if (answers.ok()) WarnOfHistory((*answers)->speculation());
   return answers;
 }

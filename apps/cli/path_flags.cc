@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/base/same_file.h"
@@ -58,6 +59,7 @@ std::vector<UsedFile> UsedFiles(const AppInfo& info) {
     if (!Takes(info, flag.name)) continue;
     std::string path = ValueOf(flag.name);
     if (flag.name == "model" && path.empty()) path = ModelPath().value_or("");
+    if (flag.name == "draft_model") path = DraftSource::Parse(path).value_or(DraftSource()).file;   // That which is copied.
     if (flag.name == "device") path = path.substr(0, path.find(':'));   // Style and power mode follow.
     if (path.empty()) continue;
     if (flag.use == Use::kKeepsFiles) path = SpeculationOfFlags().history_folder;
@@ -76,7 +78,7 @@ bool IsSame(const UsedFile& output, const UsedFile& other) {
 }
 
 std::string NameOf(const UsedFile& file) {
-  if (file.use == Use::kReadsModel) return "the model itself (--model)";
+  if (file.use == Use::kReadsModel) return absl::StrCat("the model itself (--", file.flag, ")");
   if (file.use == Use::kReadsFolder) return absl::StrCat("a file in the folder of --", file.flag);
   if (file.use == Use::kKeepsFiles) return absl::StrCat("a file in the folder of --", file.flag, " (", file.path, ")");
   return file.flag.empty() ? "what standard input reads" : absl::StrCat("the file of --", file.flag);
@@ -120,12 +122,13 @@ absl::Status CheckAnswersAreNotRead() {
 
 const std::vector<PathFlag>& PathFlags() {
   static const std::vector<PathFlag> flags = {
-      {"model", Use::kReadsModel},     {"prompt_file", Use::kReadsText},      {"prompts", Use::kReadsText},
+      {"model", Use::kReadsModel},     {"draft_model", Use::kReadsModel},
+      {"prompt_file", Use::kReadsText}, {"prompts", Use::kReadsText},
       {"flagfile", Use::kReadsText},   {"peer_curve", Use::kReadsText},       {"flash", Use::kReadsRegular},
       {"data", Use::kReadsFolder},     {"cost_profile", Use::kReadsOrWrites}, {"trace", Use::kWritesText},
       {"plot", Use::kWritesText},      {"out", Use::kWritesModel},             {"history", Use::kKeepsFiles},
       {"session", Use::kReadsOrWrites}, {"statistics", Use::kReadsRegular}, {"device", Use::kReadsRegular},
-      {"tokens_of", Use::kReadsRegular},
+      {"tokens_of", Use::kReadsRegular}, {"around", Use::kReadsModel},
   };
   return flags;
 }

@@ -22,7 +22,7 @@ absl::StatusOr<KeptSession> KeptSession::Open(Engine& engine, Conversation& conv
   KeptSession kept(engine, conversation, answerer);
   if (FLAGS_session.empty()) return kept;
   ASSIGN_OR_RETURN(kept.version_, FileVersion::Of(FLAGS_session));   // First: what is read then is as new, or newer.
-  absl::StatusOr<LoadedSession> loaded = LoadSession(engine, FLAGS_session);
+  absl::StatusOr<LoadedSession> loaded = LoadSession(engine, FLAGS_session, {.adapter = answerer.session().adapter()});
   if (absl::IsNotFound(loaded.status())) return kept;  // CheckSessionFlag has seen that it can be made.
   RETURN_IF_ERROR(loaded.status());
   ASSIGN_OR_RETURN(SavedText saved, SavedText::Parse(loaded->notes, FLAGS_session, engine.config().vocabulary));

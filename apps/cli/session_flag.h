@@ -28,8 +28,8 @@ absl::Status CheckSessionFlag();
 class KeptSession {
  public:
   // Where there is a file, the answerer's session is what it holds, and the conversation's messages come after those of the dialogue
-  // in it. WrongUsage if it is a text and the conversation is a dialogue, or the other way; the errors of LoadSession. REQUIRES: the
-  // engine's weights are loaded. All must outlive this.
+  // in it. WrongUsage if it is a text and the conversation is a dialogue, or the other way; the errors of LoadSession, one of which is that
+  // it has another adapter than the answerer's session. REQUIRES: the engine's weights are loaded. All must outlive this.
   static absl::StatusOr<KeptSession> Open(Engine& engine, Conversation& conversation, Answerer& answerer);
 
   // What is to be continued: of a text all that was written so far and the prompt behind it, of a dialogue all of it. `tokens` are those

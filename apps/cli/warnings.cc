@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/draft_flags.h"
 #include "tessera/base/cpu_quota.h"
 #include "tessera/runtime/core.h"
 
@@ -96,7 +97,7 @@ void WarnOfHistory(const Speculation* speculation) {
 }
 
 void WarnOfUnreadHistory(const SpeculationOptions& options) {
-  if (options.history.empty() || options.speculate == "none" || DrafterRegistry::BuiltIn().ReadsHistory(options.speculate)) return;
+  if (options.history.empty() || options.speculate == "none" || ReadsHistory(options.speculate)) return;
   WarnOnce(absl::StrCat("history: answers are kept, but nothing is drafted from them with --speculate=", options.speculate,
                         "; suffix would do so"));
 }

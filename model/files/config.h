@@ -53,6 +53,7 @@ struct ModelConfig {
   bool head_bias = false;
   std::vector<RopeConfig> ropes = {};
   std::vector<LayerConfig> layers = {};
+  int left_out = 0;               // Layers of the file after these, which the model goes without (FirstLayers).
   friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
 };
 
@@ -61,6 +62,14 @@ inline std::vector<int> WindowsOf(const ModelConfig& config) {
   std::vector<int> windows;
   for (const LayerConfig& layer : config.layers) windows.push_back(layer.window);
   return windows;
+}
+
+// The model's first layers as a model of its own, with the whole model's embeddings, norm and head: a draft for the whole.
+// REQUIRES: 1 <= layers <= config.layers.size().
+inline ModelConfig FirstLayers(ModelConfig config, int layers) {
+  config.left_out += static_cast<int>(config.layers.size()) - layers;
+  config.layers.resize(static_cast<size_t>(layers));
+  return config;
 }
 
 // InvalidArgument lists the known architectures if the file's is not one of them.

@@ -104,17 +104,27 @@ absl::StatusOr<WeightLayout> ModelFile::PlanWeights(const ModelConfig& config, W
   ASSIGN_OR_RETURN(const WeightRecipe chosen, ChooseRecipe(encoding, recipe));
   ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*gguf_, config, encoding, chosen));
   if (packed_ == nullptr) return layout;
-  if (HoldsUnitsOf(layout)) {
+  if (HasFormOf(layout) && config.left_out == 0) {
     RETURN_IF_ERROR(CheckPackedUnits(*packed_, layout));
     return layout;
   }
-  ASSIGN_OR_RETURN(const WeightLayout panels, WeightLayout::Plan(*gguf_, config, WeightEncoding::kPacked));
-  RETURN_IF_ERROR(CheckPackedUnits(*packed_, panels));
+  ASSIGN_OR_RETURN(const WeightLayout of_file, LayoutOfFile(layout));
+  RETURN_IF_ERROR(CheckPackedUnits(*packed_, of_file));
   return layout;
+}
+
+absl::StatusOr<WeightLayout> ModelFile::LayoutOfFile(const WeightLayout& layout) const {
+  ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(*gguf_));
+  if (!HasFormOf(layout)) return WeightLayout::Plan(*gguf_, config, WeightEncoding::kPacked);
+  return WeightLayout::Plan(*gguf_, config, layout.encoding(), layout.recipe());
 }
 
 absl::Status ModelFile::CheckStreams(const WeightLayout& layout) const {
   if (packed_ == nullptr || HoldsUnitsOf(layout)) return absl::OkStatus();
+  if (HasFormOf(layout)) {
+    return absl::InvalidArgumentError(absl::StrCat(path(), ": found the first layers alone under a memory budget, expected all of them, or "
+                                                   "no budget: a part of a model stays in memory"));
+  }
   return absl::InvalidArgumentError(absl::StrCat(path(), ": found weights in panels under a memory budget, expected them in tiles (recipe ",
                                                  layout.recipe().name(), "), as the npu path streams them; ",
                                                  PackAgain(layout.recipe().name())));
@@ -125,10 +135,10 @@ absl::StatusOr<std::unique_ptr<WeightSource>> ModelFile::LoadWeights(const Weigh
   if (packed_ == nullptr) return LoadResident(*gguf_, layout, pool, options);
   CHECK(options.importance == nullptr) << path();
   if (!HoldsUnitsOf(layout)) {
-    loading_.reset();  // Its copy of the panels would stay in memory beside the tiles.
-    ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(*gguf_));
-    ASSIGN_OR_RETURN(const WeightLayout panels, WeightLayout::Plan(*gguf_, config, WeightEncoding::kPacked));
-    return LoadRetiled(*packed_, panels, layout, pool, cancel);
+    loading_.reset();  // Its copy of the units would stay in memory beside what is made of them.
+    ASSIGN_OR_RETURN(const WeightLayout of_file, LayoutOfFile(layout));
+    if (HasFormOf(layout)) return LoadSomeUnits(*packed_, of_file, layout, pool, cancel);
+    return LoadRetiled(*packed_, of_file, layout, pool, cancel);
   }
   if (loading_ != nullptr) return std::move(loading_);
   return StartLoading(*packed_, cancel);

@@ -44,27 +44,34 @@ class ModelFile {
   const WeightRecipe& recipe() const { return recipe_; }
   WeightEncoding encoding() const { return recipe_.has_tiles() ? WeightEncoding::kTiles : WeightEncoding::kPacked; }
 
-  // recipe: the forms that are wanted; none: those of a packed file that has the encoding; else, for kTiles, WeightRecipe::Default().
-  // For a packed file: InvalidArgument (found, expected, how to pack it) if its units are not those of the layout, with the first
-  // difference, if it was packed with another recipe, or if it does not hold the encoding. Panels become tiles only if they were packed
-  // without a recipe: else numbers would be quantized twice. InvalidArgument, too, for a recipe with tiles and another encoding.
+  // config: that of the file, or FirstLayers of it. recipe: the forms that are wanted; none: those of a packed file that has the encoding;
+  // else, for kTiles, WeightRecipe::Default(). For a packed file: InvalidArgument (found, expected, how to pack it) if its units are not
+  // those of the file's layout, with the first difference, if it was packed with another recipe, or if it does not hold the encoding.
+  // Panels become tiles only if they were packed without a recipe: else numbers would be quantized twice. InvalidArgument, too, for a
+  // recipe with tiles and another encoding.
   absl::StatusOr<WeightLayout> PlanWeights(const ModelConfig& config, WeightEncoding encoding,
                                            const std::optional<WeightRecipe>& recipe = std::nullopt) const;
   // Whether the units of this layout lie in the file as they are, and so can be streamed. REQUIRES: PlanWeights gave the layout.
   bool HoldsUnitsOf(const WeightLayout& layout) const {
-    return packed_ != nullptr && (layout.encoding() == encoding() || layout.recipe() == recipe_);   // Without tiles kTiles has panels.
+    return packed_ != nullptr && HasFormOf(layout) && layout.units() == packed_->units();
   }
-  // InvalidArgument (found, expected, how to pack it) for a packed file of which HoldsUnitsOf is false.
+  // InvalidArgument (found, expected, how to pack it) for a packed file of which HoldsUnitsOf is false, such as one of whose layers the
+  // layout has only the first.
   absl::Status CheckStreams(const WeightLayout& layout) const;
 
-  // All units. From GGUF, and for tiles from panels, all threads of the pool make them before this returns; another packed file is read
-  // while its units are used (see LoadingSource). The result must end before the file. REQUIRES: PlanWeights gave the layout; LoadWeights
-  // was not called before; no importance for a packed file, whose scales were chosen as it was packed.
+  // All units of the layout. From GGUF, for tiles from panels, and where the layout has only the first of a packed file's layers, all
+  // threads of the pool make or read them before this returns; another packed file is read while its units are used (see LoadingSource).
+  // The result must end before the file. REQUIRES: PlanWeights gave the layout; LoadWeights was not called before; no importance for a
+  // packed file, whose scales were chosen as it was packed.
   absl::StatusOr<std::unique_ptr<WeightSource>> LoadWeights(const WeightLayout& layout, ThreadPool& pool,
                                                             const std::atomic<bool>* cancel = nullptr, const FillOptions& options = {});
 
  private:
   ModelFile() = default;
+  // The packed file has the layout's matrices in the forms that the layout gives them. Without tiles kTiles has panels.
+  bool HasFormOf(const WeightLayout& layout) const { return layout.encoding() == encoding() || layout.recipe() == recipe_; }
+  // All units of the packed file, as it should have them: in the forms of `layout` or, if it has others, in panels.
+  absl::StatusOr<WeightLayout> LayoutOfFile(const WeightLayout& layout) const;
   absl::StatusOr<WeightRecipe> ChooseRecipe(WeightEncoding encoding, const std::optional<WeightRecipe>& recipe) const;
 
   std::unique_ptr<TsrReader> packed_;

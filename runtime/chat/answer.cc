@@ -30,6 +30,12 @@ absl::StatusOr<Answerer> Answerer::Create(Engine& engine, const AnswererOptions&
   return Answerer(engine, sampler, options, std::move(session), std::move(speculation));
 }
 
+absl::Status Answerer::UseAdapter(const LoraAdapter* adapter) {
+  if (adapter == session_->adapter()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(session_, engine_->NewSession({.adapter = adapter}));
+  return absl::OkStatus();
+}
+
 absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
   const absl::Span<const TokenId> held = session_->tokens();
   // The last token is always computed: it is what gives logits.

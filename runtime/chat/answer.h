@@ -63,6 +63,9 @@ class Answerer {
   // The next prompt is compared with this session of the same engine. Forgets the one that was there.
   void GoOnFrom(std::unique_ptr<Session> session) { session_ = std::move(session); }
   const Session& session() const { return *session_; }
+  // Texts are written with it from now on; null: by the model as it is. A session that had another is forgotten. Must outlive the
+  // answerer. The errors of Engine::NewSession, after which nothing has changed.
+  absl::Status UseAdapter(const LoraAdapter* adapter);
   // Forgets the session: the next prompt is computed as a whole.
   void Reset() { session_->Truncate(0); }
   int length() const { return session_->length(); }   // Tokens of prompt and answer that are computed.

@@ -88,6 +88,7 @@ void ParallelAnswers::Submit(const std::shared_ptr<Text>& text) {
     text->speculator = *speculator;
   }
   StreamOptions stream = {.prompt = text->asked.prompt, .sampling = text->asked.sampling, .cancel = engine_.options().cancel};
+  stream.adapter = text->asked.adapter;
   stream.text = {.max_tokens = text->asked.max_tokens, .stop = text->asked.stop, .stream = text->asked.stream,
                  .starts_text = text->asked.starts_text};
   stream.text.speculator = text->speculator;

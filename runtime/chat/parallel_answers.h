@@ -60,6 +60,7 @@ struct NewAnswer {
   std::vector<std::string> stop = {};
   int max_tokens = 0;                        // 0: until the context is full.
   bool starts_text = true;                   // False if the answer continues a raw prompt.
+  const LoraAdapter* adapter = nullptr;      // Must outlive the answers. Null: the model as it is.
   int64_t begin_nanos = -1;                  // When it was asked for, by the clock; below 0: when it is added.
   std::function<void(absl::string_view text)> on_text = nullptr;
   // Once: what was written, or the first error. Reason kCancelled: the engine was cancelled.

@@ -61,6 +61,10 @@ absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const
 // Only the first of these steps, for what has a tokenizer and no engine: fields that are known, and one prompt.
 absl::Status CheckPrompt(const JsonValue& object, absl::Span<const absl::string_view> more = {});
 
+// The adapter that the object names by "adapter": one of `names`; an empty text where it says that there is to be none, by null or "";
+// nullopt where it says nothing. InvalidArgument (found, expected: the names) for any other.
+absl::StatusOr<std::optional<std::string>> AdapterNameOf(const JsonValue& object, absl::Span<const std::string> names);
+
 // A text to be written, with what the request says of it; what it does not say is as the caller has it.
 struct TextRequest {
   std::vector<TokenId> prompt = {};
@@ -68,11 +72,12 @@ struct TextRequest {
   std::optional<std::vector<std::string>> stop = {};   // "stop": a text or a list of texts.
   SamplingOptions sampling = {};                       // The caller's, with the request's "seed", "temperature", "top_k", "top_p", ...
   std::optional<int> answers = {};                     // "answers": as many texts, which differ.
+  std::optional<std::string> adapter = {};             // As AdapterNameOf has it.
 };
-// sampling: for what the request does not say. Errors are those of PromptTokens, and of each field with what was found and expected; one is
-// "adapter", since nothing here has adapters.
+// sampling: for what the request does not say; adapters: those that it may name. Errors are those of PromptTokens and AdapterNameOf, and of
+// each field with what was found and expected.
 absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat,
-                                            const SamplingOptions& sampling = {});
+                                            const SamplingOptions& sampling = {}, absl::Span<const std::string> adapters = {});
 
 // The beginning of an answer: an object with the request's id.
 JsonWriter BeginAnswer(const Request& request);

@@ -105,7 +105,7 @@ absl::StatusOr<std::unique_ptr<Speculation>> Speculation::Create(const Engine& e
   if (!Useful(names, options)) return nullptr;
   RETURN_IF_ERROR(speculation->OpenHistory(engine, options));
   if (!names.empty()) RETURN_IF_ERROR(speculation->ReadCosts(options.cost_profile));
-  const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
+  const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary, .costs = &speculation->costs_};
   ASSIGN_OR_RETURN(registry, RegistryOf(options, speculation->history_));
   speculation->make_drafters_ = [registry = std::move(registry), list = options.speculate, size] { return registry.Make(list, size); };
   speculation->speculator_options_ = {.weigh_costs = !names.empty(), .costs = &speculation->costs_, .clock = &clock,

@@ -108,7 +108,8 @@ absl::Status CheckOwner(const std::string& path, const SessionHeader& header, co
   }
   if (header.vocabulary != expected.vocabulary) return other("vocabulary", header.vocabulary, expected.vocabulary);
   if (header.model != expected.model) return other("model", HexOf(header.model), HexOf(expected.model));
-  if (header.adapter != expected.adapter) return other("adapter", HexOf(header.adapter), HexOf(expected.adapter));
+  const auto adapter_of = [](const SessionHeader& owner) { return owner.adapter == 0 ? std::string("none") : HexOf(owner.adapter); };
+  if (header.adapter != expected.adapter) return other("adapter", adapter_of(header), adapter_of(expected));
   return absl::OkStatus();
 }
 

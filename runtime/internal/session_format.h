@@ -8,7 +8,7 @@
 //   8   uint32    version, 1
 //   12  uint32    CRC-32C of all that follows in the head
 //   16  uint64    the model (model_content.h)
-//   24  uint64    its adapter (LoraAdapter::content); 0: none, as all sessions have it today
+//   24  uint64    its adapter (LoraAdapter::content); 0: none
 //   32  char[16]  name of the device that computed it, and zeros
 //   48  uint32    version of the numerics
 //   52  uint32    format of keys and values: 0 FP16, 1 8-bit, 2 FP32

@@ -11,7 +11,7 @@ absl::Status StreamPass::Run(const StepPlan& plan, absl::Span<Stream* const> str
   members_.clear();
   for (const StepPart& part : plan.parts) members_.push_back({.stream = streams[part.stream]});
   absl::Status pass = Place(plan, streams);
-  if (pass.ok()) pass = Compute(cancel, hold);
+  if (pass.ok()) pass = Compute(plan, costs, cancel, hold);
   RETURN_IF_ERROR(core_.health());
   const bool decodes_alone = plan.prompt_rows() == 0;
   if (pass.ok() && costs != nullptr) Learn(plan, *costs);
@@ -27,19 +27,25 @@ absl::Status StreamPass::Run(const StepPlan& plan, absl::Span<Stream* const> str
 
 absl::Status StreamPass::Place(const StepPlan& plan, absl::Span<Stream* const> streams) {
   rows_.clear();
-  wanted_.clear();
   for (const StepPart& part : plan.parts) {
     Stream& stream = *streams[part.stream];
     RETURN_IF_ERROR(part.piece > 0 ? stream.PlacePiece(part.piece, rows_) : stream.PlaceTree(part.choice, rows_));
-    stream.AddWanted(wanted_);
   }
   return absl::OkStatus();
 }
 
-absl::Status StreamPass::Compute(const std::atomic<bool>* cancel, EngineCore::Hold& hold) {
+void StreamPass::ListWanted() {
+  wanted_.clear();
+  for (const PassLogits::Member& member : members_) member.stream->AddWanted(wanted_);
+}
+
+absl::Status StreamPass::Compute(const StepPlan& plan, const CostProfile* costs, const std::atomic<bool>* cancel,
+                                 EngineCore::Hold& hold) {
   const EngineCore::PassMark mark(core_);
   const double begin = clock_.Seconds();
   ASSIGN_OR_RETURN(Pass walk, core_.Begin(rows_, cancel));
+  RETURN_IF_ERROR(pruning_.Run(plan, members_, costs, walk));
+  ListWanted();
   ASSIGN_OR_RETURN(const HiddenRows done, core_.Finish(walk, wanted_));
   pass_seconds_ = clock_.SecondsSince(begin);
   return logits_.Give(absl::MakeSpan(members_), done, clock_, cancel, hold);
@@ -47,7 +53,8 @@ absl::Status StreamPass::Compute(const std::atomic<bool>* cancel, EngineCore::Ho
 
 void StreamPass::Learn(const StepPlan& plan, CostProfile& costs) {
   if (plan.prompt_rows() > 0) return costs.AddPromptPass(plan.rows(), pass_seconds_);
-  LearnStep(plan.shape(), {.pass_seconds = pass_seconds_, .top_rows = logits_.top_rows(), .top_seconds = logits_.top_seconds()}, costs);
+  LearnStep(pruning_.Learnt(plan.shape()), {.pass_seconds = pass_seconds_ - pruning_.seconds(), .top_rows = logits_.top_rows(),
+                                            .top_seconds = logits_.top_seconds()}, costs);
   for (const PassLogits::Round& round : logits_.rounds()) costs.AddHead(round.rows, round.seconds);
 }
 

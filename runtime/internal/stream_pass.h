@@ -5,8 +5,8 @@
 //   RETURN_IF_ERROR(pass.Run(plan, streams, &costs, cancel, hold));
 //   pass.chosen(0);                                               // the error of the plan's first stream alone, or OK
 //
-// The pass costs what it took, learnt once for all. Each stream is charged what it adds to that, by the costs. Threads: those of the core,
-// which is held, but while streams are given logits (pass_logits.h).
+// The pass costs what it took, learnt once for all. Each stream is charged what it adds to that, by the costs. Half-way, drafts may be
+// pruned (tree_pruning.h). Threads: those of the core, which is held, but while streams are given logits (pass_logits.h).
 #pragma once
 
 #include <atomic>
@@ -18,6 +18,7 @@
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/internal/pass_logits.h"
 #include "tessera/runtime/internal/step_plan.h"
+#include "tessera/runtime/internal/tree_pruning.h"
 #include "tessera/runtime/step_clock.h"
 #include "tessera/runtime/stream.h"
 #include "tessera/spec/cost_profile.h"
@@ -27,7 +28,10 @@ namespace tessera {
 class StreamPass {
  public:
   // Both must outlive it.
-  StreamPass(EngineCore& core, const Clock& clock) : core_(core), clock_(core.model().timed_streamer(), clock), logits_(core) {}
+  StreamPass(EngineCore& core, const Clock& clock)
+      : core_(core), clock_(core.model().timed_streamer(), clock), pruning_(core, clock_), logits_(core) {}
+  StreamPass(const StreamPass&) = delete;
+  StreamPass& operator=(const StreamPass&) = delete;
 
   // The error of the pass, after which each stream is as it was before, or has what was chosen so far; where the core's health is not OK,
   // it is that, and nothing may be done with the streams but Abandon. costs: null: nothing is learnt. cancel: may be null. REQUIRES: room
@@ -40,12 +44,14 @@ class StreamPass {
 
  private:
   absl::Status Place(const StepPlan& plan, absl::Span<Stream* const> streams);
-  absl::Status Compute(const std::atomic<bool>* cancel, EngineCore::Hold& hold);
+  absl::Status Compute(const StepPlan& plan, const CostProfile* costs, const std::atomic<bool>* cancel, EngineCore::Hold& hold);
+  void ListWanted();
   void Learn(const StepPlan& plan, CostProfile& costs);
   StepTime TimeOf(const PassLogits::Member& member, double pass_seconds) const;
 
   EngineCore& core_;
   const StepClock clock_;
+  TreePruning pruning_;
   PassLogits logits_;
   double pass_seconds_ = 0;
   std::vector<PassRow> rows_;

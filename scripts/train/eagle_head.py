@@ -8,8 +8,9 @@
 At a token t the layer sees the fused hidden states of t and the embedding of the next token, and says what the model will write after that.
 Its own output stands for the hidden states further ahead: training unrolls --depth such steps, the i-th of which weighs 0.8^i. Its head has
 the --draft_vocabulary most frequent tokens. Tensors have the names of the public layout: fc, midlayer, norm, lm_head, and d2t, by which the
-model's token is the draft's number plus d2t of it; OUT.json is the configuration beside them. Held out, in a tenth of the texts: how often
-all of the first 1, 2, ... draft tokens are what the model writes. OUT.untrained holds the seed.
+model's token is the draft's number plus d2t of it; OUT.json is the configuration beside them. Matrices are written in --numbers, which is
+what the engine keeps them in. Held out, in a tenth of the texts: how often all of the first 1, 2, ... draft tokens are what the model
+writes. OUT.untrained and OUT.untrained.json hold the seed.
 """
 import sys
 from pathlib import Path
@@ -30,6 +31,7 @@ def read_flags():
     flags.add_argument("--draft_vocabulary", type=positive, default=8192)
     flags.add_argument("--length", type=positive, default=128)
     flags.add_argument("--batch", type=positive, default=2)
+    flags.add_argument("--numbers", choices=("f16", "f32"), default="f16")
     given = flags.parse_args()
     try:
         given.fused = tuple(int(layer) for layer in given.layers.split(","))
@@ -37,6 +39,8 @@ def read_flags():
         flags.error(f"--layers: found {given.layers}, expected three numbers with commas between")
     if len(given.fused) != 3:
         flags.error(f"--layers: found {given.layers}, expected three numbers with commas between")
+    if not 0 < given.fused[0] < given.fused[1] < given.fused[2]:
+        flags.error(f"--layers: found {given.layers}, expected ascending numbers above 0")
     return given
 
 
@@ -165,12 +169,14 @@ def frequent_tokens(given, states, shape):
 
 
 def configuration(given, shape, count):
+    """Below eagle_config a state is numbered by the layer whose output it is, from 0 on: what 2 layers have made is that of layer 1."""
     import json
     return json.dumps({"architectures": ["LlamaForCausalLMEagle3"], "hidden_size": shape.width, "num_attention_heads": shape.heads,
                        "num_key_value_heads": shape.kv_heads, "head_dim": shape.head_size, "intermediate_size": shape.feed_forward,
                        "num_hidden_layers": 1, "vocab_size": shape.vocabulary, "draft_vocab_size": count,
                        "rms_norm_eps": shape.epsilon, "rope_theta": shape.rope_base, "hidden_act": "silu",
-                       "eagle_config": {"eagle_aux_hidden_state_layer_ids": list(given.fused)}}, indent=2) + "\n"
+                       "eagle_config": {"eagle_aux_hidden_state_layer_ids": [layer - 1 for layer in given.fused],
+                                        "use_aux_hidden_state": True}}, indent=2) + "\n"
 
 
 def main():
@@ -199,12 +205,14 @@ def main():
     def put(path, parameters):
         known = np.zeros(model.shape.vocabulary, np.bool_)
         known[kept] = True
-        tensors = {name: np.asarray(value, np.float32) for name, value in parameters.items()}
+        matrices = np.float16 if given.numbers == "f16" else np.float32
+        tensors = {name: np.asarray(value, np.float32 if value.ndim == 1 else matrices) for name, value in parameters.items()}
         write(path, tensors | {"d2t": kept - np.arange(len(kept)), "t2d": known},
               {"made_by": "eagle_head.py", "layers": given.layers})
     begin = seed(given, model.shape, len(kept))
     put(f"{given.out}.untrained", begin)
-    write_text(f"{given.out}.json", configuration(given, model.shape, len(kept)))
+    for path in (f"{given.out}.untrained.json", f"{given.out}.json"):
+        write_text(path, configuration(given, model.shape, len(kept)))
     put(given.out, train(given, begin, loss, batch_of, figures, model.weights))
 
 

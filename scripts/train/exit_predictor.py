@@ -10,7 +10,8 @@
 of paper 002: TAU^2 KL(teacher || predictor) over the vocabulary at temperature TAU, and --weight times KL over the candidates of a draft,
 both renormalised there. Candidates are the top_tokens of --candidates, a file that tessera_states wrote for the same texts with the draft
 (--tokens_of=states.safetensors --layers=none --logits=top:10). Held out, in a tenth of the texts: how often the best token is the model's
-own, over the vocabulary and, with candidates, among these. OUT holds predictor.weight or predictor.map; OUT.untrained the seed.
+own, over the vocabulary and, with candidates, among these. OUT holds predictor.weight or predictor.map, and says after which of how many
+layers it comes; OUT.untrained the seed. Numbers are F16 unless --numbers says f32: memory has them as the file has.
 """
 import sys
 from pathlib import Path
@@ -26,6 +27,7 @@ def read_flags():
     flags.add_argument("--candidates", metavar="FILE")
     flags.add_argument("--layer", type=int, required=True)
     flags.add_argument("--kind", choices=("vocabulary", "width"), default="width")
+    flags.add_argument("--numbers", choices=("f16", "f32"), default="f16")
     flags.add_argument("--tau", type=float, default=2.0)
     flags.add_argument("--weight", type=float, default=1.0)
     flags.add_argument("--batch", type=positive, default=128)
@@ -123,8 +125,9 @@ def main():
     step = max(1, len(held) // 2048)   # Some of the rows, spread over all held-out texts.
     batches = [batch_at(held[::step][at:at + given.batch]) for at in range(0, len(held[::step]), given.batch)]
     begin = seed(given, model, states)
-    texts = {"made_by": "exit_predictor.py", "layer": str(given.layer), "kind": given.kind}
-    as_arrays = lambda parameters: {name: np.asarray(jnp.float32(value)) for name, value in parameters.items()}
+    texts = {"made_by": "exit_predictor.py", "layer": str(given.layer), "layers": str(last), "kind": given.kind}
+    numbers = np.float16 if given.numbers == "f16" else np.float32
+    as_arrays = lambda parameters: {name: np.asarray(jnp.float32(value)).astype(numbers) for name, value in parameters.items()}
     write(f"{given.out}.untrained", as_arrays(begin), texts)
     loss, figures = make_loss(given, model, scores), make_figures(model, scores, batches)
     write(given.out, as_arrays(train(given, begin, loss, batch_of, figures, model.weights)), texts)

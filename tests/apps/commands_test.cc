@@ -118,13 +118,13 @@ TEST(BenchCommands, AreListedWithASentenceEach) {
     EXPECT_TRUE(absl::StrContains(help.output, line)) << "one line for" << line << help.output;
   }
   EXPECT_EQ(names, (Arguments{"speed", "overhead", "threads", "roofline", "rows", "attention", "products", "memory", "streaming",
-                              "streams"}));
+                              "streams", "lever"}));
 }
 
 TEST(BenchCommands, WithoutANameNothingIsMeasured) {
   ExpectWrongUsage(RunProgram("tessera_bench", {}),
                    In("tessera_bench", "subcommand: found none, expected one of speed, overhead, threads, roofline, rows, attention, "
-                                       "products, memory, streaming, streams"));
+                                       "products, memory, streaming, streams, lever"));
   ExpectWrongUsage(RunProgram("tessera_bench", {"--threads=2"}),
                    In("tessera_bench", "--threads: found in \"tessera_bench\", expected in a subcommand, such as \"tessera_bench speed\""));
 }
@@ -156,7 +156,10 @@ TEST(BenchCommands, EveryTableIsUnderAHeadingOfModelThreadsAndKernels) {
   for (const Arguments& flags : std::vector<Arguments>{{"overhead", "--generate_tokens=6"}, {"memory", "--generate_tokens=2"},
                                                        {"rows", "--rows=1,2"},
                                                        {"streams", "--together=1", "--writers=1", "--generate_tokens=2",
-                                                        "--prompt_tokens=2", "--long_prompt=2", "--speculate=none"}}) {
+                                                        "--prompt_tokens=2", "--long_prompt=2", "--speculate=none"},
+                                                       {"lever", "--systems=flash_ar", "--texts=1", "--generate_tokens=2",
+                                                        "--categories=gsm8k",
+                                                        absl::StrCat("--data=", TESSERA_SOURCE_DIR, "/tests/data/speculation")}}) {
     Arguments all = {"--model=" + model, "--threads=1", "--kernels=portable"};
     all.insert(all.end(), flags.begin() + 1, flags.end());
     if (flags[0] != "memory") all.push_back("--repetitions=1");

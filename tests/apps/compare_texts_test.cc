@@ -213,7 +213,7 @@ TEST_F(VerifyProgram, CostsAreUsedOrRefused) {
 
 TEST_F(VerifyProgram, WrongSettingsAreWrongUsage) {
   const std::pair<const char*, const char*> cases[] = {
-      {"thread=1", "--b: found the setting \"thread\", expected one of rows, speculate, history, cost_profile, model, threads"},
+      {"thread=1", "--b: found the setting \"thread\", expected one of rows, speculate, draft_model, tree, history, cost_profile, model"},
       {"thread=1", "did you mean threads?"},
       {"threads=x", "--b: the setting threads: found \"x\""},
       {"threads", "--b: the setting threads: found \"\", expected NAME=VALUE"},

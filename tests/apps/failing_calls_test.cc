@@ -55,10 +55,13 @@ void PrintTo(const Case& c, std::ostream* out) {
 
 constexpr char kAnswer[] = "--model=@/model.gguf --n_predict=6 --temperature=0";
 constexpr char kStreamed[] = "--model=@/model.tsr --memory_budget=1GiB --pin=none --io=pread --n_predict=2 --temperature=0";
+constexpr char kAdapted[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --adapter=pirate:@/pirate";
 constexpr char kKept[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --trace=@/trace --history=mail --cost_profile=@/costs";
 constexpr char kDialogue[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --chat --chat_template=chatml";
 constexpr char kKeptDialogue[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --chat --chat_template=chatml --history=mail";
 constexpr char kJsonl[] = "--model=@/model.gguf --temperature=0 --jsonl";
+constexpr char kDrafted[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --speculate=draft --draft_model=@/old.gguf";
+constexpr char kCopied[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --speculate=draft --draft_model=self:q3";
 constexpr char kTraced[] = "--model=@/model.gguf --trace=@/trace";
 constexpr char kWindows[] = "--model=@/model.gguf --window=4 --trace=@/trace";
 constexpr char kNewPacked[] = "--model=@/model.gguf --out=@/new.tsr";
@@ -71,9 +74,12 @@ constexpr char kNewStates[] = "--model=@/model.gguf --layers=0,last --logits=top
 constexpr char kOldStates[] = "--model=@/model.gguf --out=@/old.gguf";
 constexpr char kNewRandom[] = "--shape=tiny --out=@/new.gguf";
 constexpr char kOldRandom[] = "--shape=tiny --out=@/old.gguf";
+constexpr char kNewAround[] = "--shape=tiny --around=@/model.gguf --out=@/new.gguf";
 constexpr char kVerified[] = "--model=@/model.gguf --n_predict=2 --prompts=@/prompts";
 constexpr char kSpeed[] = "--model=@/model.gguf --prompt_tokens=2 --generate_tokens=1 --repetitions=1 --trace=@/trace";
 constexpr char kRows[] = "--model=@/model.gguf --rows=1,2 --repetitions=1 --plot=@/plot";
+constexpr char kLever[] = "--model=@/model.gguf --draft_model=@/old.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation "
+                          "--categories=gsm8k --texts=1 --generate_tokens=2 --systems=flash_ar,lever --reliability --plot=@/plot";
 constexpr char kSpeculated[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation --categories=gsm8k --texts=1 "
                                "--generate_tokens=2 --cost_profile=@/costs";
 constexpr char kRecorded[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation --speculate=sam --categories=ui "
@@ -93,6 +99,11 @@ constexpr Case kAnswers[] = {
     {"tessera_generate", kStreamed, {"open", EMFILE, "/model.tsr"}, "@/model.tsr: cannot open"},
     {"tessera_generate", kStreamed, {"pread", EIO, "/model.tsr"}, "@/model.tsr: cannot read"},
     {"tessera_generate", kStreamed, {"pread", EIO, "/model.tsr", 20}, "@/model.tsr: "},
+    {"tessera_generate", kAdapted, {"open", EMFILE, "/adapter_config.json"}, "@/pirate/adapter_config.json: cannot open"},
+    {"tessera_generate", kAdapted, {"read", EIO, "/adapter_config.json"}, "@/pirate/adapter_config.json: cannot read"},
+    {"tessera_generate", kAdapted, {"open", EMFILE, "/adapter_model.safetensors"}, "@/pirate/adapter_model.safetensors: cannot open"},
+    {"tessera_generate", kAdapted, {"pread", EIO, "/adapter_model.safetensors"}, "@/pirate/adapter_model.safetensors: cannot read"},
+    {"tessera_generate", kAdapted, {"pread", EIO, "/adapter_model.safetensors", 3}, "@/pirate/adapter_model.safetensors: cannot read"},
 };
 
 constexpr Case kWhatAnswersLeave[] = {
@@ -110,6 +121,18 @@ constexpr Case kWhatAnswersLeave[] = {
     {"tessera_generate", kDialogue, {"write", ENOSPC, "/dev/stdout", 3}, "standard output", Text::kBeginning, "", kMessages},
     {"tessera_generate", kJsonl, {"write", ENOSPC, "/dev/stdout", 1}, "standard output", Text::kBeginning, "", kRequests},
     {"tessera_generate", kJsonl, {"pread", EIO, "/model.gguf", 5}, "@/model.gguf: cannot read", Text::kNone, "", kRequests},
+};
+
+constexpr Case kDrafts[] = {
+    {"tessera_generate", kDrafted, {"open", EMFILE, "/old.gguf"}, "@/old.gguf: cannot open"},
+    {"tessera_generate", kDrafted, {"fstat", EIO, "/old.gguf"}, "@/old.gguf: cannot examine"},
+    {"tessera_generate", kDrafted, {"pread", EIO, "/old.gguf", 1}, "@/old.gguf: cannot read"},
+    {"tessera_generate", kCopied, {"openat", ENOSPC, ".tmp"}, "@/cache/drafts/model.q3-|cannot create"},
+    {"tessera_generate", kCopied, {"fallocate", ENOSPC, ".tmp"}, "@/cache/drafts/model.q3-"},
+    {"tessera_generate", kCopied, {"pwrite", ENOSPC, ".tmp", 2}, "@/cache/drafts/model.q3-|cannot write at byte"},
+    {"tessera_generate", kCopied, {"fsync", EIO, ".tmp"}, "@/cache/drafts/model.q3-|cannot sync"},
+    {"tessera_generate", kCopied, {"pread", EIO, ".tmp"}, "@/cache/drafts/model.q3-|reading back"},
+    {"tessera_generate", kCopied, {"renameat", EACCES, ".tsr"}, "@/cache/drafts/model.q3-|cannot put the new file in place"},
 };
 
 constexpr Case kReaders[] = {
@@ -165,6 +188,8 @@ constexpr Case kProducts[] = {
     {"tessera_states", kOldStates, {"renameat", EACCES, "old.gguf"}, "@/old.gguf: cannot put the new file in place"},
     {"tessera_random_model", kNewRandom, {"openat", EMFILE, ".tmp"}, "@/new.gguf: cannot create"},
     {"tessera_random_model", kNewRandom, {"write", ENOSPC, ".tmp", 2}, "@/new.gguf: cannot write"},
+    {"tessera_random_model", kNewAround, {"pread", EIO, "/model.gguf", 4}, "@/model.gguf: cannot read"},
+    {"tessera_random_model", kNewAround, {"write", ENOSPC, ".tmp", 2}, "@/new.gguf: cannot write"},
     {"tessera_random_model", kOldRandom, {"fchmod", EPERM, ".tmp"}, "@/old.gguf: cannot keep the file's mode"},
     {"tessera_random_model", kOldRandom, {"fsync", EIO, ".tmp"}, "@/old.gguf: cannot sync"},
     {"tessera_random_model", kOldRandom, {"renameat", EACCES, "old.gguf"}, "@/old.gguf: cannot put the new file in place"},
@@ -182,6 +207,10 @@ constexpr Case kMeasurements[] = {
     {"tessera_bench speed", kSpeed, {"fsync", EIO, ".tmp"}, "@/trace: cannot sync", Text::kUnknown},
     {"tessera_bench rows", kRows, {"write", ENOSPC, ".tmp"}, "@/plot: cannot write", Text::kUnknown},
     {"tessera_bench rows", kRows, {"renameat", EACCES, "plot"}, "@/plot: cannot put the new file in place", Text::kUnknown},
+    {"tessera_bench lever", kLever, {"read", EIO, ".jsonl"}, ".jsonl: cannot read"},
+    {"tessera_bench lever", kLever, {"open", EMFILE, "/old.gguf"}, "@/old.gguf: cannot open"},
+    {"tessera_bench lever", kLever, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read"},
+    {"tessera_bench lever", kLever, {"fsync", EIO, ".tmp"}, "@/plot: cannot sync", Text::kUnknown},
     {"tessera_reproduce npu", "--plot=@/plot", {"write", ENOSPC, "/dev/stdout"}, "standard output", Text::kNone, "plot"},
     {"tessera_reproduce npu", "--plot=@/plot", {"fsync", EIO, ".tmp"}, "@/plot: cannot sync", Text::kAll},
     {"tessera_reproduce npu", "--plot=@/plot", {"renameat", EACCES, "plot"}, "@/plot: cannot put the new file in place", Text::kAll},
@@ -198,6 +227,7 @@ std::vector<Case> AllCases() {
   std::vector<Case> all;
   all.insert(all.end(), std::begin(kAnswers), std::end(kAnswers));
   all.insert(all.end(), std::begin(kWhatAnswersLeave), std::end(kWhatAnswersLeave));
+  all.insert(all.end(), std::begin(kDrafts), std::end(kDrafts));
   all.insert(all.end(), std::begin(kReaders), std::end(kReaders));
   all.insert(all.end(), std::begin(kProducts), std::end(kProducts));
   all.insert(all.end(), std::begin(kMeasurements), std::end(kMeasurements));
@@ -232,6 +262,7 @@ class FailingCalls : public testing::TestWithParam<Case> {
     static const PackedModel packed(TinyPath("llama"));
     for (const char* name : {"model.gguf", "old.gguf"}) std::filesystem::copy_file(packed.gguf(), folder.Path(name));
     for (const char* name : {"model.tsr", "old.tsr"}) std::filesystem::copy_file(packed.path(), folder.Path(name));
+    std::filesystem::copy(TESSERA_SOURCE_DIR "/tests/golden/lora/llama-qv", folder.Path("pirate"));
     Must(WriteFileAtomically(folder.Path("prompt"), "the in the"));
     Must(WriteFileAtomically(folder.Path("prompts"), "the in the\n"));
   }

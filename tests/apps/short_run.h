@@ -43,6 +43,9 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
       {"tessera_bench streams",
        {"--together=1", "--writers=1", "--generate_tokens=1", "--prompt_tokens=1", "--long_prompt=0", "--speculate=none",
         "--repetitions=1"}},
+      {"tessera_bench lever",
+       {"--draft_model=" + TinyPath("llama"), "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation",
+        "--categories=gsm8k", "--texts=1", "--generate_tokens=2", "--systems=flash_ar,lever", "--reliability"}},
       {"tessera_bench memory", {"--prompt_tokens=2", "--generate_tokens=1"}}};
   if (const auto bench = benches.find(program); bench != benches.end()) {
     arguments.insert(arguments.end(), bench->second.begin(), bench->second.end());

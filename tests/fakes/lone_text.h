@@ -4,8 +4,8 @@
 //   const LoneText expected = alone.Write({.prompt = {1, 2, 3}, .text = {.max_tokens = 20}});
 //   EXPECT_EQ(seen.logits, expected.logits);
 //
-// By Generate, which drives one stream in passes of its own; with an adapter, which a session does not take, by one row per pass and a
-// sampler alone, without stop strings. CHECKs that nothing fails. Thread-compatible.
+// By Generate, which drives one stream in passes of its own; with an adapter by one row per pass and a sampler alone, without stop strings.
+// CHECKs that nothing fails. Thread-compatible.
 #pragma once
 
 #include <cstdint>

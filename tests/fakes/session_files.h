@@ -125,7 +125,7 @@ class SessionSpoiler {
     const auto hex = [](uint64_t number) { return absl::StrCat(absl::Hex(number)); };
     Add("another-model", With(16, header_.model ^ 1), kOther,
         "model: found " + hex(header_.model ^ 1) + ", expected " + hex(header_.model));
-    Add("an-adapter", With(24, uint64_t{0x1234}), kOther, "adapter: found 1234, expected 0");
+    Add("an-adapter", With(24, uint64_t{0x1234}), kOther, "adapter: found 1234, expected none");
     Add("another-device", With(32, 'g'), kOther, "device: found \"gost\", expected \"host\"");
     Add("no-text-as-device", With(47, '\x1b'), kOther,
         absl::StrCat("device: found ", Quoted("host" + std::string(11, '\0') + "\x1b"), ", expected \"host\""));

@@ -41,6 +41,7 @@ class StreamProgram {
     uint64_t seed = 0;
     int steps = 0;
     std::vector<const LoraAdapter*> adapters = {nullptr};
+    std::vector<const ExitPredictor*> predictors = {};   // This engine's: some drafts are pruned by one of them, by any rule.
     int texts = 10;                    // At once, those that wait included.
     int longest = 40;                  // Tokens of a prompt that is no fork.
     double row_seconds = 1e-5;         // A row's beside 10 ms of a pass, by frozen costs; 0: costs are learnt, by a clock that ticks.
@@ -55,7 +56,7 @@ class StreamProgram {
   };
   struct Counts {
     int64_t begun = 0, forked = 0, whole = 0, cancelled = 0, failed = 0, refused = 0, dropped = 0, sessions = 0;
-    int64_t passes = 0, most_texts = 0, shared_tokens = 0, set_back = 0, waited = 0, drafted = 0;
+    int64_t passes = 0, most_texts = 0, shared_tokens = 0, set_back = 0, waited = 0, drafted = 0, pruned = 0;
   };
 
   StreamProgram(Engine& engine, LoneWriter& alone, const Options& options)
@@ -197,6 +198,7 @@ class StreamProgram {
     options.output = text.output.get();
     text.speculator = AnySpeculator(text.alone.tokens);
     options.text.speculator = text.speculator.get();
+    if (!options_.predictors.empty() && text.speculator != nullptr && Any(4) > 0) options.text.prune = AnyPruning();
     options.cancel = &text.flag;
     text.cancel_at = Any(10) == 0 ? Any(12) : -1;
     options.text.on_text = [&text](absl::string_view more) { text.shown.append(more.data(), more.size()); };
@@ -219,6 +221,14 @@ class StreamProgram {
     if (kind != 3) drafters.push_back(std::make_unique<CalibratedTree>());   // Learns from prompts, too.
     return std::make_unique<Speculator>(
         std::move(drafters), Speculator::Options{.max_rows = 1 + Any(10), .weigh_costs = Any(2) == 0, .costs = &costs_, .clock = &clock_});
+  }
+
+  Pruning AnyPruning() {
+    return {.predictor = options_.predictors[Any(static_cast<int>(options_.predictors.size()))],
+            .rule = {.threshold = random_.Uniform(0, 1.2f), .temperature = 0.5f + static_cast<float>(Any(3)),
+                     .with_shadow_tokens = Any(2) == 0, .with_safeguards = Any(2) == 0, .keep_ancestors = Any(2) == 0,
+                     .keep_near_root = Any(3), .least_rows_left = Any(3)},
+            .weigh_costs = Any(4) == 0};
   }
 
   void Cancel(Text& text) {
@@ -277,6 +287,7 @@ class StreamProgram {
     }
     if (text.output != nullptr && text.read != text.shown) return name + "text read from its queue";
     const absl::StatusOr<Generation>& end = text.ends[0];
+    if (end.ok()) counts_.pruned += end->pruned.dropped;
     if (!end.ok()) return Allowed(end.status()) ? "" : absl::StrCat(name, end.status().ToString());
     if (end->tokens != text.tokens) return name + "result";
     if (end->text != text.shown) return name + "text shown";

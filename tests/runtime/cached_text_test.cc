@@ -100,6 +100,108 @@ TEST(CachedText, ATreeThatFindsNoRoomPlacesNothing) {
   EXPECT_EQ(cache->free_slots(), 1);
 }
 
+// The slots that a row attends to: those of the text, of its ancestors and its own.
+int PositionsOf(const PassRow& row) {
+  int positions = 0;
+  for (const SlotRange& range : row.paths[0]) positions += range.count;
+  return positions;
+}
+
+TEST(CachedText, AGrowingTreeIsPlacedWhereItGoesOn) {
+  const auto owned = SmallCache();
+  KvCache& cache = *owned;
+  CachedText text(cache);
+  text.Append({1, 2, 3});
+  std::vector<PassRow> rows;
+  TokenTree tree(4);
+  Must(text.PlaceMore(tree, {TokenTree::kRoot}, /*adapter=*/nullptr, rows));
+  ASSERT_EQ(rows.size(), 4u) << "what the cache lacks, and the root";
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(PositionsOf(rows[i]), i + 1);
+  EXPECT_EQ(rows[3].token, 4);
+  const int child = tree.Add(TokenTree::kRoot, 5, 0.5f), sister = tree.Add(TokenTree::kRoot, 6, 0.4f);
+  rows.clear();
+  Must(text.PlaceMore(tree, {child, sister}, nullptr, rows));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(PositionsOf(rows[0]), 5);
+  EXPECT_EQ(PositionsOf(rows[1]), 5);
+  const int below = tree.Add(child, 7, 0.5f), beside = tree.Add(child, 8, 0.4f);
+  rows.clear();
+  Must(text.PlaceMore(tree, {below}, nullptr, rows));
+  EXPECT_EQ(PositionsOf(rows[0]), 6);
+  EXPECT_TRUE(text.IsPlaced(below));
+  EXPECT_FALSE(text.IsPlaced(beside));
+  EXPECT_EQ(cache.free_slots(), 64 - 7);
+  text.KeepPath({TokenTree::kRoot, child}, /*compact=*/true);
+  EXPECT_EQ(Tokens(text.tokens()), (std::vector<TokenId>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(text.held(), 5);
+  EXPECT_EQ(cache.free_slots(), 64 - 5);
+}
+
+TEST(CachedText, WhatWasPlacedLastIsTakenBackAlone) {
+  const auto cache = SmallCache();
+  CachedText text(*cache);
+  text.Append({1, 2});
+  std::vector<PassRow> rows;
+  TokenTree tree(3);
+  Must(text.PlaceMore(tree, {TokenTree::kRoot}, nullptr, rows));
+  text.TakeBackMore();
+  EXPECT_EQ(text.tree(), nullptr);
+  EXPECT_EQ(text.held(), 0) << "the text's rows were part of that pass";
+  EXPECT_EQ(cache->free_slots(), 64);
+  Must(text.PlaceMore(tree, {TokenTree::kRoot}, nullptr, rows));
+  const int child = tree.Add(TokenTree::kRoot, 4, 0.5f);
+  Must(text.PlaceMore(tree, {child}, nullptr, rows));
+  text.TakeBackMore();
+  EXPECT_TRUE(text.IsPlaced(TokenTree::kRoot));
+  EXPECT_FALSE(text.IsPlaced(child));
+  EXPECT_EQ(cache->free_slots(), 61);
+  Must(text.PlaceMore(tree, {child}, nullptr, rows));
+  text.KeepPath({TokenTree::kRoot, child}, /*compact=*/true);
+  EXPECT_EQ(text.held(), 4);
+}
+
+TEST(CachedText, NodesThatFindNoRoomLeaveWhatWasPlaced) {
+  const auto cache = SmallCache(/*slots=*/16);
+  CachedText text(*cache);
+  text.Append(std::vector<TokenId>(14, 1));
+  std::vector<PassRow> rows;
+  TokenTree tree(2);
+  Must(text.PlaceMore(tree, {TokenTree::kRoot}, nullptr, rows));
+  const int first = tree.Add(TokenTree::kRoot, 3, 0.5f), second = tree.Add(TokenTree::kRoot, 4, 0.5f);
+  rows.clear();
+  EXPECT_EQ(text.PlaceMore(tree, {first, second}, nullptr, rows).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(rows.empty());
+  EXPECT_TRUE(text.IsPlaced(TokenTree::kRoot));
+  EXPECT_FALSE(text.IsPlaced(first));
+  EXPECT_EQ(cache->free_slots(), 1);
+}
+
+TEST(CachedText, ALiftedRootIsPlacedAndNoText) {
+  const auto cache = SmallCache(64, /*windows=*/{0, 8});
+  CachedText text(*cache);
+  std::vector<PassRow> rows;
+  TokenTree tree(1);
+  Must(text.PlaceMore(tree, {TokenTree::kRoot}, nullptr, rows));
+  for (TokenId token = 2; token < 40; ++token) {   // Beyond windows, again and again.
+    TokenTree next(token - 1);
+    const int node = next.Add(TokenTree::kRoot, token, 0.5f), other = next.Add(TokenTree::kRoot, 50, 0.5f);
+    Must(cache->MakeRoom(2));
+    rows.clear();
+    Must(text.PlaceMore(next, {node, other}, nullptr, rows));
+    EXPECT_EQ(PositionsOf(rows[0]), token);
+    text.KeepPath({TokenTree::kRoot, node}, /*compact=*/true);
+    text.LiftRoot();
+    EXPECT_EQ(text.length(), token - 1);
+    EXPECT_EQ(text.held(), token - 1);
+    EXPECT_TRUE(text.IsPlaced(TokenTree::kRoot));
+    EXPECT_EQ((*text.tree())[TokenTree::kRoot].token, token);
+    EXPECT_EQ(cache->free_slots(), 64 - token);
+  }
+  text.KeepPath({}, /*compact=*/false);
+  EXPECT_EQ(text.length(), 38);
+  EXPECT_EQ(cache->free_slots(), 64 - 38);
+}
+
 TEST(CachedText, AForkSharesItsBeginning) {
   const auto cache = SmallCache();
   auto text = std::make_unique<CachedText>(*cache);

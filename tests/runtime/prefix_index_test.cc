@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <vector>
 
+#include "tessera/runtime/stream.h"
 #include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/random_adapter.h"
 
 namespace tessera {
 namespace {
@@ -30,9 +33,10 @@ TEST_F(PrefixIndexTest, HeaderExample) {
   KvCache& cache = *cache_;
   std::unique_ptr<CachedText> ended_text = Held({1, 2, 3});
   const std::vector<TokenId> prompt = {1, 2, 4};
-  const PrefixIndex::AdapterKey adapter = 0;
+  const StreamOptions options;
   const int rows = 63;
   PrefixIndex beginnings;
+  const PrefixIndex::AdapterKey adapter = PrefixIndex::KeyOf(options.adapter);
   beginnings.Keep(std::move(ended_text), adapter);
   std::unique_ptr<CachedText> begun = beginnings.Take(prompt, adapter);
   ASSERT_NE(begun, nullptr);
@@ -54,6 +58,31 @@ TEST_F(PrefixIndexTest, TakesTheLongestOfTheSameAdapterAndLeavesALastToken) {
   EXPECT_EQ(beginnings.Take({1, 2, 3, 4, 5, 6}, 7)->held(), 5);
   EXPECT_EQ(beginnings.Take({1, 2}, 8), nullptr);
   EXPECT_EQ(beginnings.Take({2}, 0), nullptr);
+}
+
+// llama.cpp#26207: keys and values of one adapter in a text with another.
+TEST_F(PrefixIndexTest, KeysTellAdaptersAndScalesApart) {
+  ModelConfig config;
+  config.layers.resize(2);
+  config.width = 32;
+  config.feed_forward = 32;
+  config.heads = config.kv_heads = 2;
+  config.head_size = 16;
+  const LoraAdapter adapter = RandomAdapter(config, /*rank=*/2, kAllTargets, /*seed=*/1), same = RandomAdapter(config, 2, kAllTargets, 1);
+  const LoraAdapter half = RandomAdapter(config, 2, kAllTargets, 1, /*scale=*/0.5f), other = RandomAdapter(config, 2, kAllTargets, 2);
+  const LoraAdapter fewer = RandomAdapter(config, 2, kAllTargets & ~1u, 1), nothing = Must(LoraAdapter::Create(2, kLoraTargets));
+  EXPECT_EQ(PrefixIndex::KeyOf(&adapter), PrefixIndex::KeyOf(&same));
+  std::set<PrefixIndex::AdapterKey> keys;
+  for (const LoraAdapter* const each : {&adapter, &half, &other, &fewer, &nothing}) keys.insert(PrefixIndex::KeyOf(each));
+  keys.insert(PrefixIndex::KeyOf(nullptr));
+  EXPECT_EQ(keys.size(), 6u);
+  PrefixIndex beginnings;
+  beginnings.Keep(Held({1, 2, 3, 4}), PrefixIndex::KeyOf(&adapter));
+  EXPECT_EQ(beginnings.Take({1, 2, 3, 4, 5}, PrefixIndex::KeyOf(&same))->held(), 4);
+  for (const LoraAdapter* const each : {&half, &other, &fewer, &nothing}) {
+    EXPECT_EQ(beginnings.Take({1, 2, 3, 4, 5}, PrefixIndex::KeyOf(each)), nullptr);
+  }
+  EXPECT_EQ(beginnings.Longest({1, 2, 3, 4, 5}, PrefixIndex::KeyOf(nullptr)), 0);
 }
 
 TEST_F(PrefixIndexTest, WhatBeginsAnotherIsNotKeptBesideIt) {

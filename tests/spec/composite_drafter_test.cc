@@ -142,18 +142,40 @@ TEST(CompositeDrafter, OneThatIsOffIsNotAskedButFollowsTheText) {
   EXPECT_EQ(static_cast<const Fixed&>(composite.drafter(1)).commits, 1);
 }
 
-TEST(CompositeDrafter, AStepInWhichNobodyWasAskedIsNotChargedForTheOneBefore) {
-  std::vector<std::unique_ptr<Drafter>> drafters;
-  drafters.push_back(std::make_unique<SlowDrafter>(std::vector<TokenId>{5, 6, 7}, /*nanos=*/50'000'000));
-  CompositeDrafter composite(std::move(drafters));
-  composite.Begin({{1}});
-  TokenTree tree(1);
-  ASSERT_TRUE(composite.Propose({.max_nodes = 3}, tree).ok());
-  EXPECT_GE(composite.propose_seconds(0), 0.05);
-  composite.Commit(tree, {.path = {0}, .emitted = {5}});
-  EXPECT_GE(composite.step_seconds(0), 0.05);
-  composite.Commit(TokenTree(5), {.path = {0}, .emitted = {6}});
-  EXPECT_LT(composite.step_seconds(0), 0.05);
+class SlowDraft : public testing::Test {
+ protected:
+  SlowDraft() : composite_(Slow()) { composite_.Begin({{1}}); }
+  static std::vector<std::unique_ptr<Drafter>> Slow() {
+    std::vector<std::unique_ptr<Drafter>> drafters;
+    drafters.push_back(std::make_unique<SlowDrafter>(std::vector<TokenId>{5, 6, 7}, /*nanos=*/50'000'000));
+    return drafters;
+  }
+  void Step(TokenId root) {
+    TokenTree tree(root);
+    ASSERT_TRUE(composite_.Propose({.max_nodes = 3}, tree).ok());
+    EXPECT_GE(composite_.propose_seconds(0), 0.05);
+    composite_.Commit(tree, {.path = {0}, .emitted = {5}});
+  }
+  CompositeDrafter composite_;
+};
+
+TEST_F(SlowDraft, AStepInWhichNobodyWasAskedIsNotChargedForTheOneBefore) {
+  Step(1);
+  Step(5);
+  EXPECT_GE(composite_.step_seconds(0), 0.05);
+  composite_.Commit(TokenTree(5), {.path = {0}, .emitted = {6}});
+  EXPECT_LT(composite_.step_seconds(0), 0.05);
+}
+
+TEST_F(SlowDraft, ReadingATextIsNoStep) {
+  Step(1);
+  EXPECT_EQ(composite_.step_seconds(0), 0);
+  EXPECT_GE(composite_.account(0).seconds, 0.05);
+  Step(5);
+  EXPECT_GE(composite_.step_seconds(0), 0.05);
+  composite_.Begin({{1}});
+  Step(1);
+  EXPECT_EQ(composite_.step_seconds(0), 0);
 }
 
 }  // namespace

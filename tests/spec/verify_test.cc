@@ -80,5 +80,19 @@ TEST(Verify, AnErrorKeepsWhatWasSettled) {
   EXPECT_EQ(verdict.path, (std::vector<int>{0, right}));
 }
 
+// A node that is left out half-way ends the path before it, as if it had not been drafted.
+TEST(Verify, APrunedNodeIsNotThere) {
+  TokenTree tree(0);
+  const int first = tree.Add(0, 1, 0.5f), second = tree.Add(first, 2, 0.5f);
+  tree.Add(second, 3, 0.5f);
+  const std::vector<bool> gone = {false, false, true, true};
+  Verification verification(tree);
+  verification.Prune(gone);
+  for (TokenId token = 1; verification.node() != TokenTree::kNone; ++token) verification.Next({token});
+  const Verdict verdict = verification.Take();
+  EXPECT_EQ(verdict.path, (std::vector<int>{0, first}));
+  EXPECT_EQ(verdict.emitted, (std::vector<TokenId>{1, 2}));
+}
+
 }  // namespace
 }  // namespace tessera

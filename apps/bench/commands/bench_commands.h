@@ -19,5 +19,6 @@ Command BenchProducts();
 Command BenchMemory();
 Command BenchStreaming();
 Command BenchStreams();
+Command BenchLever();
 
 }  // namespace tessera

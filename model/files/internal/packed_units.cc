@@ -2,16 +2,28 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/internal/unit_filler.h"
 
 namespace tessera {
 namespace {
 
 std::string Describe(const TsrEntry& entry) {
   return absl::StrCat(Quoted(entry.name), " of ", entry.bytes, " bytes at ", entry.offset);
+}
+
+// Where the unit of the other layout lies: its first part says which it is.
+int UnitOfFile(const WeightLayout& of_file, const WeightLayout& layout, int unit) {
+  const WeightLayout::Placed first = layout.PartsOfUnit(unit)[0];
+  const absl::Span<const TensorPart> parts = of_file.Parts(*first.tensor);
+  const auto same = std::find_if(parts.begin(), parts.end(), [&](const TensorPart& p) { return p.first_row == first.part->first_row; });
+  CHECK(same != parts.end() && of_file.UnitBytes(same->unit) == layout.UnitBytes(unit)) << *first.tensor;
+  return same->unit;
 }
 
 }  // namespace
@@ -41,6 +53,20 @@ absl::Status CheckPackedUnits(const TsrReader& reader, const WeightLayout& layou
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ResidentSource>> LoadSomeUnits(const TsrReader& reader, const WeightLayout& of_file,
+                                                              const WeightLayout& layout, ThreadPool& pool,
+                                                              const std::atomic<bool>* cancel) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, RoomFor(layout, reader.path()));
+  std::vector<int64_t> sizes;
+  for (int unit = 0; unit < layout.units(); ++unit) sizes.push_back(layout.UnitBytes(unit));
+  const auto read = [&](int unit) {
+    if (cancel != nullptr && *cancel) return absl::CancelledError("loading: cancelled");
+    return reader.ReadUnit(UnitOfFile(of_file, layout, unit), source->Unit(unit));
+  };
+  RETURN_IF_ERROR(ForEachLargestFirst(sizes, pool, read));
+  return source;
 }
 
 }  // namespace tessera

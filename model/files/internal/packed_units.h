@@ -2,11 +2,21 @@
 //
 //   RETURN_IF_ERROR(CheckPackedUnits(reader, layout));
 //
+// A model's first layers (FirstLayers) have a layout of their own, whose units are some of the file's:
+//
+//   ASSIGN_OR_RETURN(source, LoadSomeUnits(reader, of_file, layout, pool, cancel));
+//
 // Thread-safe (pure functions).
 #pragma once
 
+#include <atomic>
+#include <memory>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tessera/base/thread_pool.h"
 #include "tessera/model/files/weights.h"
+#include "tessera/storage/resident_source.h"
 #include "tessera/storage/tsr_reader.h"
 
 namespace tessera {
@@ -16,5 +26,11 @@ TsrUnit PackedUnit(const WeightLayout& layout, int unit);
 
 // InvalidArgument names the first unit and entry of the file that the layout does not have, or has elsewhere.
 absl::Status CheckPackedUnits(const TsrReader& reader, const WeightLayout& layout);
+
+// Reads the units of `layout` alone, on all threads of the pool. DataLoss for a unit that is damaged; Cancelled once `cancel` (may be null)
+// is true; ResourceExhausted. REQUIRES: the file's units are those of `of_file`, and those of `layout` are some of them.
+absl::StatusOr<std::unique_ptr<ResidentSource>> LoadSomeUnits(const TsrReader& reader, const WeightLayout& of_file,
+                                                              const WeightLayout& layout, ThreadPool& pool,
+                                                              const std::atomic<bool>* cancel);
 
 }  // namespace tessera

@@ -60,10 +60,13 @@ class Retiler {
     return absl::OkStatus();
   }
 
-  // Writes all that the file's unit has to where the layout wants it.
+  // Writes all that the file's unit has to where the layout wants it. What is of a layer that it goes without is not read.
   absl::Status WriteUnit(int unit) {
+    const auto wanted = [&](const WeightLayout::Placed& placed) { return !layout_.Parts(*placed.tensor).empty(); };
+    const std::vector<WeightLayout::Placed> parts = panels_.PartsOfUnit(unit);
+    if (std::none_of(parts.begin(), parts.end(), wanted)) return absl::OkStatus();
     ASSIGN_OR_RETURN(const AlignedBuffer bytes, Read(unit));
-    for (const auto& [tensor, from] : panels_.PartsOfUnit(unit)) {
+    for (const auto& [tensor, from] : parts) {
       for (const TensorPart& to : layout_.Parts(*tensor)) {
         const int64_t begin = std::max(from->first_row, to.first_row), end = std::min(EndOf(*from), EndOf(to));
         if (begin < end) RETURN_IF_ERROR(Write(*tensor, *from, to, begin, end, bytes));
@@ -75,6 +78,7 @@ class Retiler {
  private:
   bool HasOneScale(const std::string& tensor) const {
     const absl::Span<const TensorPart> parts = layout_.Parts(tensor);
+    if (parts.empty()) return false;
     const std::optional<TileScheme>& tile = parts[0].weight.tile;
     return tile.has_value() && tile->scales == TileScales::kTensor && tile->code != TileCode::kHalf;
   }

@@ -17,7 +17,8 @@ namespace tessera {
 
 // All units of `layout`, filled by all threads of the pool; each has one of the file's units in memory at a time. DataLoss for a unit that
 // is damaged; InvalidArgument (file, tensor, found, expected) for numbers that the form cannot hold; Cancelled once `cancel` (may be null)
-// is true; ResourceExhausted. REQUIRES: the file's units are those of `panels`, both layouts are of its header, and panels keeps all.
+// is true; ResourceExhausted. REQUIRES: the file's units are those of `panels`, both layouts are of its header (`layout` perhaps of
+// its first layers alone), and panels keeps all.
 absl::StatusOr<std::unique_ptr<ResidentSource>> LoadRetiled(const TsrReader& reader, const WeightLayout& panels, const WeightLayout& layout,
                                                             ThreadPool& pool, const std::atomic<bool>* cancel);
 

@@ -13,19 +13,31 @@
 namespace tessera {
 namespace {
 
+// Layers that the file is said to have: block_count.
+uint64_t LayersOfFile(const ModelConfig& config) { return config.layers.size() + static_cast<uint64_t>(config.left_out); }
+
+bool IsOfLayer(absl::string_view tensor, uint64_t* layer) {
+  return absl::ConsumePrefix(&tensor, "blk.") && absl::SimpleAtoi(tensor.substr(0, tensor.find('.')), layer);
+}
+
 // Is it of a layer behind the last one that block_count counts?
 bool IsOfLaterLayer(absl::string_view tensor, const ModelConfig& config) {
   uint64_t layer = 0;
-  return absl::ConsumePrefix(&tensor, "blk.") && absl::SimpleAtoi(tensor.substr(0, tensor.find('.')), &layer) &&
-         layer >= config.layers.size();
+  return IsOfLayer(tensor, &layer) && layer >= LayersOfFile(config);
+}
+
+// Is it of a layer that the model goes without? What it is makes no difference then.
+bool IsLeftOut(absl::string_view tensor, const ModelConfig& config) {
+  uint64_t layer = 0;
+  return IsOfLayer(tensor, &layer) && layer >= config.layers.size() && layer < LayersOfFile(config);
 }
 
 absl::Status Unused(const std::string& path, absl::string_view tensor, const ModelConfig& config) {
   const std::string place = absl::StrCat(path, ": tensor ", Quoted(tensor), ": ");
   if (IsOfLaterLayer(tensor, config)) {
     return absl::InvalidArgumentError(absl::StrCat(place, "found a tensor of a later layer, expected none beyond layer ",
-                                                   config.layers.size() - 1, ": ", config.architecture, ".block_count is ",
-                                                   config.layers.size(), "; convert the model again, so that the key counts all layers"));
+                                                   LayersOfFile(config) - 1, ": ", config.architecture, ".block_count is ",
+                                                   LayersOfFile(config), "; convert the model again, so that the key counts all layers"));
   }
   const absl::string_view part = PartShownBy(tensor);
   const std::string shown = part.empty() ? "" : absl::StrCat(" (not supported here: ", part, ")");
@@ -50,11 +62,12 @@ TensorCheck CheckTensors(const GgufFile& file, const ModelConfig& config) {
   for (const TensorNeed& need : needs) asked_for.insert(need.name);
   for (const GgufTensor& tensor : file.tensors()) {
     check.used.push_back(asked_for.contains(tensor.name));
-    if (check.used.back() || IsHarmless(tensor.name, config, check)) continue;
+    if (check.used.back() || IsLeftOut(tensor.name, config) || IsHarmless(tensor.name, config, check)) continue;
     check.problems.push_back({std::string(tensor.name), Unused(file.PathOf(tensor), tensor.name, config)});
   }
   for (const GgufUnreadTensor& tensor : file.unread_tensors()) {
-    if (!IsHarmless(tensor.name, config, check)) check.problems.push_back({std::string(tensor.name), tensor.problem});
+    if (IsLeftOut(tensor.name, config) || IsHarmless(tensor.name, config, check)) continue;
+    check.problems.push_back({std::string(tensor.name), tensor.problem});
   }
   for (const TensorNeed& need : needs) {
     const absl::Status found = FindNeeded(file, need).status();

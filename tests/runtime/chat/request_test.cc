@@ -117,6 +117,8 @@ TEST(Request, SaysHowItsTextIsWritten) {
                                          "answers": null, "temperature": null)"));
   EXPECT_EQ(nulls.sampling.temperature, 0.5f);
   EXPECT_FALSE(nulls.max_tokens.has_value() || nulls.stop.has_value() || nulls.answers.has_value());
+  EXPECT_EQ(nulls.adapter, "") << "none, and not the one that other requests have";
+  EXPECT_FALSE(nothing.adapter.has_value());
   const TextRequest all = Must(read(R"(, "n_predict": 3, "stop": "b", "seed": 18446744073709551615, "temperature": 1.5, "top_k": 1000,
       "top_p": 0.5, "min_p": 0, "repetition_penalty": 1.25, "penalty_window": 2, "answers": 4)"));
   EXPECT_EQ(all.max_tokens, 3);
@@ -164,6 +166,25 @@ TEST(Request, AWrongFieldIsAnErrorWithWhatIsExpected) {
     EXPECT_EQ(status.message().substr(0, 8), "line 1: ") << members;
     EXPECT_TRUE(absl::StrContains(status.message(), expected)) << members << ": " << status;
   }
+}
+
+TEST(Request, NamesAnAdapterOfThoseThatAreLoaded) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const std::vector<std::string> names = {"pirate", "plain"};
+  const auto read = [&](const std::string& members) {
+    return ReadTextRequest(Must(Request::Parse(R"({"id": 1, "text": "a")" + members + "}", "line 1")), *engine, {}, {}, names);
+  };
+  EXPECT_EQ(Must(read(R"(, "adapter": "plain")")).adapter, "plain");
+  EXPECT_EQ(Must(read(R"(, "adapter": "")")).adapter, "");
+  EXPECT_EQ(Must(read(R"(, "adapter": null)")).adapter, "");
+  EXPECT_FALSE(Must(read("")).adapter.has_value());
+  EXPECT_EQ(read(R"(, "adapter": "Plain")").status().message(),
+            "line 1: adapter: found \"Plain\", expected one of pirate, plain, or null for none");
+  EXPECT_EQ(read(R"(, "adapter": ["plain"])").status().message(),
+            "line 1: adapter: found an array, expected one of pirate, plain, or null for none");
+  const JsonValue object = Must(JsonValue::Parse(R"({"adapter": "pirate"})"));
+  EXPECT_EQ(Must(AdapterNameOf(object, names)), "pirate");
+  EXPECT_FALSE(AdapterNameOf(object, {}).ok());
 }
 
 TEST(Request, AnswersSayWhatTheyTook) {

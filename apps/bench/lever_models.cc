@@ -1,0 +1,127 @@
+#include "tessera/apps/bench/lever_models.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/warnings.h"
+#include "tessera/base/peak_memory.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/chat/speculation.h"
+#include "tessera/runtime/draft_vocabulary.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kTreeTokens = 256;                  // In the draft's cache, beside the text.
+constexpr int64_t kNoLimit = int64_t{1} << 60;
+constexpr int64_t kSlack = int64_t{4} << 20;      // Opening a model a second time may take this much more of a budget.
+
+absl::Status LoadAll(Engine& engine) {
+  RETURN_IF_ERROR(engine.LoadWeights());
+  RETURN_IF_ERROR(engine.AwaitWeights());
+  WarnOfShortages(engine);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+LeverModels::LeverModels(const Options& options, int threads) : options_(options), pool_(threads) {
+  options_.target.compute.pool = &pool_;
+}
+
+absl::StatusOr<std::unique_ptr<LeverModels>> LeverModels::Load(const Options& options) {
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options.target.compute));
+  WarnOfThreads(options.target.compute.threads, threads);
+  auto models = std::unique_ptr<LeverModels>(new LeverModels(options, threads));
+  if (!options.draft_model.empty()) RETURN_IF_ERROR(models->LoadDraft());
+  RETURN_IF_ERROR(models->LoadTarget());
+  if (options.pins_draft) RETURN_IF_ERROR(models->LoadPinned());
+  return models;
+}
+
+absl::Status LeverModels::LoadDraft() {
+  const EngineOptions& target = options_.target;
+  EngineOptions draft = {.model_path = options_.draft_model, .cancel = target.cancel};
+  draft.compute.pool = &pool_;
+  draft.compute.kernels = target.compute.kernels;
+  draft.cache = {.context = target.cache.context, .cache_tokens = target.cache.context + kTreeTokens, .kv_format = target.cache.kv_format};
+  draft.workload.logit_rows += Session::kLogitRows;
+  const int64_t before = OwnMemoryBytes().value_or(0);
+  absl::StatusOr<std::unique_ptr<Engine>> opened = Engine::Open(draft);
+  RETURN_IF_ERROR(ForFile("draft_model", opened.status()));
+  draft_ = *std::move(opened);
+  RETURN_IF_ERROR(LoadAll(*draft_));
+  draft_rest_ = std::max<int64_t>(0, draft_->memory().Total() - (OwnMemoryBytes().value_or(0) - before));
+  return absl::OkStatus();
+}
+
+int64_t LeverModels::WeightBytes(const Engine& engine) {
+  const TsrReader* const packed = engine.model().file().packed();
+  int64_t bytes = 0;
+  for (int unit = 0; packed != nullptr && unit < packed->units(); ++unit) bytes += packed->StoredBytes(unit);
+  return bytes;
+}
+
+absl::StatusOr<int64_t> LeverModels::BudgetForRing() const {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options_.target));
+  if (engine->model().file().packed() == nullptr) {
+    return WrongUsage("model", options_.target.model_path, "a packed model (tessera_pack): --ring_share streams it");
+  }
+  ASSIGN_OR_RETURN(const BudgetPlan all, engine->planner().PlanBudget(kNoLimit));
+  const int64_t others = all.Total() - all.memory.weights;
+  return std::max(all.least, others + static_cast<int64_t>(options_.ring_share * static_cast<double>(WeightBytes(*engine)))) + kSlack;
+}
+
+absl::Status LeverModels::LoadTarget() {
+  EngineOptions& target = options_.target;
+  const Workload plain = target.workload;
+  if (options_.drafts) {
+    PlanDrafting(options_.retrieval ? "auto" : "lookup", /*history_bytes=*/0, target);
+    target.workload.drafting_bytes = [drafters = target.workload.drafting_bytes, rest = draft_rest_](int context, int vocabulary) {
+      return drafters(context, vocabulary) + rest;
+    };
+  }
+  if (options_.ring_share > 0) {
+    target.streaming.pin = PinPolicy::kNone;
+    ASSIGN_OR_RETURN(target.streaming.memory_budget, BudgetForRing());
+  }
+  own_before_target_ = OwnMemoryBytes().value_or(0);
+  ASSIGN_OR_RETURN(target_, Engine::Open(target));
+  if (draft_ != nullptr) {
+    RETURN_IF_ERROR(ForField("draft_model", CheckSameVocabulary(target_->model(), draft_->model())));
+    ASSIGN_OR_RETURN(expander_, ModelExpander::Create(draft_, {.vocabulary = target_->config().vocabulary, .costs = &draft_costs_}));
+  }
+  RETURN_IF_ERROR(LoadAll(*target_));
+  target.workload = plain;   // That of the engine without drafts.
+  return absl::OkStatus();
+}
+
+// What the process has by now for the others does not count for this engine, and what the draft takes is its own for pins.
+absl::Status LeverModels::LoadPinned() {
+  EngineOptions pinned = options_.target;
+  const int64_t others = OwnMemoryBytes().value_or(0) - own_before_target_;
+  pinned.streaming.memory_budget += others + draft_->memory().Total();
+  if (pinned.streaming.pin == PinPolicy::kNone) pinned.streaming.pin = PinPolicy::kAuto;
+  ASSIGN_OR_RETURN(pinned_, Engine::Open(pinned));
+  return LoadAll(*pinned_);
+}
+
+LeverMemory LeverModels::memory() const {
+  LeverMemory memory;
+  if (draft_ != nullptr) memory.draft = draft_->memory().Total();
+  if (const LayerStreamer* const streamer = target_->model().streamer(); streamer != nullptr) {
+    const LayerStreamer::Stats stats = streamer->stats();
+    memory.weights = WeightBytes(*target_);
+    memory.ring = stats.ring_bytes;
+    memory.pins = stats.pinned_bytes;
+  }
+  if (pinned_ != nullptr) {   // Without a streamer all of them stay.
+    const LayerStreamer* const streamer = pinned_->model().streamer();
+    memory.pins_instead = streamer == nullptr ? WeightBytes(*pinned_) : streamer->stats().pinned_bytes;
+  }
+  return memory;
+}
+
+}  // namespace tessera

@@ -1,0 +1,59 @@
+// The engines of tessera_bench lever: a target, a draft beside it in memory, and the target once more with the draft's bytes pinned.
+//
+//   ASSIGN_OR_RETURN(const std::unique_ptr<LeverModels> models, LeverModels::Load({.target = options, .draft_model = "draft.gguf"}));
+//   ASSIGN_OR_RETURN(LeverFindings findings, MeasureLever(models->engines(), lever_options));
+//   findings.memory = models->memory();
+//
+// All share one set of threads. The draft is loaded first, so a budget of the target counts it: the process has it already, and what its
+// cache will take beside that is planned as drafting. Threads: one at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tessera/apps/bench/lever_run.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/runtime/model_expander.h"
+#include "tessera/spec/cost_profile.h"
+
+namespace tessera {
+
+class LeverModels {
+ public:
+  struct Options {
+    EngineOptions target = {};      // REQUIRES: its context is set.
+    std::string draft_model = {};   // A file. Empty: there is none.
+    double ring_share = 0;          // Above 0: a budget that leaves this share of the weights' bytes to the ring, or the least that works,
+                                    // and pins nothing.
+    bool drafts = true;             // Memory of the target is planned for drafts,
+    bool retrieval = true;          // and for drafters that read the text.
+    bool pins_draft = false;        // The second target is wanted. REQUIRES: a draft, and a target that is streamed.
+  };
+  // WrongUsage (draft_model, model) for a draft of another vocabulary or that cannot be opened, and where a ring is asked for of a model
+  // that is not packed; the errors of loading.
+  static absl::StatusOr<std::unique_ptr<LeverModels>> Load(const Options& options);
+
+  LeverEngines engines() { return {.target = target_.get(), .pinned = pinned_.get(), .draft = expander_.get()}; }
+  LeverMemory memory() const;
+
+ private:
+  LeverModels(const Options& options, int threads);
+  absl::Status LoadDraft();
+  absl::Status LoadTarget();
+  absl::Status LoadPinned();
+  absl::StatusOr<int64_t> BudgetForRing() const;
+  static int64_t WeightBytes(const Engine& engine);
+
+  Options options_;
+  ThreadPool pool_;
+  int64_t draft_rest_ = 0;              // Bytes that the draft will take, but has not touched yet.
+  int64_t own_before_target_ = 0;       // The process's.
+  std::shared_ptr<Engine> draft_;
+  std::unique_ptr<Engine> target_, pinned_;
+  CostProfile draft_costs_;
+  std::unique_ptr<ModelExpander> expander_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,260 @@
+#include "tessera/apps/cli/draft_flags.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
+#include "tessera/base/byte_size.h"
+#include "tessera/base/checked_math.h"
+#include "tessera/base/peak_memory.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/model/kv_cache.h"
+#include "tessera/runtime/draft_vocabulary.h"
+#include "tessera/runtime/model_expander.h"
+#include "tessera/spec/expanding_drafter.h"
+#include "tessera/spec/tree_policy.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kFlag[] = "draft_model", kLever[] = "lever";
+constexpr char kCopies[] = "a file, or a copy of the model: self:q2, self:q3 or self:q4 (self:q3:FILE: of that file)";
+constexpr int kTreeTokens = 256;                        // In the draft's cache, for each text.
+constexpr int64_t kDrafterBytes = int64_t{1} << 20;     // The pool of what was said, and counts.
+
+// A tree that --draft_model does not grow, and drafts that it does not make, are refused.
+absl::Status CheckFlags(absl::string_view speculate) {
+  const std::vector<absl::string_view> names = absl::StrSplit(speculate, ',');
+  if (FLAGS_draft_model.empty()) {
+    if (std::find(names.begin(), names.end(), kDraft) != names.end()) {
+      return WrongUsage("speculate", "draft without --draft_model", "both: --draft_model=FILE, or self:q3 for a copy of the model itself");
+    }
+    if (!FLAGS_tree.empty()) return WrongUsage("tree", "without --draft_model", "both: a tree of what the draft model says");
+    return absl::OkStatus();
+  }
+  if (!AsksForDraftModel(speculate)) {
+    return WrongUsage(kFlag, absl::StrCat("with --speculate=", speculate), "auto, draft, or a list with draft");
+  }
+  if (!FLAGS_device.empty()) return WrongUsage(kFlag, "beside --device", "one of them: the phone's clock knows no second model");
+  return ForField("tree", MakeTreePolicy(TreeOfFlag(), {}).status());
+}
+
+absl::StatusOr<ModelConfig> ConfigOf(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
+  return ReadModelConfig(file->gguf());
+}
+
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+absl::StatusOr<DraftSource> DraftSource::Parse(absl::string_view text) {
+  absl::string_view rest = text;
+  if (!absl::ConsumePrefix(&rest, "self:")) return DraftSource{.file = std::string(text)};
+  const std::pair<std::string, std::string> parts = absl::StrSplit(rest, absl::MaxSplits(':', 1));
+  const std::vector<std::string>& names = LowBitCopy::Names();
+  const bool is_known = std::find(names.begin(), names.end(), parts.first) != names.end();
+  if (!is_known || (parts.second.empty() && absl::StrContains(rest, ':'))) return WrongUsage(kFlag, Quoted(text), kCopies);
+  return DraftSource{.file = parts.second, .copy = parts.first};
+}
+
+std::string TreeOfFlag() { return FLAGS_tree.empty() ? kLever : FLAGS_tree; }
+
+bool AsksForDraftModel(absl::string_view speculate) {
+  const std::vector<absl::string_view> names = absl::StrSplit(speculate, ',');
+  return speculate == "auto" || std::find(names.begin(), names.end(), kDraft) != names.end();
+}
+
+bool ReadsHistory(absl::string_view speculate) {
+  DrafterRegistry registry = DrafterRegistry::BuiltIn();
+  registry.Add(NamedDraft()).IgnoreError();   // The name is free.
+  return registry.ReadsHistory(speculate);
+}
+
+DrafterRegistry::Kind NamedDraft() {
+  return {.name = kDraft,
+          .make = [](const DraftingSize&) -> absl::StatusOr<std::unique_ptr<Drafter>> {
+            return absl::FailedPreconditionError("draft: found no draft model, expected one");
+          },
+          .most_bytes = [](const DraftingSize&) { return int64_t{0}; }};
+}
+
+absl::StatusOr<std::shared_ptr<DraftModel>> DraftModel::OfFlags(absl::string_view speculate) {
+  RETURN_IF_ERROR(CheckFlags(speculate));
+  if (FLAGS_draft_model.empty()) return nullptr;
+  auto draft = std::shared_ptr<DraftModel>(new DraftModel());
+  ASSIGN_OR_RETURN(draft->source_, DraftSource::Parse(FLAGS_draft_model));
+  draft->tree_ = TreeOfFlag();
+  return draft;
+}
+
+// The function holds nothing of the draft, which holds the target's core.
+void DraftModel::CountIn(EngineOptions& target) const {
+  const auto others = target.workload.drafting_bytes;
+  target.workload.drafting_bytes = [others, bytes = bytes_](int context, int vocabulary) {
+    return *bytes + (others == nullptr ? 0 : others(context, vocabulary));
+  };
+}
+
+void DraftModel::Begin(const Engine& target) {
+  target_ = SharedCoreOf(target);
+  own_before_ = OwnMemoryBytes();
+  path_ = source_.file;
+}
+
+absl::Status DraftModel::Open(const Engine& target) {
+  Begin(target);
+  if (!source_.copy.empty()) RETURN_IF_ERROR(PrepareCopy());
+  return OpenFile();
+}
+
+absl::Status DraftModel::Plan(const Engine& target) {
+  Begin(target);
+  if (!source_.copy.empty()) {
+    ASSIGN_OR_RETURN(const LowBitCopy copy, CopyFor());
+    path_ = copy.path();
+    if (!copy.Check().ok()) return PlanCopy(copy);
+  }
+  return OpenFile();
+}
+
+absl::StatusOr<LowBitCopy> DraftModel::CopyFor() const {
+  return LowBitCopy::Of(source_.file.empty() ? target_->options().model_path : source_.file, source_.copy);
+}
+
+absl::Status DraftModel::CheckRoomToCopy() const {
+  const int64_t budget = target_->options().streaming.memory_budget;
+  if (budget == 0 || budget - own_before_.value_or(0) >= LowBitCopy::kMakingBytes) return absl::OkStatus();
+  return ForField(kFlag, absl::ResourceExhaustedError(absl::StrCat(
+                             path_, ": found a memory budget of ", FormatByteSize(budget), ", expected ",
+                             FormatByteSize(own_before_.value_or(0) + LowBitCopy::kMakingBytes),
+                             " to make this copy, or a run without --memory_budget before, which makes it")));
+}
+
+absl::Status DraftModel::PrepareCopy() {
+  ASSIGN_OR_RETURN(const LowBitCopy copy, CopyFor());
+  path_ = copy.path();
+  const absl::Status found = copy.Check();
+  if (found.ok()) return absl::OkStatus();
+  if (!absl::IsNotFound(found)) WarnOnce(absl::StrCat("this copy is made again: ", found.message()));
+  RETURN_IF_ERROR(CheckRoomToCopy());
+  return copy.Make(target_->pool());
+}
+
+// As many as all texts have in the target's cache, and their trees.
+int DraftModel::CacheTokens() const {
+  const int64_t texts = target_->options().workload.sessions, of_texts = texts * context_;
+  const int64_t held = std::min<int64_t>(target_->planner().inputs().cache.slots, of_texts);
+  return static_cast<int>(std::min<int64_t>(std::max<int64_t>(held, context_) + texts * kTreeTokens, kMostContext));
+}
+
+EngineOptions DraftModel::OptionsFor(const ModelConfig& config) {
+  const EngineOptions& its = target_->options();
+  context_ = std::min(target_->context(), config.context_length);
+  if (config.longest_context > 0) context_ = std::min(context_, config.longest_context);
+  if (const std::string note = absl::StrCat("The draft model has a context of ", context_, " tokens: longer texts go on without it.\n");
+      context_ < target_->context() && IsSaidFirst(note)) {
+    WriteError(note);
+  }
+  EngineOptions options = {.model_path = path_};
+  options.compute.pool = &target_->pool();
+  options.compute.kernels = its.compute.kernels;
+  options.cache = {.context = context_, .cache_tokens = CacheTokens(), .kv_format = its.cache.kv_format};
+  options.workload.sessions = its.workload.sessions;
+  options.cancel = its.cancel;
+  return options;
+}
+
+absl::Status DraftModel::OpenFile() {
+  engine_.reset();
+  ASSIGN_OR_RETURN(const ModelConfig config, ConfigOf(path_));
+  ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Open(OptionsFor(config)));
+  RETURN_IF_ERROR(CheckSameVocabulary(target_->model(), engine->model()));
+  WarnOfShortages(*engine);
+  ASSIGN_OR_RETURN(const EngineMemory memory, engine->planner().Plan());
+  const int64_t vocabulary = std::max<int64_t>(OwnMemoryBytes().value_or(0) - own_before_.value_or(0), 0);
+  *bytes_ = memory.Total() + vocabulary;
+  engine_ = std::move(engine);
+  return absl::OkStatus();
+}
+
+// All but its weights is as the target's.
+absl::Status DraftModel::PlanCopy(const LowBitCopy& copy) {
+  const MemoryPlanner::Inputs& its = target_->planner().inputs();
+  context_ = target_->context();
+  KvCache::Options cache = its.cache;
+  cache.slots = static_cast<int>(AlignUp(CacheTokens(), KvView::kSlotsPerBlock));
+  cache.format = target_->options().cache.kv_format;
+  ASSIGN_OR_RETURN(const int64_t cache_bytes, KvCache::BytesFor(cache));
+  ASSIGN_OR_RETURN(const int64_t weights, copy.WeightBytes());
+  *bytes_ = weights + cache_bytes + its.graphs + its.hidden_states;
+  WriteError(absl::StrCat("A dry run makes no copy of the model: ", path_, " is not there.\n"));
+  return absl::OkStatus();
+}
+
+absl::Status DraftModel::LoadWeights() {
+  RETURN_IF_ERROR(engine_->LoadWeights());
+  return engine_->AwaitWeights();
+}
+
+absl::Status DraftModel::Load() {
+  const absl::Status loaded = LoadWeights();
+  if (!absl::IsDataLoss(loaded) || source_.copy.empty()) return loaded;
+  WarnOnce(absl::StrCat("this copy is made again: ", loaded.message()));
+  engine_.reset();
+  const int64_t planned = *bytes_;
+  ASSIGN_OR_RETURN(const LowBitCopy copy, CopyFor());
+  RETURN_IF_ERROR(copy.Make(target_->pool()));
+  RETURN_IF_ERROR(OpenFile());
+  *bytes_ = planned;   // By now the process has the target's weights, too.
+  return LoadWeights();
+}
+
+absl::StatusOr<std::unique_ptr<Drafter>> DraftModel::NewDrafter(const DraftingSize& size) {
+  if (!loaded_.has_value()) loaded_ = Load();
+  RETURN_IF_ERROR(*loaded_);
+  ASSIGN_OR_RETURN(std::unique_ptr<ModelExpander> expander,
+                   ModelExpander::Create(engine_, {.name = kDraft, .vocabulary = size.vocabulary, .costs = &costs_}));
+  ASSIGN_OR_RETURN(std::unique_ptr<TreePolicy> policy, MakeTreePolicy(tree_, {.profile = size.costs}));
+  const bool corrects = policy->name() == kLever;   // Other rules trust their draft, as they were published.
+  return std::make_unique<ExpandingDrafter>(std::move(expander), std::move(policy), ExpandingDrafter::Options{.corrects = corrects});
+}
+
+DrafterRegistry::Kind DraftModel::AsDrafter() {
+  return {.name = kDraft,
+          .make = [draft = shared_from_this()](const DraftingSize& size) { return draft->NewDrafter(size); },
+          .most_bytes = [](const DraftingSize& size) {
+            return kDrafterBytes + ModelExpander::MostBytes(size.context, size.vocabulary);
+          }};
+}
+
+std::string DraftModel::Describe() const { return absl::StrCat(path_, ", context ", context_, " tokens"); }
+
+std::string DraftModel::StatsLine() const {
+  if (!loaded_.has_value() || !loaded_->ok()) return "";
+  const EngineStats stats = engine_->stats();
+  return absl::StrCat("draft model: ", FileName(path_), ", ", stats.passes, " passes over ", stats.rows, " tokens\n");
+}
+
+absl::Status DraftModel::Explained(const absl::Status& status) const {
+  if (!absl::IsResourceExhausted(status) || FieldOf(status) != "memory_budget") return status;
+  absl::Status explained(status.code(), absl::StrCat(status.message(), ", and the draft model (", path_, ") ", FormatByteSize(bytes())));
+  status.ForEachPayload([&](absl::string_view name, const absl::Cord& payload) { explained.SetPayload(name, payload); });
+  return explained;
+}
+
+absl::Status ExplainedBy(const DraftModel* draft, const absl::Status& status) {
+  return draft == nullptr ? status : draft->Explained(status);
+}
+
+}  // namespace tessera

@@ -1,0 +1,138 @@
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tessera/base/checked_math.h"
+#include "tessera/base/json.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/internal/eagle_weights.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kMostWidth = 1 << 20;       // That any part of the head may have.
+constexpr int64_t kMostText = int64_t{1} << 20;
+
+// What changes the result in ways that are not computed here: it must be false, null, absent, or the value that means nothing.
+constexpr absl::string_view kRefused[] = {"attention_bias", "mlp_bias",    "tie_word_embeddings", "norm_before_residual",
+                                          "norm_before_fc", "fc_norm",     "use_sliding_window",  "rope_scaling",
+                                          "rope_parameters", "quantization_config"};
+
+// A key that is missing in a file is the file's fault.
+absl::Status Invalid(const absl::Status& status) {
+  return absl::IsNotFound(status) ? absl::InvalidArgumentError(status.message()) : status;
+}
+
+template <typename T>
+absl::StatusOr<T> Needed(absl::StatusOr<T> value) {
+  if (value.ok()) return value;
+  return Invalid(value.status());
+}
+
+absl::Status CheckKinds(const JsonValue& json) {
+  for (const absl::string_view key : kRefused) {
+    const absl::StatusOr<JsonValue> value = json.Value(key);
+    if (!value.ok() || value->is_null()) continue;
+    const absl::StatusOr<bool> truth = value->AsBool();
+    if (truth.ok() && !*truth) continue;
+    return value->Error(truth.ok() ? "true" : JsonKindName(value->kind()), "nothing: what it means is not computed here");
+  }
+  ASSIGN_OR_RETURN(const std::string activation, json.StringOr("hidden_act", "silu"));
+  if (activation == "silu") return absl::OkStatus();
+  ASSIGN_OR_RETURN(const JsonValue value, json.Value("hidden_act"));
+  return value.Error(Quoted(activation), "\"silu\"");
+}
+
+// A number that must be what the model has, if it is there.
+absl::Status CheckSame(const JsonValue& json, absl::string_view key, int expected) {
+  ASSIGN_OR_RETURN(const int64_t found, json.IntOr(key, expected));
+  if (found == expected) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const JsonValue value, json.Value(key));
+  return value.Error(absl::StrCat(found), absl::StrCat(expected, ", the model's"));
+}
+
+absl::Status ReadSizes(const JsonValue& json, const ModelConfig& target, EagleShape& shape) {
+  ASSIGN_OR_RETURN(const int64_t width, Needed(json.Int("hidden_size")));
+  RETURN_IF_ERROR(CheckSame(json, "hidden_size", target.width));
+  RETURN_IF_ERROR(CheckSame(json, "target_hidden_size", target.width));
+  RETURN_IF_ERROR(CheckSame(json, "vocab_size", target.vocabulary));
+  ASSIGN_OR_RETURN(const int64_t layers, json.IntOr("num_hidden_layers", 1));
+  if (layers != 1) return json.Value("num_hidden_layers")->Error(absl::StrCat(layers), "1");
+  ASSIGN_OR_RETURN(const int64_t heads, Needed(json.Int("num_attention_heads", 1, kMostWidth)));
+  ASSIGN_OR_RETURN(const int64_t kv_heads, json.IntOr("num_key_value_heads", heads, 1, heads));
+  ASSIGN_OR_RETURN(const int64_t head_size, json.IntOr("head_dim", width / heads, 1, kMostWidth));
+  ASSIGN_OR_RETURN(const int64_t feed_forward, Needed(json.Int("intermediate_size", 1, kMostWidth)));
+  ASSIGN_OR_RETURN(const int64_t vocabulary, json.IntOr("draft_vocab_size", 0, 1, target.vocabulary));
+  if (heads % kv_heads != 0) {
+    return json.Value("num_key_value_heads")->Error(absl::StrCat(kv_heads), absl::StrCat("a divisor of the ", heads, " heads"));
+  }
+  ASSIGN_OR_RETURN(const int64_t queries, CheckedMul(heads, head_size));
+  if (head_size % 2 != 0 || head_size == 0 || queries > kMostWidth) {
+    return json.Error(absl::StrCat(heads, " heads of ", head_size), absl::StrCat("an even size, and at most ", kMostWidth, " together"));
+  }
+  shape.width = target.width;
+  shape.heads = static_cast<int>(heads), shape.kv_heads = static_cast<int>(kv_heads), shape.head_size = static_cast<int>(head_size);
+  shape.feed_forward = static_cast<int>(feed_forward), shape.vocabulary = static_cast<int>(vocabulary);
+  return absl::OkStatus();
+}
+
+absl::Status ReadNumbers(const JsonValue& json, EagleShape& shape) {
+  ASSIGN_OR_RETURN(const double epsilon, Needed(json.Double("rms_norm_eps")));
+  if (!(epsilon > 0 && epsilon < 1)) return json.Value("rms_norm_eps")->Error(absl::StrCat(epsilon), "a number between 0 and 1");
+  ASSIGN_OR_RETURN(shape.rope_base, json.DoubleOr("rope_theta", 10'000));
+  if (!(shape.rope_base > 1 && std::isfinite(shape.rope_base))) {
+    return json.Value("rope_theta")->Error(absl::StrCat(shape.rope_base), "a finite number above 1");
+  }
+  shape.norm_epsilon = static_cast<float>(epsilon);
+  return absl::OkStatus();
+}
+
+// Whose states are fused. Below eagle_config the list counts a layer's output by the layer's own number (as SGLang reads it), at the top by
+// the number of the layer that it enters (as vLLM does). Absent or empty: those of the paper's code.
+absl::Status ReadLayers(const JsonValue& json, const ModelConfig& target, EagleShape& shape) {
+  constexpr absl::string_view kKey = "eagle_aux_hidden_state_layer_ids";
+  const int all = static_cast<int>(target.layers.size());
+  JsonValue place = json;
+  int added = 0;
+  if (const absl::StatusOr<JsonValue> nested = json.Value("eagle_config"); nested.ok() && nested->Has(kKey)) {
+    if (json.Has(kKey)) {
+      return json.Error(absl::StrCat(kKey, " twice"), "it either here or in eagle_config, which count layers differently");
+    }
+    place = *nested, added = 1;
+  }
+  std::vector<int64_t> numbers;
+  const absl::StatusOr<JsonValue> list = place.Value(kKey);
+  if (list.ok() && !list->is_null()) {
+    ASSIGN_OR_RETURN(numbers, list->AsInts(-added, all - added));
+  }
+  if (numbers.empty()) {
+    if (all < 7) return json.Error(absl::StrCat("no ", kKey), absl::StrCat("them, since the model has only ", all, " layers"));
+    numbers = {2 - added, all / 2 - added, all - 3 - added};
+  }
+  if (numbers.size() > EagleHead::kMostFused) {
+    return list->Error(absl::StrCat(numbers.size(), " layers"), absl::StrCat("at most ", EagleHead::kMostFused));
+  }
+  for (const int64_t number : numbers) {
+    const int layer = static_cast<int>(number) + added;
+    if (!shape.layers.empty() && layer <= shape.layers.back()) return list->Error(absl::StrJoin(numbers, ", "), "ascending numbers");
+    shape.layers.push_back(layer);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<EagleShape> ReadEagleShape(absl::string_view text, absl::string_view source, const ModelConfig& target) {
+  ASSIGN_OR_RETURN(const JsonValue json, JsonValue::Parse(text, source, {.max_bytes = kMostText, .max_values = 1 << 14}));
+  if (!json.is_object()) return json.Error(JsonKindName(json.kind()), "an object");
+  EagleShape shape;
+  RETURN_IF_ERROR(CheckKinds(json));
+  RETURN_IF_ERROR(ReadSizes(json, target, shape));
+  RETURN_IF_ERROR(ReadNumbers(json, shape));
+  RETURN_IF_ERROR(ReadLayers(json, target, shape));
+  return shape;
+}
+
+}  // namespace tessera
