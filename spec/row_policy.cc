@@ -268,7 +268,8 @@ double MarginalShare(const CostProfile::Shape& all, const CostProfile::Shape& pa
 }
 
 int PromptRows(const CostProfile::Shape& pass, const CostProfile& costs, const PromptLimits& limits) {
-  const double most_seconds = limits.most_gap * costs.PassSeconds(pass);
+  const double head = costs.HeadSeconds(pass.texts);   // Is in the gap with and without.
+  const double most_seconds = limits.most_gap * (costs.PassSeconds(pass) + head) - head;
   int fits = std::min(limits.most_rows, 1), too_many = limits.most_rows + 1;
   while (too_many - fits > 1) {
     const int rows = fits + (too_many - fits) / 2;

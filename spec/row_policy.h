@@ -66,7 +66,7 @@ double MarginalShare(const CostProfile::Shape& all, const CostProfile::Shape& pa
 
 struct PromptLimits {
   int most_rows = 0;           // That there is room for.
-  double most_gap = 2;         // A pass with them takes at most so many times what it takes without.
+  double most_gap = 2;         // A pass with them, and a row of logits of each text, take at most so many times what they take without.
 };
 
 // The most rows of another text's prompt that may join a pass of this shape, by what the last passes with such rows took

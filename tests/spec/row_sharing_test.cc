@@ -274,7 +274,9 @@ TEST(PromptRows, AreTheMostThatKeepThePassWithinTheGap) {
     const CostProfile::Shape pass = {.rows = texts + static_cast<int>(random.Below(20)), .leaves = texts, .texts = texts};
     const PromptLimits limits = {.most_rows = static_cast<int>(random.Below(512)), .most_gap = 1.2 + 0.1 * (trial % 9)};
     const auto fits = [&](int rows) {
-      return costs.PassSeconds({pass.rows + rows, pass.leaves + 1, pass.texts + 1}) <= limits.most_gap * costs.PassSeconds(pass);
+      const double head = costs.HeadSeconds(pass.texts);
+      return costs.PassSeconds({pass.rows + rows, pass.leaves + 1, pass.texts + 1}) + head <=
+             limits.most_gap * (costs.PassSeconds(pass) + head);
     };
     const int rows = PromptRows(pass, costs, limits);
     EXPECT_TRUE(rows >= std::min(limits.most_rows, 1) && rows <= limits.most_rows) << rows;
