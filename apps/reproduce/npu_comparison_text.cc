@@ -26,9 +26,12 @@ std::string PublishedText(const ComparedFigure& figure) {
   return absl::StrCat(sign, Ends(figure.published_low, figure.published_high));
 }
 
+std::string ErrorText(const std::optional<double>& error) {
+  return error.has_value() ? absl::StrFormat("%+.1f %%", 100 * *error) : "kept";
+}
 std::string ErrorText(const ComparedFigure& figure) {
   if (!figure.prediction.has_value()) return figure.counted ? "missed" : "";
-  return figure.error.has_value() ? absl::StrFormat("%+.1f %%", 100 * *figure.error) : "kept";
+  return ErrorText(figure.error);
 }
 
 std::string FiguresText(const NpuComparison& comparison, bool counted) {
@@ -60,17 +63,38 @@ std::string AskedText(const NpuComparison& comparison) {
   return table.ToString();
 }
 
+void AddSensitivity(const std::string& name, const Sensitivity& one, Table& table) {
+  table.AddRow({name, absl::StrCat(one.moved), one.most.empty() ? "-" : one.most,
+                one.most.empty() ? "-" : absl::StrFormat("%+.2f %%", 100 * one.change)});
+}
+
 std::string SensitivityText(const NpuComparison& comparison) {
   Table table({{"10 % more of"}, {"moves", kRight}, {"most"}, {"by", kRight}});
-  for (const Sensitivity& one : comparison.sensitivity) {
-    table.AddRow({one.parameter, absl::StrCat(one.moved), one.most.empty() ? "-" : one.most,
-                  one.most.empty() ? "-" : absl::StrFormat("%+.2f %%", 100 * one.change)});
-  }
+  for (const Sensitivity& one : comparison.sensitivity) AddSensitivity(one.parameter, one, table);
+  AddSensitivity("(instead: attention of rows that are there)", comparison.held_attention.moves, table);
   return table.ToString();
 }
 
 std::string MedianText(const std::optional<double>& error) {
   return error.has_value() ? absl::StrFormat("%.1f %%", 100 * *error) : "that of a missed one";
+}
+
+// What moves where a question is answered otherwise, and how near it all is then.
+std::string OpenQuestionText(const NpuComparison& comparison) {
+  const OpenQuestion& question = comparison.held_attention;
+  Table table({{"figure"}, {"published", kRight}, {"predicted", kRight}, {"error", kRight}, {"instead", kRight}, {"error", kRight}});
+  for (const OpenQuestion::Moved& moved : question.figures) {
+    for (const ComparedFigure& figure : comparison.figures) {
+      if (figure.id != moved.id) continue;
+      table.AddRow({figure.id, PublishedText(figure), Ends(figure.prediction->low, figure.prediction->high), ErrorText(figure),
+                    Ends(moved.prediction.low, moved.prediction.high), ErrorText(moved.error)});
+    }
+  }
+  return absl::StrCat(
+      "Not said by papers: ", question.question, ".\n\n", table.ToString(),
+      absl::StrFormat("\ninstead: %d of %d within %.0f %%, median error %s; without those near the calibration %d of %d, %s\n",
+                      question.within, comparison.judged, 100 * kNearEnough, MedianText(question.median_error), question.within_apart,
+                      comparison.judged_apart, MedianText(question.median_error_apart)));
 }
 
 std::string SummaryText(const NpuComparison& comparison) {
@@ -114,6 +138,28 @@ void WriteFigure(JsonWriter& json, const ComparedFigure& figure) {
   json.Key("missed").Bool(figure.missed()).Key("bound_kept").Bool(figure.bound_kept()).EndObject();
 }
 
+void WriteSensitivity(JsonWriter& json, const Sensitivity& one) {
+  json.BeginObject().Key("parameter").String(one.parameter).Key("moved").Int(one.moved).Key("most").String(one.most);
+  json.Key("change").Double(one.change, kDigits).EndObject();
+}
+
+void WriteOpenQuestion(JsonWriter& json, const OpenQuestion& question) {
+  json.Key("held_attention").BeginObject().Key("question").String(question.question).Key("moves");
+  WriteSensitivity(json, question.moves);
+  json.Key("figures").BeginArray();
+  for (const OpenQuestion::Moved& moved : question.figures) {
+    json.BeginObject().Key("id").String(moved.id).Key("predicted_low").Double(moved.prediction.low, kDigits);
+    json.Key("predicted_high").Double(moved.prediction.high, kDigits);
+    WriteOptional(json, "error", moved.error);
+    json.EndObject();
+  }
+  json.EndArray().Key("within").Int(question.within);
+  WriteOptional(json, "median_error", question.median_error);
+  json.Key("without_near_calibration").BeginObject().Key("within").Int(question.within_apart);
+  WriteOptional(json, "median_error", question.median_error_apart);
+  json.EndObject().EndObject();
+}
+
 void WriteSummary(JsonWriter& json, const NpuComparison& comparison) {
   json.Key("summary").BeginObject().Key("counted").Int(comparison.counted).Key("judged").Int(comparison.judged);
   json.Key("bounds_kept").Int(comparison.bounds_kept).Key("within").Int(comparison.within).Key("near_enough").Double(kNearEnough);
@@ -138,7 +184,8 @@ void WriteCalibration(JsonWriter& json, const NpuComparison& comparison) {
 
 std::string NpuComparisonText(const NpuComparison& comparison) {
   return absl::StrCat(FiguresText(comparison, true), "\nNot counted:\n\n", FiguresText(comparison, false), "\n", NotesText(comparison),
-                      "\n", AskedText(comparison), "\n", SensitivityText(comparison), "\n", SummaryText(comparison));
+                      "\n", AskedText(comparison), "\n", SensitivityText(comparison), "\n", OpenQuestionText(comparison), "\n",
+                      SummaryText(comparison));
 }
 
 std::string NpuComparisonJson(const NpuComparison& comparison) {
@@ -146,11 +193,9 @@ std::string NpuComparisonJson(const NpuComparison& comparison) {
   json.BeginObject().Key("parameters_commit").String(kParametersCommit).Key("figures").BeginArray();
   for (const ComparedFigure& figure : comparison.figures) WriteFigure(json, figure);
   json.EndArray().Key("sensitivity").BeginArray();
-  for (const Sensitivity& one : comparison.sensitivity) {
-    json.BeginObject().Key("parameter").String(one.parameter).Key("moved").Int(one.moved).Key("most").String(one.most);
-    json.Key("change").Double(one.change, kDigits).EndObject();
-  }
+  for (const Sensitivity& one : comparison.sensitivity) WriteSensitivity(json, one);
   json.EndArray();
+  WriteOpenQuestion(json, comparison.held_attention);
   WriteSummary(json, comparison);
   WriteCalibration(json, comparison);
   json.EndObject();

@@ -81,8 +81,8 @@ TEST(LoadAdapter, FoldersAndGgufFilesAreOneAdapter) {
   EXPECT_NE(Loaded(model, "llama-all").content(), Loaded(model, "llama-qv").content());
 }
 
-// 95 % of these errors, which are in order, are below this. The other engine rounds what an adapter multiplies to FP16, and these small models
-// amplify it: with the same rounding put into AddLowRank all errors are below 5e-3.
+// 95 % of these errors, which are in order, are below this. The other engine rounds what an adapter multiplies to FP16, and these small
+// models amplify it: with the same rounding put into AddLowRank all errors are below 5e-3.
 double High(const std::vector<double>& errors) { return errors[errors.size() * 95 / 100]; }
 
 // Without the adapter, or with it at another scale, logits are far away.
