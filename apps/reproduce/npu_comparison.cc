@@ -201,9 +201,8 @@ absl::StatusOr<NpuComparison> CompareNpuFigures(const ProfileSet& profiles) {
   RETURN_IF_ERROR(SetBands(profiles, models, comparison));
   ASSIGN_OR_RETURN(comparison.sensitivity, SensitivityOfPredictions(profiles, models));
   ASSIGN_OR_RETURN(comparison.held_attention, AskHeldAttention(profiles, comparison, models));
-  ASSIGN_OR_RETURN(const std::vector<CalibrationFigure> calibration, CalibrationFigures());
-  comparison.calibration_figures = static_cast<int>(calibration.size());
-  ASSIGN_OR_RETURN(comparison.calibration, ErrorsOfCalibration(calibration, profiles, models));
+  ASSIGN_OR_RETURN(comparison.calibration_figures, CalibrationFigures());
+  ASSIGN_OR_RETURN(comparison.calibration, ErrorsOfCalibration(comparison.calibration_figures, profiles, models));
   return comparison;
 }
 

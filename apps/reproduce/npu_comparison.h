@@ -74,8 +74,8 @@ struct NpuComparison {
   std::optional<double> median_error_apart = {};
   std::vector<Sensitivity> sensitivity = {};  // By parameters, as ProfileFields() has them.
   OpenQuestion held_attention = {};           // NpuAssumptions::held_attention.
-  int calibration_figures = 0;
-  CalibrationErrors calibration = {};
+  std::vector<CalibrationFigure> calibration_figures = {};
+  CalibrationErrors calibration = {};         // In that order.
 };
 
 // The geometric middle of a figure's or a prediction's ends.

@@ -97,6 +97,29 @@ std::string OpenQuestionText(const NpuComparison& comparison) {
                       comparison.judged_apart, MedianText(question.median_error_apart)));
 }
 
+std::string AskedOf(const CalibrationFigure& figure) {
+  switch (figure.time) {
+    case CalibrationFigure::Time::kPass: return absl::StrCat("a pass, rows: ", figure.rows);
+    case CalibrationFigure::Time::kPrompt: return absl::StrCat("a prompt of ", figure.prompt, ", ", figure.chunk_rows, " at a time");
+    case CalibrationFigure::Time::kLoad: return "loading";
+  }
+  return "";
+}
+
+// What parameters were fitted to, and how well that went.
+std::string CalibrationText(const NpuComparison& comparison) {
+  Table table({{"fitted to"}, {"phone"}, {"of"}, {"what"}, {"published, ms", kRight}, {"predicted, ms", kRight}, {"error", kRight},
+               {"left out", kRight}});
+  for (size_t i = 0; i < comparison.calibration_figures.size(); ++i) {
+    const CalibrationFigure& figure = comparison.calibration_figures[i];
+    const double error = comparison.calibration.in_sample[i];
+    table.AddRow({figure.source, figure.device, absl::StrCat(figure.shape, ", ", figure.recipe), AskedOf(figure),
+                  absl::StrFormat("%.4g", figure.milliseconds), absl::StrFormat("%.4g", figure.milliseconds * (1 + error)),
+                  absl::StrFormat("%+.1f %%", 100 * error), absl::StrFormat("%+.1f %%", 100 * comparison.calibration.left_out[i])});
+  }
+  return table.ToString();
+}
+
 std::string SummaryText(const NpuComparison& comparison) {
   const CalibrationErrors& calibration = comparison.calibration;
   return absl::StrCat(
@@ -107,7 +130,7 @@ std::string SummaryText(const NpuComparison& comparison) {
                       comparison.judged - comparison.judged_apart, comparison.judged_apart, comparison.within_apart, 100 * kNearEnough,
                       MedianText(comparison.median_error_apart)),
       absl::StrFormat("calibration, %d parameters, %d figures: median error %.1f %%, worst %.1f %%; each left out, %.1f %% and %.1f %%\n",
-                      calibration.parameters, comparison.calibration_figures, 100 * calibration.median(), 100 * calibration.worst(),
+                      calibration.parameters, comparison.calibration_figures.size(), 100 * calibration.median(), 100 * calibration.worst(),
                       100 * calibration.median_left_out(), 100 * calibration.worst_left_out()),
       "parameters as committed in ", kParametersCommit, ", before the first prediction\n");
 }
@@ -174,10 +197,18 @@ void WriteSummary(JsonWriter& json, const NpuComparison& comparison) {
 void WriteCalibration(JsonWriter& json, const NpuComparison& comparison) {
   const CalibrationErrors& calibration = comparison.calibration;
   json.Key("calibration").BeginObject().Key("parameters").Int(calibration.parameters);
-  json.Key("figures").Int(comparison.calibration_figures);
+  json.Key("figures").Int(static_cast<int64_t>(comparison.calibration_figures.size()));
   json.Key("median_error").Double(calibration.median(), kDigits).Key("worst_error").Double(calibration.worst(), kDigits);
   json.Key("left_out_median_error").Double(calibration.median_left_out(), kDigits);
-  json.Key("left_out_worst_error").Double(calibration.worst_left_out(), kDigits).EndObject();
+  json.Key("left_out_worst_error").Double(calibration.worst_left_out(), kDigits);
+  json.Key("fitted_to").BeginArray();
+  for (size_t i = 0; i < comparison.calibration_figures.size(); ++i) {
+    const CalibrationFigure& figure = comparison.calibration_figures[i];
+    json.BeginObject().Key("source").String(figure.source).Key("device").String(figure.device).Key("shape").String(figure.shape);
+    json.Key("recipe").String(figure.recipe).Key("what").String(AskedOf(figure)).Key("milliseconds").Double(figure.milliseconds, kDigits);
+    json.Key("error").Double(calibration.in_sample[i], kDigits).Key("left_out_error").Double(calibration.left_out[i], kDigits).EndObject();
+  }
+  json.EndArray().EndObject();
 }
 
 }  // namespace
@@ -185,7 +216,7 @@ void WriteCalibration(JsonWriter& json, const NpuComparison& comparison) {
 std::string NpuComparisonText(const NpuComparison& comparison) {
   return absl::StrCat(FiguresText(comparison, true), "\nNot counted:\n\n", FiguresText(comparison, false), "\n", NotesText(comparison),
                       "\n", AskedText(comparison), "\n", SensitivityText(comparison), "\n", OpenQuestionText(comparison), "\n",
-                      SummaryText(comparison));
+                      CalibrationText(comparison), "\n", SummaryText(comparison));
 }
 
 std::string NpuComparisonJson(const NpuComparison& comparison) {
