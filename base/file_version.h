@@ -26,8 +26,6 @@ class FileVersion {
   // the file is another by now. REQUIRES: `write` does not lock the file's folder (folder_lock.h).
   absl::Status Replace(absl::FunctionRef<absl::Status()> write);
 
-  bool exists() const { return exists_; }
-
  private:
   FileVersion() = default;
   bool operator==(const FileVersion&) const = default;

@@ -133,6 +133,7 @@ CostSetting PassCoster::SettingOf(const PassShape& shape) const {
           .style = options_.style,
           .rows = shape.rows,
           .positions = SeesWholeContext(options_.style) ? options_.context : shape.positions,
+          .attention_rows = shape.attention_rows,
           .adapter_rank = options_.adapter_rank,
           .arrangement = options_.arrangement,
           .exp = options_.exp};

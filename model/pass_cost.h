@@ -27,6 +27,7 @@ struct PassShape {
   int64_t rows = 1;        // A static graph: those that it is compiled for.
   int64_t positions = 1;   // In the cache, with these rows. Static graphs look at the whole context.
   int64_t logit_rows = 1;
+  int64_t attention_rows = -1;   // CostSetting::attention_rows.
 };
 
 // Operators of one kind, together. What bounds them is what bounds most of their time.

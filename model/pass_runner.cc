@@ -70,6 +70,7 @@ absl::Status PassRunner::LoadAllButLayers() {
 
 absl::Status PassRunner::SwitchGraphs(int first, int end, int rows) {
   GraphStore& store = blocks_->store();
+  store.SplitLoads();
   absl::Status first_error;   // The others are switched none the less: a graph that stayed would be one too many beside that of a pass.
   for (int layer = first; layer < end; ++layer) {
     first_error.Update(store.Switch(model_.layer(layer), rows));

@@ -75,7 +75,8 @@ class PassRunner {
   struct Work { int64_t passes = 0; int64_t rows = 0; };
   Work work() const { return {passes_begun_.load(std::memory_order_relaxed), rows_done_.load(std::memory_order_relaxed)}; }
 
-  // For devices that hold one graph of a layer at a time: of these layers, loads the graph of so many rows and unloads all others.
+  // For devices that hold one graph of a layer at a time: of these layers, loads the graph of so many rows and unloads all others. On a
+  // device with a virtual clock that is one load, and another one than those before.
   // Between passes, or at a layer of one that is under way. The device's first error; layers that had one have no graph until a pass needs
   // it.
   // REQUIRES: 0 <= first <= end <= the model's layers, and rows is at most CompiledModel::rows_together().

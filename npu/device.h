@@ -64,7 +64,11 @@ class LoadedGraph {
 enum class RowPolicy : uint8_t { kAny, kExact };
 
 // What loading a graph takes: memory while it is loaded, and time.
-struct LoadCost { int64_t bytes = 0; double seconds = 0; };
+struct LoadCost {
+  int64_t bytes = 0;
+  double seconds = 0;         // What a load of its own takes.
+  double fixed_seconds = 0;   // The part that does not grow with bytes: graphs that are one load pay it once (Device::SplitLoads).
+};
 
 // Most that is loaded at once.
 struct GraphLimits {
@@ -89,6 +93,12 @@ class Device {
 
   // Keeps a copy of what it needs of the graph. ResourceExhausted beyond limits().
   virtual absl::StatusOr<std::unique_ptr<LoadedGraph>> Load(const CompiledGraph& graph) = 0;
+  // What is loaded after this is not one load with what was loaded before. A device on a virtual clock takes as one what is loaded at one
+  // time of it; others have nothing to do.
+  virtual void SplitLoads() {}
+
+  // False: a timeline that is the device's own gets nothing until this is called with true. Devices without one have nothing to do.
+  virtual void SetRecording(bool /*on*/) {}
 
   // Begins a run; arguments are borrowed until Wait returns. A device without threads of its own computes here. InvalidArgument if the
   // arguments do not fit the graph (which, found, expected). After an error nothing has begun, and there is nothing to wait for.

@@ -49,6 +49,8 @@ class GraphStore {
   absl::Status Switch(int block, int rows);
   // The graph that the block was asked for last is loaded, and a run of it would not wait.
   bool IsReady(int block) const;
+  // What is loaded from now on is no part of a load before it (Device::SplitLoads).
+  void SplitLoads() { device_.SplitLoads(); }
   // False: Run loads nothing ahead, so that only Switch, and what For cannot do without, decides what is loaded.
   void SetLoadsAhead(bool ahead) { loads_ahead_ = ahead; }
 

@@ -100,8 +100,8 @@ class Chooser {
     ASSIGN_OR_RETURN(const GraphTimes* const prefill, GraphOf(graphs_, "prefill_rows", prefill_rows));
     ASSIGN_OR_RETURN(const GraphTimes* const decode, GraphOf(graphs_, "decode_rows", decode_rows));
     std::vector<double> weights;
-    for (int layer = 0; layer < layers_; ++layer) {
-      weights.push_back(prefill->run_seconds[static_cast<size_t>(layer)] + decode->load_seconds[static_cast<size_t>(layer)]);
+    for (size_t layer = 0; layer < static_cast<size_t>(layers_); ++layer) {   // What each block has once is no layer's.
+      weights.push_back(prefill->run_seconds[layer] + decode->load_seconds[layer] - decode->fixed_seconds);
     }
     const int first = std::max(question_.blocks, 1), last = question_.blocks > 0 ? first : std::min(layers_, kMostSwitchBlocks);
     for (int blocks = first; blocks <= last; ++blocks) {
@@ -182,6 +182,9 @@ absl::Status CheckGraphTimes(absl::Span<const GraphTimes> graphs) {
     least = graph.rows + 1;
     RETURN_IF_ERROR(CheckTimes("run_seconds", graph, graph.run_seconds, layers));
     RETURN_IF_ERROR(CheckTimes("load_seconds", graph, graph.load_seconds, layers));
+    const double least_load = *std::min_element(graph.load_seconds.begin(), graph.load_seconds.end());
+    const std::string fixed = absl::StrCat("fixed_seconds of graphs of ", graph.rows, " rows");
+    RETURN_IF_ERROR(CheckWithin<double>(fixed, graph.fixed_seconds, 0, least_load));
   }
   return absl::OkStatus();
 }
@@ -236,13 +239,13 @@ std::vector<SwitchTimes> TimesOfBlocks(const GraphTimes& prefill, const GraphTim
   std::vector<SwitchTimes> times;
   int layer = 0;
   for (const int end : ends) {
-    SwitchTimes block;
+    SwitchTimes block = {.load_seconds = decode.fixed_seconds, .return_seconds = prefill.fixed_seconds};
     for (; layer < end; ++layer) {
       const size_t l = static_cast<size_t>(layer);
       block.prefill_seconds += prefill.run_seconds[l];
       block.decode_seconds += decode.run_seconds[l];
-      block.load_seconds += decode.load_seconds[l];
-      block.return_seconds += prefill.load_seconds[l];
+      block.load_seconds += decode.load_seconds[l] - decode.fixed_seconds;
+      block.return_seconds += prefill.load_seconds[l] - prefill.fixed_seconds;
     }
     times.push_back(block);
   }

@@ -2,6 +2,7 @@
 // its layers take.
 //
 //   std::vector<GraphTimes> graphs = {{.rows = 32, .run_seconds = {...}, .load_seconds = {...}}, {.rows = 256, ...}};   // per layer
+//   graphs[0].fixed_seconds = 0.2;   // of each of load_seconds: a block of several layers has it once
 //   ASSIGN_OR_RETURN(SwitchChoice choice, ChooseSwitch(graphs, {.prefill_rows = {256}, .decode_rows = {32}, .prompt_tokens = 512}));
 //   choice.ends;                    // {8, 16, 24}: three blocks of eight layers
 //   choice.seconds();               // a prompt of 512 tokens, and decoding after it
@@ -28,11 +29,12 @@ inline constexpr int kMostSwitchTokens = 1 << 24;
 struct GraphTimes {
   int rows = 0;
   std::vector<double> run_seconds = {};    // Each layer's: one run, all rows of the graph,
-  std::vector<double> load_seconds = {};   // and loading the graph in place of another.
+  std::vector<double> load_seconds = {};   // and loading the graph in place of another, by itself.
+  double fixed_seconds = 0;                // What each of load_seconds has, and a load of several layers has once.
 };
 
 // InvalidArgument (which, found, expected) unless there are graphs, in ascending order of rows, of the same 1 to kMostSwitchLayers layers,
-// and all times are in 0 to kMostSwitchSeconds.
+// all times are in 0 to kMostSwitchSeconds, and fixed_seconds is at most the least of load_seconds.
 absl::Status CheckGraphTimes(absl::Span<const GraphTimes> graphs);
 
 struct SwitchQuestion {
@@ -66,7 +68,8 @@ std::vector<int> EqualShares(int layers, int blocks);
 // Where blocks end of which the longest takes as little as can be, if layers take so many seconds.
 std::vector<int> BalancedShares(absl::Span<const double> seconds, int blocks);
 
-// Sums over the layers of each block. REQUIRES: both are of as many layers as the last block ends at.
+// Sums over the layers of each block; of loads, which a block has one of, with fixed_seconds once. REQUIRES: both are of as many layers as
+// the last block ends at, and CheckGraphTimes has nothing against them.
 std::vector<SwitchTimes> TimesOfBlocks(const GraphTimes& prefill, const GraphTimes& decode, absl::Span<const int> ends);
 
 }  // namespace tessera

@@ -5,7 +5,7 @@
 //   RETURN_IF_ERROR(motion->SetTimes(times));                  // of each block: measure_switching.h
 //   RETURN_IF_ERROR(motion->BeginPrompt(tokens));              // plans (npu/graph_switch.h), from the graphs that blocks have
 //   ASSIGN_OR_RETURN(HiddenRows rows, motion->Finish(pass, wanted));     // each pass of the prompt, then those of decoding
-//   RETURN_IF_ERROR(motion->EndPrompt());                      // loads that are left
+//   RETURN_IF_ERROR(motion->EndPrompt());                      // loads that are left; DropPrompt where the prompt failed
 //   RETURN_IF_ERROR(motion->BeginReturn());                    // the next turn's prefill graphs, while a user types
 //
 // Bits of rows do not depend on any of it: chunks are cut into the decode graph's sub-chunks where a block has that. A load begins at the
@@ -60,6 +60,9 @@ class GraphMotion {
   absl::Status BeginPrompt(int tokens);
   // What is left of the plan: loads that had to wait for the prompt's end. Without a prompt, nothing. All are tried; the first error.
   absl::Status EndPrompt();
+  // A prompt that failed moves no more graphs: blocks keep those that they have. Without a prompt, nothing.
+  void DropPrompt() { ForgetPrompt(); }
+  bool in_prompt() const { return in_prompt_; }   // Between BeginPrompt and what ends a prompt: EndPrompt, DropPrompt, an error of Finish.
   // Finishes a pass by the graphs that blocks have, and begins the loads whose time has come. Errors: those of Pass and of loading.
   absl::StatusOr<HiddenRows> Finish(Pass& pass, absl::Span<const int> wanted);
 

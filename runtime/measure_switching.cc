@@ -1,6 +1,7 @@
 #include "tessera/runtime/measure_switching.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -66,14 +67,27 @@ absl::StatusOr<std::vector<double>> WalkLayers(EngineCore& core, const Clock& cl
   return seconds;
 }
 
-double LoadSeconds(const EngineCore& core, int layer, int rows) {
+// A layer's graph as a load of its own; of the last layer, with the graph of its keys and values.
+LoadCost CostOfLoading(const EngineCore& core, int layer, int rows) {
   const CompiledModel& model = core.runner().model();
-  const auto seconds_of = [&](int block) {
+  const auto cost_of = [&](int block) {
     const CompiledGraph* const graph = GraphOf(model, block, rows);
-    return graph == nullptr ? 0 : core.device().CostOf(*graph).seconds;
+    return graph == nullptr ? LoadCost() : core.device().CostOf(*graph);
   };
-  const double seconds = seconds_of(model.layer(layer));
-  return layer < model.layers() - 1 ? seconds : seconds + seconds_of(model.last_keys_and_values());
+  LoadCost cost = cost_of(model.layer(layer));
+  if (layer < model.layers() - 1) return cost;
+  const LoadCost beside = cost_of(model.last_keys_and_values());
+  cost.seconds += beside.seconds - beside.fixed_seconds;
+  return cost;
+}
+
+void AddLoads(const EngineCore& core, GraphTimes& times) {
+  times.fixed_seconds = std::numeric_limits<double>::infinity();
+  for (int layer = 0; layer < core.runner().model().layers(); ++layer) {
+    const LoadCost cost = CostOfLoading(core, layer, times.rows);
+    times.load_seconds.push_back(cost.seconds);
+    times.fixed_seconds = std::min(times.fixed_seconds, cost.fixed_seconds);
+  }
 }
 
 absl::StatusOr<GraphTimes> TimesOf(EngineCore& core, const Clock& clock, int count, int rows) {
@@ -84,7 +98,7 @@ absl::StatusOr<GraphTimes> TimesOf(EngineCore& core, const Clock& clock, int cou
   ASSIGN_OR_RETURN(times.run_seconds, WalkLayers(core, clock, count, rows));
   const double runs = static_cast<double>(CeilDiv(count, rows));
   for (double& seconds : times.run_seconds) seconds /= runs;
-  for (int layer = 0; layer < layers; ++layer) times.load_seconds.push_back(LoadSeconds(core, layer, rows));
+  AddLoads(core, times);
   return times;
 }
 

@@ -28,11 +28,17 @@ std::vector<int> RowsOf(const SwitchQuestion& question) {
   return rows;
 }
 
-// While it lives, passes are not recorded.
+// While it lives, passes are not recorded, neither by the engine nor by a device that has a timeline of its own.
 class Unrecorded {
  public:
-  explicit Unrecorded(EngineCore& core) : core_(core), timeline_(core.timeline()) { core_.SetTimeline(nullptr); }
-  ~Unrecorded() { core_.SetTimeline(timeline_); }
+  explicit Unrecorded(EngineCore& core) : core_(core), timeline_(core.timeline()) {
+    core_.SetTimeline(nullptr);
+    core_.device().SetRecording(false);
+  }
+  ~Unrecorded() {
+    core_.device().SetRecording(true);
+    core_.SetTimeline(timeline_);
+  }
   Unrecorded(const Unrecorded&) = delete;
   Unrecorded& operator=(const Unrecorded&) = delete;
 

@@ -16,8 +16,8 @@ namespace tessera {
 
 // Called by Engine::Load and LoadWeights. Nothing to do without ComputeOptions::warm_up. A profile that is no profile, of another device or
 // model, or lacks rows is measured anew, and one that cannot be written is not kept: SwitchReady says so. Nothing is recorded on the
-// timeline. WrongUsage (blocks) for more blocks than layers; FailedPrecondition without ComputeOptions::switching; the errors of
-// MeasureGraphTimes, ChooseSwitch and GraphMotion.
+// timeline, nor on one that is the device's own. WrongUsage (blocks) for more blocks than layers; FailedPrecondition without
+// ComputeOptions::switching; the errors of MeasureGraphTimes, ChooseSwitch and GraphMotion.
 absl::Status PrepareSwitching(Engine& engine);
 
 }  // namespace tessera

@@ -39,23 +39,25 @@ std::vector<int> PlacesToLearn(absl::Span<const TokenId> tokens, int begin, int 
   return places;
 }
 
+std::vector<int> PlacesToLearn(const EngineCore& core, absl::Span<const TokenId> tokens) {
+  const int size = static_cast<int>(tokens.size()), capacity = core.prompt_rows();
+  const int count = RowsToLearn(core.model().config(), size);
+  if (!core.model().streams()) return PlacesToLearn(tokens, /*begin=*/0, count);
+  const int last_pass = std::max(0, size - 1) / capacity * capacity;   // The head is not read for this alone.
+  return PlacesToLearn(tokens, last_pass, std::min(count, core.logits_at_once() - 1));
+}
+
 absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<const TokenId> tokens) {
   const int wanted = speculator == nullptr ? 0 : speculator->needs().top_of_prompt;
   if (wanted == 0) return session.Append(tokens);
   const EngineCore& core = CoreOf(session);
-  const int size = static_cast<int>(tokens.size()), capacity = core.prompt_rows();
-  int begin = 0, count = RowsToLearn(core.model().config(), size);
-  if (core.model().streams()) {
-    begin = std::max(0, size - 1) / capacity * capacity;
-    count = std::min(count, core.logits_at_once() - 1);
-  }
   const int first = session.length();
   std::vector<TopTokens> top(tokens.size());
   const auto learn = [&](int index, absl::Span<const float> logits) {
     top[index] = TopTokensOf(logits, wanted);
     return absl::OkStatus();
   };
-  const std::vector<int> places = PlacesToLearn(tokens, begin, count);
+  const std::vector<int> places = PlacesToLearn(core, tokens);
   RETURN_IF_ERROR(session.AppendSome(tokens, places, learn));
   if (core.options().spend != nullptr) core.options().spend(CpuWork::kSampledTokens, static_cast<int64_t>(places.size()));
   speculator->LearnPrompt(first, std::move(top));

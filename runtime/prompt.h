@@ -34,5 +34,7 @@ int RowsToLearn(const ModelConfig& config, int count);
 
 // The places in `tokens` to learn from, ascending: at most `count`, none before `begin`. Where tokens are equal, only the last counts.
 std::vector<int> PlacesToLearn(absl::Span<const TokenId> tokens, int begin, int count);
+// The same of what a prompt has still to be read, with this engine.
+std::vector<int> PlacesToLearn(const EngineCore& core, absl::Span<const TokenId> tokens);
 
 }  // namespace tessera

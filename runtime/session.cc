@@ -15,18 +15,38 @@ namespace tessera {
 
 namespace {
 
-// Graphs change places while the core is held, as passes are run.
-absl::Status BeginPrompt(EngineCore& core, size_t tokens) {
-  if (core.motion() == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());
-  return core.motion()->BeginPrompt(static_cast<int>(tokens));
-}
+// Graphs change places while a prompt is read and the core is held, as it is for passes. A prompt that does not come to End moves no more
+// of them. REQUIRES: this thread does not hold the core where one of it begins, ends, or is gone.
+class PromptMotion {
+ public:
+  explicit PromptMotion(EngineCore& core) : core_(core) {}
+  ~PromptMotion() {
+    if (number_ == 0) return;
+    const EngineCore::Hold hold = core_.AwaitHold();
+    if (core_.motion()->report().prompts == number_) core_.motion()->DropPrompt();   // Else another one has begun since.
+  }
+  PromptMotion(const PromptMotion&) = delete;
+  PromptMotion& operator=(const PromptMotion&) = delete;
 
-absl::Status EndPrompt(EngineCore& core) {
-  if (core.motion() == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());
-  return core.motion()->EndPrompt();
-}
+  absl::Status Begin(size_t tokens) {
+    if (core_.motion() == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_.TryHold());
+    RETURN_IF_ERROR(core_.motion()->BeginPrompt(static_cast<int>(tokens)));
+    number_ = core_.motion()->report().prompts;
+    return absl::OkStatus();
+  }
+
+  absl::Status End() {
+    if (core_.motion() == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_.TryHold());
+    number_ = 0;
+    return core_.motion()->EndPrompt();
+  }
+
+ private:
+  EngineCore& core_;
+  int number_ = 0;   // The motion's count of prompts when this one began; 0: none is under way.
+};
 
 }  // namespace
 
@@ -115,14 +135,15 @@ absl::Status Session::Append(absl::Span<const TokenId> tokens) {
 absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
   const size_t capacity = core_->prompt_rows();
   int last = 0;
-  RETURN_IF_ERROR(BeginPrompt(*core_, tokens.size()));
+  PromptMotion motion(*core_);
+  RETURN_IF_ERROR(motion.Begin(tokens.size()));
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
     last = static_cast<int>(part.size()) - 1;
     const bool more = begin + capacity < tokens.size();
     RETURN_IF_ERROR(AppendPass(part, more ? absl::Span<const int>() : absl::MakeConstSpan(&last, 1)));
   }
-  RETURN_IF_ERROR(EndPrompt(*core_));
+  RETURN_IF_ERROR(motion.End());
   has_logits_ = false;
   RETURN_IF_ERROR(ComputeLogits({last}, TensorView<float>(logits_buffer_.data(), 1, static_cast<int64_t>(logits_buffer_.size()))));
   has_logits_ = true;
@@ -154,7 +175,8 @@ absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Spa
   const int last = static_cast<int>(tokens.size()) - 1;
   std::vector<float> some(std::min(at_once, indices.size() + 1) * vocabulary);
   std::vector<int> rows;                     // Rows of the pass that get logits.
-  RETURN_IF_ERROR(BeginPrompt(*core_, tokens.size()));
+  PromptMotion motion(*core_);
+  RETURN_IF_ERROR(motion.Begin(tokens.size()));
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
     const int end = static_cast<int>(begin + part.size());
@@ -164,7 +186,7 @@ absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Spa
     indices.remove_prefix(asked);
     if (end > last && (rows.empty() || rows.back() != last - static_cast<int>(begin))) rows.push_back(last - static_cast<int>(begin));
     RETURN_IF_ERROR(AppendPass(part, rows));
-    if (end > last) RETURN_IF_ERROR(EndPrompt(*core_));
+    if (end > last) RETURN_IF_ERROR(motion.End());
     for (size_t first = 0; first < rows.size(); first += at_once) {
       const absl::Span<const int> chosen = absl::MakeConstSpan(rows).subspan(first, at_once);
       const TensorView<float> view(some.data(), static_cast<int64_t>(chosen.size()), static_cast<int64_t>(vocabulary));

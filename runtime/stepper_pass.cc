@@ -15,6 +15,7 @@ absl::Status Stepper::Impl::RunPlan(const StepPlan& plan) {
   absl::Status pass = MoveGraphs(plan);
   if (pass.ok()) pass = pass_.Run(plan, Streams(), &costs_, &submissions_.pass_cancel(), *hold_);
   submissions_.BeginPass({});
+  if (!pass.ok() && core_->motion() != nullptr) core_->motion()->DropPrompt();   // The text that was alone ends with it.
   report_.passes += 1;
   report_.rows += plan.rows();
   report_.prompt_rows += plan.prompt_rows();

@@ -97,16 +97,11 @@ std::unique_ptr<CachedText> Stream::TakeText() {
 void Stream::PlanLearning() {
   learn_.clear();
   if (speculator() == nullptr || speculator()->needs().top_of_prompt == 0) return;
-  const int size = pending(), held = text_->held(), capacity = core_.runner().row_capacity();
-  int begin = 0, count = RowsToLearn(core_.model().config(), size);
-  if (core_.model().streams()) {  // The head is not read for this alone.
-    begin = (size - 1) / capacity * capacity;
-    count = std::min(count, core_.logits_at_once() - 1);
-  }
-  learn_ = PlacesToLearn(text_->tokens().subspan(held), begin, count);
+  const int held = text_->held();
+  learn_ = PlacesToLearn(core_, text_->tokens().subspan(held));
   for (int& place : learn_) place += held;
   prompt_first_ = held;
-  prompt_top_.assign(size, {});
+  prompt_top_.assign(pending(), {});
 }
 
 const TokenTree& Stream::Draft(const TreeRoom& room) {

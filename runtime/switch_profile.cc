@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;   // 1 had no fixed_seconds.
 constexpr int64_t kMostFileBytes = 1 << 20;
 constexpr int64_t kMostValues = 1 << 15;
 
@@ -29,7 +29,7 @@ std::string SwitchProfile::ToJson() const {
   JsonWriter json(/*indent=*/1);
   json.BeginObject().Key("version").Int(kVersion).Key("device").String(device).Key("model").Uint(model).Key("graphs").BeginArray();
   for (const GraphTimes& graph : graphs) {
-    json.BeginObject().Key("rows").Int(graph.rows);
+    json.BeginObject().Key("rows").Int(graph.rows).Key("fixed_seconds").Double(graph.fixed_seconds);
     WriteTimes(json, "run_seconds", graph.run_seconds);
     WriteTimes(json, "load_seconds", graph.load_seconds);
     json.EndObject();
@@ -57,6 +57,7 @@ absl::StatusOr<SwitchProfile> SwitchProfile::ReadJson(absl::string_view text, ab
     graph.rows = static_cast<int>(rows);
     ASSIGN_OR_RETURN(graph.run_seconds, graphs[i].Doubles("run_seconds"));
     ASSIGN_OR_RETURN(graph.load_seconds, graphs[i].Doubles("load_seconds"));
+    ASSIGN_OR_RETURN(graph.fixed_seconds, graphs[i].Double("fixed_seconds"));
     profile.graphs.push_back(std::move(graph));
   }
   if (const absl::Status status = CheckGraphTimes(profile.graphs); !status.ok()) {

@@ -139,6 +139,7 @@ void CostProfile::AddPass(const Shape& shape, double seconds) {
   if (frozen_ || !IsTime(seconds)) return;
   const int rows = Clamped(shape.rows);
   const bool known = pass_.Knows(rows);
+  last_ = {known ? seconds / PassSeconds(shape) : 1, last_[0]};
   if (known) {
     const double ratio = std::clamp(seconds / PassSeconds(shape), 1 / kOutlier, kOutlier);
     level_ *= 1 + (ratio < 1 ? kLessWeighs : 1) * kLevelWeight * (ratio - 1);

@@ -62,6 +62,8 @@ class CostProfile {
 
   // What is not known is guessed from what is; 0 while nothing is.
   double PassSeconds(const Shape& shape) const { return level_ * (pass_.At(Clamped(shape.rows)) + ApartSeconds(shape)); }
+  // The same by what passes take now: more, where texts have become longer than those that most passes were measured with.
+  double PassSecondsNow(const Shape& shape) const { return PassSeconds(shape) * std::max(1.0, std::min(last_[0], last_[1])); }
   double HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
   // A pass of this shape and so many rows of a prompt beside it: the least that one of the last few such passes says, since noise only
   // adds. More rows than it had are taken to cost as much each as those did, which is the most they can; fewer, as if each had added the
@@ -150,6 +152,7 @@ class CostProfile {
   size_t next_prompt_pass_ = 0;               // Is overwritten by the next.
   std::map<std::string, Mean, std::less<>> drafts_;
   double level_ = 1;            // How much slower than the curves everything is now.
+  std::array<double, 2> last_ = {1, 1};   // What the last passes took, as shares of what was expected of them; the newest first.
   bool frozen_ = false;
 };
 

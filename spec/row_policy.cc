@@ -267,9 +267,13 @@ double MarginalShare(const CostProfile::Shape& all, const CostProfile::Shape& pa
   return seconds / pass;
 }
 
+// A pass over a piece reads all that was read of the prompt before, whether it has one row or a few.
+constexpr int kLeastPiece = 4;
+
 int PromptRows(const CostProfile::Shape& pass, const CostProfile& costs, const PromptLimits& limits) {
-  const double most_seconds = limits.most_gap * costs.PassSeconds(pass);
-  int fits = std::min(limits.most_rows, 1), too_many = limits.most_rows + 1;
+  const double head = costs.HeadSeconds(pass.texts);   // Is in the gap with and without.
+  const double most_seconds = limits.most_gap * (costs.PassSecondsNow(pass) + head) - head;
+  int fits = std::min(limits.most_rows, kLeastPiece), too_many = limits.most_rows + 1;
   while (too_many - fits > 1) {
     const int rows = fits + (too_many - fits) / 2;
     (costs.PromptPassSeconds(pass, rows) <= most_seconds ? fits : too_many) = rows;

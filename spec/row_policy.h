@@ -66,12 +66,12 @@ double MarginalShare(const CostProfile::Shape& all, const CostProfile::Shape& pa
 
 struct PromptLimits {
   int most_rows = 0;           // That there is room for.
-  double most_gap = 2;         // A pass with them takes at most so many times what it takes without.
+  double most_gap = 2;         // A pass with them, and a row of logits of each text, take at most so many times what they take without.
 };
 
 // The most rows of another text's prompt that may join a pass of this shape, by what the last passes with such rows took
 // (CostProfile::AddPromptPass): so prompts are read in parts that grow until the gap is reached, and shrink where attention to what was
-// read makes them dearer. One row at least, if there is room: no prompt waits for ever.
+// read makes them dearer. Four rows at least, if there is room: no prompt waits for ever.
 int PromptRows(const CostProfile::Shape& pass, const CostProfile& costs, const PromptLimits& limits);
 
 // The head's rows: the first of the tree's nodes are computed together with the root, the others when the text reaches them.

@@ -12,8 +12,9 @@ namespace tessera {
 
 namespace {
 
-constexpr double kArea = 300, kLeft = 64, kRight = 20, kTop = 64, kBottom = 130;   // Height of the bars' area, and margins.
-constexpr double kBar = 22, kGap = 6, kBetween = 30;                               // Widths.
+constexpr double kArea = 300, kLeft = 64, kRight = 20, kTop = 80, kBottom = 130;   // Height of the bars' area, and margins.
+constexpr double kBar = 28, kGap = 6, kBetween = 30;                               // Widths: a bar has room for its number.
+constexpr double kKey = 30, kLetter = 7;                                           // In the legend: a colour, and a letter beside it.
 constexpr const char* kColours[] = {"#1b6ca8", "#c1440e", "#e0a030", "#3a7d44", "#7a5195", "#888888"};
 
 double Positive(double value) { return std::isfinite(value) && value > 0 ? value : 0; }
@@ -30,14 +31,18 @@ class Drawing {
       }
     }
     if (most_ <= 0) most_ = 1;
-    width_ = std::max(width_, 480.0);
+    double legend = kLeft + kRight;
+    for (const std::string& part : chart.parts) legend += KeyWidth(part);
+    width_ = std::max({width_, legend, kLetter * static_cast<double>(chart.title.size())});
   }
 
   std::string Draw() {
-    absl::StrAppendFormat(&svg_, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" ", width_, kTop + kArea + kBottom);
+    const double height = kTop + kArea + kBottom;
+    absl::StrAppendFormat(&svg_, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" ", width_, height);
+    absl::StrAppendFormat(&svg_, "width=\"%.0f\" height=\"%.0f\" ", width_, height);
     absl::StrAppend(&svg_, "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
     Text(width_ / 2, 20, "middle", chart_.title);
-    Text(8, kTop - 8, "start", chart_.y_label);
+    Text(8, kTop - 20, "start", chart_.y_label);
     DrawLegend();
     DrawAxis();
     double x = kLeft + kBetween / 2;
@@ -47,6 +52,7 @@ class Drawing {
 
  private:
   double Y(double value) const { return kTop + kArea * (1 - value / most_); }
+  static double KeyWidth(const std::string& part) { return kKey + kLetter * static_cast<double>(part.size()); }
   static const char* Colour(size_t part) { return kColours[std::min(part, std::size(kColours) - 1)]; }
 
   void Text(double x, double y, const char* anchor, const std::string& text) {
@@ -58,7 +64,7 @@ class Drawing {
     for (size_t part = 0; part < chart_.parts.size(); ++part) {
       absl::StrAppendFormat(&svg_, "<rect x=\"%.1f\" y=\"32\" width=\"10\" height=\"10\" fill=\"%s\"/>\n", x, Colour(part));
       Text(x + 14, 41, "start", chart_.parts[part]);
-      x += 30 + 7 * static_cast<double>(chart_.parts[part].size());
+      x += KeyWidth(chart_.parts[part]);
     }
   }
 

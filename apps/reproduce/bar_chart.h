@@ -3,7 +3,8 @@
 //   const BarChart chart = {"Time", "ms per token", {"prompt", "passes"}, {{"1.5b", {{"NPU", {10, 90}}, {"full", {12, 30}}}}}};
 //   RETURN_IF_ERROR(WriteTextFile("bars.svg", BarChartSvg(chart)));
 //
-// Texts may hold any characters; what is below zero or no number counts as zero. Thread-safe (pure function).
+// As wide as its bars need, in pixels. Texts may hold any characters; what is below zero or no number counts as zero. Thread-safe (pure
+// function).
 #pragma once
 
 #include <string>

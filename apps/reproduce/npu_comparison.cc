@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "tessera/apps/reproduce/published_npu.h"
+#include "tessera/apps/reproduce/published.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -122,12 +122,34 @@ absl::Status SetBands(const ProfileSet& profiles, KnownModels& models, NpuCompar
   return absl::OkStatus();
 }
 
+// What changed predictions are to those of `base`.
+Sensitivity MovesOf(std::string parameter, const Middles& base, const Middles& changed) {
+  Sensitivity one = {.parameter = std::move(parameter)};
+  for (const auto& [id, value] : base) {
+    const double move = std::log(changed.at(id) / value);
+    if (std::abs(move) <= kNoMove) continue;
+    ++one.moved;
+    if (std::abs(std::expm1(move)) <= std::abs(one.change)) continue;
+    one.change = std::expm1(move);
+    one.most = id;
+  }
+  return one;
+}
+
+Middles MiddlesOf(const NpuComparison& comparison) {
+  Middles middles;
+  for (const ComparedFigure& figure : comparison.figures) {
+    if (figure.prediction.has_value()) middles[figure.id] = MiddleOf(figure.prediction->low, figure.prediction->high);
+  }
+  return middles;
+}
+
 }  // namespace
 
 double MiddleOf(double low, double high) { return low == high ? low : std::sqrt(low * high); }
 
-absl::StatusOr<NpuComparison> CompareWithoutBands(const ProfileSet& profiles, KnownModels& models) {
-  ASSIGN_OR_RETURN(const std::vector<Prediction> predictions, PredictNpuFigures(profiles, {}, models));
+absl::StatusOr<NpuComparison> CompareWithoutBands(const ProfileSet& profiles, KnownModels& models, const NpuAssumptions& assumptions) {
+  ASSIGN_OR_RETURN(const std::vector<Prediction> predictions, PredictNpuFigures(profiles, assumptions, models));
   NpuComparison comparison;
   for (const PublishedFigure& published : PublishedNpuFigures()) {
     ComparedFigure figure = FigureOf(published);
@@ -149,18 +171,28 @@ absl::StatusOr<std::vector<Sensitivity>> SensitivityOfPredictions(const ProfileS
   std::vector<Sensitivity> all;
   for (const ProfileField& field : ProfileFields()) {
     ASSIGN_OR_RETURN(const Middles more, MiddlesOf(Times(profiles, field.name, kMore), {}, models));
-    Sensitivity one = {.parameter = field.name};
-    for (const auto& [id, value] : base) {
-      const double move = std::log(more.at(id) / value);
-      if (std::abs(move) <= kNoMove) continue;
-      ++one.moved;
-      if (std::abs(std::expm1(move)) <= std::abs(one.change)) continue;
-      one.change = std::expm1(move);
-      one.most = id;
-    }
-    all.push_back(std::move(one));
+    all.push_back(MovesOf(field.name, base, more));
   }
   return all;
+}
+
+absl::StatusOr<OpenQuestion> AskHeldAttention(const ProfileSet& profiles, const NpuComparison& base, KnownModels& models) {
+  ASSIGN_OR_RETURN(const NpuComparison other, CompareWithoutBands(profiles, models, {.held_attention = true}));
+  OpenQuestion question = {.question = "the CPU's attention in static graphs takes all rows of the graph; by the other answer, only those "
+                                       "that hold something"};
+  question.moves = MovesOf("held_attention", MiddlesOf(base), MiddlesOf(other));
+  for (size_t i = 0; i < other.figures.size(); ++i) {
+    const ComparedFigure &before = base.figures[i], &after = other.figures[i];
+    if (!after.prediction.has_value()) continue;
+    const auto middle = [](const ComparedFigure& figure) { return MiddleOf(figure.prediction->low, figure.prediction->high); };
+    if (std::abs(std::log(middle(after) / middle(before))) <= kNoMove) continue;
+    question.figures.push_back({.id = after.id, .prediction = *after.prediction, .error = after.error});
+  }
+  question.within = other.within;
+  question.within_apart = other.within_apart;
+  question.median_error = other.median_error;
+  question.median_error_apart = other.median_error_apart;
+  return question;
 }
 
 absl::StatusOr<NpuComparison> CompareNpuFigures(const ProfileSet& profiles) {
@@ -168,9 +200,9 @@ absl::StatusOr<NpuComparison> CompareNpuFigures(const ProfileSet& profiles) {
   ASSIGN_OR_RETURN(NpuComparison comparison, CompareWithoutBands(profiles, models));
   RETURN_IF_ERROR(SetBands(profiles, models, comparison));
   ASSIGN_OR_RETURN(comparison.sensitivity, SensitivityOfPredictions(profiles, models));
-  ASSIGN_OR_RETURN(const std::vector<CalibrationFigure> calibration, CalibrationFigures());
-  comparison.calibration_figures = static_cast<int>(calibration.size());
-  ASSIGN_OR_RETURN(comparison.calibration, ErrorsOfCalibration(calibration, profiles, models));
+  ASSIGN_OR_RETURN(comparison.held_attention, AskHeldAttention(profiles, comparison, models));
+  ASSIGN_OR_RETURN(comparison.calibration_figures, CalibrationFigures());
+  ASSIGN_OR_RETURN(comparison.calibration, ErrorsOfCalibration(comparison.calibration_figures, profiles, models));
   return comparison;
 }
 

@@ -53,6 +53,16 @@ struct Sensitivity {
   double change = 0;         // by so much, as a share of itself.
 };
 
+// A question that no paper answers, and what predictions are by the other answer.
+struct OpenQuestion {
+  std::string question = {};
+  Sensitivity moves = {};                     // `parameter` names it.
+  struct Moved { std::string id = {}; Prediction prediction = {}; std::optional<double> error = {}; };
+  std::vector<Moved> figures = {};            // Those whose predictions move, in the order of the papers' list; errors as ComparedFigure.
+  int within = 0, within_apart = 0;           // NpuComparison's statistics by the other answer.
+  std::optional<double> median_error = {}, median_error_apart = {};
+};
+
 struct NpuComparison {
   std::vector<ComparedFigure> figures = {};   // In the order of the papers' list.
   int counted = 0;                            // Figures that count,
@@ -63,20 +73,24 @@ struct NpuComparison {
   int judged_apart = 0, within_apart = 0;     // The same without those near the calibration.
   std::optional<double> median_error_apart = {};
   std::vector<Sensitivity> sensitivity = {};  // By parameters, as ProfileFields() has them.
-  int calibration_figures = 0;
-  CalibrationErrors calibration = {};
+  OpenQuestion held_attention = {};           // NpuAssumptions::held_attention.
+  std::vector<CalibrationFigure> calibration_figures = {};
+  CalibrationErrors calibration = {};         // In that order.
 };
 
 // The geometric middle of a figure's or a prediction's ends.
 double MiddleOf(double low, double high);
 
-// Errors and statistics alone, without band, sensitivity and calibration: what a changed profile does to them.
-absl::StatusOr<NpuComparison> CompareWithoutBands(const ProfileSet& profiles, KnownModels& models);
+// Errors and statistics alone, without band, sensitivity and calibration: what a changed profile, or another assumption, does to them.
+absl::StatusOr<NpuComparison> CompareWithoutBands(const ProfileSet& profiles, KnownModels& models, const NpuAssumptions& assumptions = {});
 
 // All of it. The errors of predictions.
 absl::StatusOr<NpuComparison> CompareNpuFigures(const ProfileSet& profiles);
 
 absl::StatusOr<std::vector<Sensitivity>> SensitivityOfPredictions(const ProfileSet& profiles, KnownModels& models);
+
+// What becomes of `base`, which is of these profiles, where the CPU's attention takes the rows alone that are there.
+absl::StatusOr<OpenQuestion> AskHeldAttention(const ProfileSet& profiles, const NpuComparison& base, KnownModels& models);
 
 std::string NpuComparisonText(const NpuComparison& comparison);
 std::string NpuComparisonJson(const NpuComparison& comparison);

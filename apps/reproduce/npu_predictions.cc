@@ -34,15 +34,24 @@ struct Range {
   }
 };
 
-// The same costs, found at two numbers of positions: between and beyond these, time of graphs whose attention is the CPU's is a line.
-RequestCosts LinearCosts(const PhoneCosts& phone) {
-  RequestCosts costs = phone.costs();
-  costs.layer_run = [run = std::move(costs.layer_run)](int rows, int64_t positions) -> absl::StatusOr<RunCost> {
-    constexpr int64_t kNear = 1, kFar = kPhoneContext;
-    ASSIGN_OR_RETURN(const RunCost near, run(rows, kNear));
-    ASSIGN_OR_RETURN(const RunCost far, run(rows, kFar));
-    const double share = static_cast<double>(positions - kNear) / (kFar - kNear);
-    return (1 - share) * near + share * far;
+// What costs at two numbers of positions say of any: between and beyond these, time of graphs whose attention is the CPU's is a line.
+template <typename RunAt>
+absl::StatusOr<RunCost> OnLine(RunAt run_at, int64_t positions) {
+  constexpr int64_t kNear = 1, kFar = kPhoneContext;
+  ASSIGN_OR_RETURN(const RunCost near, run_at(kNear));
+  ASSIGN_OR_RETURN(const RunCost far, run_at(kFar));
+  const double share = static_cast<double>(positions - kNear) / (kFar - kNear);
+  return (1 - share) * near + share * far;
+}
+
+RequestCosts LinearCosts(const PhoneCosts& phone, bool held_attention) {
+  RequestCosts costs = held_attention ? phone.CostsOfHeldRows() : phone.costs();
+  costs.layer_run = [run = std::move(costs.layer_run)](int rows, int64_t positions) {
+    return OnLine([&](int64_t at) { return run(rows, at); }, positions);
+  };
+  if (!held_attention) return costs;
+  costs.held_run = [run = std::move(costs.held_run)](int rows, int held, int64_t positions) {
+    return OnLine([&](int64_t at) { return run(rows, held, at); }, positions);
   };
   return costs;
 }
@@ -164,12 +173,14 @@ class Predictor {
     return absl::OkStatus();
   }
 
+  RequestCosts CostsOf(const PhoneCosts& phone) const { return LinearCosts(phone, assumed_.held_attention); }
+
   // A request without drafts.
   absl::StatusOr<RequestParts> SecondsOfRequest(const PhoneCosts& phone, RequestSetup setup) const {
     setup.prefill_rows = kPrefillRows;
     setup.decode_rows = kDecodeRows;
     const RequestWork work = {.prompt_tokens = assumed_.prompt_tokens, .tokens = assumed_.answer_tokens};
-    ASSIGN_OR_RETURN(const RequestResult result, SimulateRequest(LinearCosts(phone), setup, work));
+    ASSIGN_OR_RETURN(const RequestResult result, SimulateRequest(CostsOf(phone), setup, work));
     return result.seconds;
   }
 
@@ -180,7 +191,7 @@ class Predictor {
 
   std::string RequestText() const {
     return absl::StrCat(" unshared, ", kUnsharedRecipe, ", prompt of ", assumed_.prompt_tokens, " by ", kPrefillRows, " rows, ",
-                        assumed_.answer_tokens, " tokens of answer");
+                        assumed_.answer_tokens, " tokens of answer", assumed_.held_attention ? ", attention of rows that are there" : "");
   }
 
   // All of the time, by the tokens of the answer: paper 000 calls quotients of this latency "end-to-end speedup" (sections 1 and 4.2), and
@@ -189,7 +200,7 @@ class Predictor {
     ASSIGN_OR_RETURN(const std::unique_ptr<PhoneCosts> phone, Open("8gen2", "qwen2.5-1.5b"));
     ASSIGN_OR_RETURN(const RequestParts plain, SecondsOfRequest(*phone, {.rule = SwitchRule::kSynchronous}));
     RequestSetup published = {.rule = SwitchRule::kPublished, .prefill_rows = kPrefillRows, .decode_rows = kDecodeRows};
-    ASSIGN_OR_RETURN(published.blocks, ChooseBlocks(LinearCosts(*phone), published, {assumed_.prompt_tokens, assumed_.answer_tokens, {}}));
+    ASSIGN_OR_RETURN(published.blocks, ChooseBlocks(CostsOf(*phone), published, {assumed_.prompt_tokens, assumed_.answer_tokens, {}}));
     ASSIGN_OR_RETURN(const RequestParts switched, SecondsOfRequest(*phone, published));
     const auto per_token = [&](const RequestParts& parts) { return parts.total() * 1e3 / assumed_.answer_tokens; };
     const std::string asked = absl::StrCat("8gen2", RequestText(), " by a graph of ", kDecodeRows, " rows; all of the time by its tokens");

@@ -5,7 +5,7 @@
 //
 // Each says how it was asked: phone, style, shape, recipe, rows, positions. Phones are those of the papers: 000 and 003 the Redmi K60 Pro
 // (8gen2), the Redmi K70 Pro (8gen3) and the OnePlus 13 (8elite) with graphs that share no weights; 001 the OnePlus 12 (8gen3) by mailbox;
-// 004 the S24 (8gen3) with static graphs that share theirs. No published figure is known here (those are in published_npu.h): what is asked
+// 004 the S24 (8gen3) with static graphs that share theirs. No published figure is known here (those are in published.h): what is asked
 // follows from what the papers say they did and, where they do not say it, from NpuAssumptions. Figures about a grid are the least and the
 // most over it. Pure functions, but for what `models` keeps: threads one at a time.
 #pragma once
@@ -23,6 +23,9 @@ namespace tessera {
 struct NpuAssumptions {
   int prompt_tokens = 1024;
   int answer_tokens = 128;
+  // The CPU's attention takes the rows of a static graph that hold something, and not all of them. Neither paper says; the model was made
+  // and published with all of them. In a request that decodes token by token that is one row of 32.
+  bool held_attention = false;
 };
 
 // One of them, and what it may be instead.

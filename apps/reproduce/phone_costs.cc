@@ -54,17 +54,25 @@ RequestCosts PhoneCosts::costs() const {
           .idle_watts = profile_.idle_watts,
           .cpu_watts = profile_.cpu_watts,
           .flash_watts = profile_.flash_watts,
-          .layer_run = [this](int rows, int64_t positions) { return LayerRun(rows, positions); },
+          .layer_run = [this](int rows, int64_t positions) { return LayerRun(rows, rows, positions); },
           .head_run = [this](int rows) { return HeadRun(rows); },
           .cpu_pass = [this](int rows, int64_t positions) { return CpuPass(rows, positions); }};
 }
 
-absl::StatusOr<RunCost> PhoneCosts::LayerRun(int rows, int64_t positions) const {
-  const auto found = layer_runs_.find({rows, positions});
+RequestCosts PhoneCosts::CostsOfHeldRows() const {
+  RequestCosts held = costs();
+  held.held_run = [this](int rows, int held_rows, int64_t positions) { return LayerRun(rows, held_rows, positions); };
+  return held;
+}
+
+absl::StatusOr<RunCost> PhoneCosts::LayerRun(int rows, int held, int64_t positions) const {
+  const std::tuple<int, int, int64_t> key = {rows, held, positions};
+  const auto found = layer_runs_.find(key);
   if (found != layer_runs_.end()) return found->second;
-  ASSIGN_OR_RETURN(const PassCost pass, coster_.Of({.rows = rows, .positions = positions, .logit_rows = 0}));
+  ASSIGN_OR_RETURN(const PassCost pass,
+                   coster_.Of({.rows = rows, .positions = positions, .logit_rows = 0, .attention_rows = held}));
   const RunCost cost = {pass.layer_seconds, pass.joules - pass.call_seconds * profile_.idle_watts};
-  layer_runs_[{rows, positions}] = cost;
+  layer_runs_[key] = cost;
   return cost;
 }
 

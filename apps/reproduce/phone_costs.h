@@ -13,7 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/reproduce/phone_request.h"
@@ -31,6 +31,8 @@ class PhoneCosts {
   PhoneCosts& operator=(const PhoneCosts&) = delete;
 
   RequestCosts costs() const;   // REQUIRES: this outlives it.
+  // The same, but the CPU's attention in a graph takes the rows alone that hold something (RequestCosts::held_run).
+  RequestCosts CostsOfHeldRows() const;
 
   const PhoneMemory& memory() const { return coster_.memory(); }
   int64_t cpu_copy_bytes() const { return coster_.memory().weights; }   // Layers for the CPU: the same numbers again.
@@ -40,7 +42,8 @@ class PhoneCosts {
  private:
   PhoneCosts(const DeviceProfile& profile, const ModelConfig& config, PassCoster coster);
 
-  absl::StatusOr<RunCost> LayerRun(int rows, int64_t positions) const;
+  // `held` rows of attention.
+  absl::StatusOr<RunCost> LayerRun(int rows, int held, int64_t positions) const;
   absl::StatusOr<RunCost> HeadRun(int rows) const;
   absl::StatusOr<RunCost> CpuPass(int rows, int64_t positions) const;
 
@@ -50,7 +53,7 @@ class PhoneCosts {
   double heads_, head_size_, key_value_numbers_;   // The last: of a position in a layer.
   double layer_weights_ = 0;                       // In the matrices of all layers.
   int64_t head_bytes_ = 0;
-  mutable std::map<std::pair<int, int64_t>, RunCost> layer_runs_;
+  mutable std::map<std::tuple<int, int, int64_t>, RunCost> layer_runs_;
   mutable std::map<int, RunCost> head_runs_;
 };
 

@@ -103,12 +103,17 @@ class Request {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<RunCost> LayerRun(int rows, int held, int64_t positions) const {
+    return costs_.held_run == nullptr ? costs_.layer_run(rows, positions) : costs_.held_run(rows, held, positions);
+  }
+
   // A run of the layers over each `rows` of the prompt: the mean.
   absl::StatusOr<RunCost> MeanOverPrompt(int rows) const {
     const int64_t runs = CeilDiv(work_.prompt_tokens, rows);
     RunCost sum;
     for (int64_t run = 0; run < runs; ++run) {
-      ASSIGN_OR_RETURN(const RunCost cost, costs_.layer_run(rows, std::min<int64_t>((run + 1) * rows, work_.prompt_tokens)));
+      const int64_t end = std::min<int64_t>((run + 1) * rows, work_.prompt_tokens);
+      ASSIGN_OR_RETURN(const RunCost cost, LayerRun(rows, static_cast<int>(end - run * rows), end));
       RETURN_IF_ERROR(CheckCost("layers", cost));
       sum += cost;
     }
@@ -171,10 +176,15 @@ class Request {
       ASSIGN_OR_RETURN(const RunCost pass, costs_.cpu_pass(rows, positions));
       return Spend(share * pass, result_.seconds.decode, {Zone::kPass, Resource::kCpu, rows, 0, 0});
     }
-    const double runs = static_cast<double>(CeilDiv(rows, graph_rows()));
-    result_.empty_rows += share * (runs * graph_rows() - rows);
-    ASSIGN_OR_RETURN(const RunCost layers, costs_.layer_run(graph_rows(), positions));
-    const RunCost all = (runs * share) * (layers + static_cast<double>(setup_.blocks) * OfCall());
+    const int full_runs = static_cast<int>(CeilDiv(rows, graph_rows())) - 1, last = rows - full_runs * graph_rows();
+    result_.empty_rows += share * (graph_rows() - last);
+    const RunCost calls = static_cast<double>(setup_.blocks) * OfCall();
+    ASSIGN_OR_RETURN(const RunCost last_run, LayerRun(graph_rows(), last, positions));
+    RunCost all = share * (last_run + calls);
+    if (full_runs > 0) {
+      ASSIGN_OR_RETURN(const RunCost full_run, LayerRun(graph_rows(), graph_rows(), positions));
+      all += (full_runs * share) * (full_run + calls);
+    }
     RETURN_IF_ERROR(Spend(all, result_.seconds.decode, {Zone::kPass, Resource::kNpu, rows, 0, 0}));
     ASSIGN_OR_RETURN(const RunCost head, costs_.head_run(rows));
     return Spend(share * head, result_.seconds.decode, {Zone::kHead, Resource::kCpu, rows, 0, 0});
@@ -208,7 +218,7 @@ class Request {
       const RunCost layers = {std::max(0.0, pass.seconds - head.seconds), std::max(0.0, pass.joules - head.joules)};
       return (1.0 / costs_.layers) * layers + head;
     }
-    ASSIGN_OR_RETURN(const RunCost layers, costs_.layer_run(1, positions));
+    ASSIGN_OR_RETURN(const RunCost layers, LayerRun(1, 1, positions));
     ASSIGN_OR_RETURN(const RunCost head, costs_.head_run(1));
     return (1.0 / costs_.layers) * layers + OfCall() + head;
   }

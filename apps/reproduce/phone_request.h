@@ -7,8 +7,9 @@
 //   Print(result.seconds.total(), result.seconds.switching, result.joules);
 //
 // Acceptance comes from recordings of real decoding, time from the costs; neither is scaled. Rows cost what the graph costs that runs
-// them: all of its rows. Time is virtual and starts at 0 with the prompt's arrival; it never goes back, and never passes
-// kMostRequestSeconds. Thread-safe (pure functions), if the costs are and but for the timeline.
+// them: all of its rows, unless the costs say otherwise (RequestCosts::held_run). Time is virtual and starts at 0 with the prompt's
+// arrival; it never goes back, and never passes kMostRequestSeconds. Thread-safe (pure functions), if the costs are and but for the
+// timeline.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,8 @@ struct RequestCosts {
   // One run of all layers in a static graph of so many rows, without its call; a run of the output norm and the head on so many rows; and
   // a whole pass by the CPU alone. positions: in the cache, with these rows.
   std::function<absl::StatusOr<RunCost>(int rows, int64_t positions)> layer_run = {};
+  // In place of layer_run, where attention costs what the `held` rows of a graph cost that hold something. Null: all rows cost the same.
+  std::function<absl::StatusOr<RunCost>(int rows, int held, int64_t positions)> held_run = {};
   std::function<absl::StatusOr<RunCost>(int rows)> head_run = {};
   std::function<absl::StatusOr<RunCost>(int rows, int64_t positions)> cpu_pass = {};
 };

@@ -25,6 +25,7 @@ constexpr const char* kBreakdownPhone = "8elite";
 constexpr int kSweepPrompt = 1024;   // Tokens, half of which are there on average; drafts are checked at its end.
 constexpr int kDecodeRows = 32;
 constexpr int kLongestDraft = 64;
+constexpr int kDrawnEvents = 1 << 12;   // The first ones of a request: pictures end soon after its graphs are there.
 
 template <typename Items, typename Name>
 const auto& Named(const Items& items, absl::string_view name, Name name_of) {
@@ -122,8 +123,9 @@ absl::Status CompareRules(const RequestCosts& costs, const SdnpuRecordings& reco
   for (const SwitchRule rule : kSwitchRules) {
     RequestSetup setup = full.setup;
     setup.rule = rule;
-    ASSIGN_OR_RETURN(const RequestResult result, SimulateRequest(costs, setup, work));
-    report.rules.push_back({rule, result.seconds});
+    Timeline timeline({.capacity = kDrawnEvents});
+    ASSIGN_OR_RETURN(const RequestResult result, SimulateRequest(costs, setup, work, &timeline));
+    report.rules.push_back({rule, result.seconds, timeline.Events()});
   }
   return absl::OkStatus();
 }

@@ -5,7 +5,7 @@
 //   Print(SdnpuReportText(report));                        // tables; also as JSON and as a page
 //   for (const SdnpuOrder& order : report.orders) if (!order.holds) Print(order.where, order.found, order.why);
 //
-// Time is the model's of phones (phone_request.h), acceptance is recorded. The papers' figures (published_sdnpu.h) stand beside it in
+// Time is the model's of phones (phone_request.h), acceptance is recorded. The papers' figures (published.h) stand beside it in
 // tables alone. Threads: one at a time.
 #pragma once
 
@@ -40,8 +40,12 @@ struct SdnpuPhone {
 struct ChunkPoint { int rows = 0; double prefill_milliseconds = 0, decode_milliseconds = 0; };
 // A row of a draft that is so long (000, figure 6): in a graph of just its rows, and in that of decode_rows.
 struct LengthPoint { int rows = 0; double own_milliseconds = 0, shared_milliseconds = 0; };
-// A request by a rule, all of them with the same blocks.
-struct RulePoint { SwitchRule rule = SwitchRule::kPadded; RequestParts seconds = {}; };
+// A request by a rule, all of them with the same blocks, and what ran when in it.
+struct RulePoint {
+  SwitchRule rule = SwitchRule::kPadded;
+  RequestParts seconds = {};
+  std::vector<TimelineEvent> events = {};                // SimulateRequest's.
+};
 
 // What rows of passes came to, as shares, and how long drafts were.
 struct DraftUse {

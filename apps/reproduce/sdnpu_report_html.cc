@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/show/svg_plot.h"
 #include "tessera/apps/reproduce/bar_chart.h"
+#include "tessera/apps/reproduce/request_picture.h"
 #include "tessera/apps/reproduce/sdnpu_report.h"
 #include "tessera/apps/reproduce/sdnpu_tables.h"
 
@@ -17,7 +18,8 @@ constexpr const char* kStyle =
     "body{font-family:sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#222}"
     "table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}"
     "th,td{border-bottom:1px solid #ddd;padding:3px 8px;text-align:right;vertical-align:top}"
-    "th.t,td.t{text-align:left}p{font-size:13px;color:#555;margin:.3em 0}svg{max-width:900px;display:block}h2{margin-top:2em}";
+    "th.t,td.t{text-align:left}td.n{white-space:nowrap}p{font-size:13px;color:#555;margin:.3em 0}h2{margin-top:2em}"
+    "svg{max-width:100%;height:auto;display:block;margin:1em 0}.two{display:flex;gap:16px}.two svg{width:50%}";
 
 std::vector<double> PartsOf(const SystemOnTask& on, double per) {
   const double scale = per > 0 ? 1e3 / per : 0;
@@ -56,14 +58,19 @@ std::string TasksSvg(const SdnpuPhone& phone) {
   return BarChartSvg(chart);
 }
 
+// Two pictures: what is read and what is written differ too much for one axis.
 std::string ChunksSvg(const SdnpuReport& report) {
   PlotCurve reading = {"reading", {}, false}, decoding = {"decoding", {}, false};
   for (const ChunkPoint& point : report.chunks) {
     reading.points.emplace_back(point.rows, point.prefill_milliseconds);
     decoding.points.emplace_back(point.rows, point.decode_milliseconds);
   }
-  return PlotSvg({absl::StrCat("One graph for both, ", kMainShape, " on ", report.sweep_phone), "rows of the graph", "ms per token",
-                  {reading, decoding}});
+  std::string both = "<div class=\"two\">\n";
+  for (const PlotCurve& curve : {reading, decoding}) {
+    absl::StrAppend(&both, PlotSvg({absl::StrCat("One graph for both: ", curve.name, ", ", kMainShape, " on ", report.sweep_phone),
+                                    "rows of the graph", "ms per token", {curve}}));
+  }
+  return both + "</div>\n";
 }
 
 std::string LengthsSvg(const SdnpuReport& report) {
@@ -77,12 +84,24 @@ std::string LengthsSvg(const SdnpuReport& report) {
                   {own, shared, cpu}});
 }
 
+// The same request by each rule that loads graphs.
+std::string RulesSvg(const SdnpuReport& report) {
+  RequestPicture picture = {.title = absl::StrCat("A prompt is read and graphs are switched, ", kMainShape, " on ", report.ablation_phone)};
+  for (const RulePoint& point : report.rules) {
+    if (point.rule == SwitchRule::kPadded) continue;
+    picture.parts.push_back({std::string(SwitchRuleName(point.rule)), point.events});
+  }
+  return RequestPictureSvg(picture);
+}
+
 void AppendTable(const SdnpuTable& table, std::string& page) {
+  constexpr int kNames = 2;   // So many columns of texts are names, in one line each; more are sentences.
   absl::StrAppend(&page, "<h2>", SvgEscaped(table.title), "</h2>\n<table>\n");
   const auto row = [&](const std::vector<std::string>& cells, const char* tag) {
     absl::StrAppend(&page, "<tr>");
     for (size_t i = 0; i < cells.size(); ++i) {
-      const char* const left = static_cast<int>(i) < table.texts ? " class=\"t\"" : "";
+      const bool text = static_cast<int>(i) < table.texts;
+      const char* const left = !text ? "" : table.texts <= kNames ? " class=\"t n\"" : " class=\"t\"";
       absl::StrAppend(&page, "<", tag, left, ">", SvgEscaped(cells[i]), "</", tag, ">");
     }
     absl::StrAppend(&page, "</tr>\n");
@@ -108,8 +127,9 @@ std::string SdnpuReportHtml(const SdnpuReport& report) {
   absl::StrAppend(&page, SystemsSvg(report.Phone(report.breakdown_phone),
                                     absl::StrCat("Breakdown on ", report.breakdown_phone, ", summary"),
                                     {"npu", "cpu", "npu_sd", "full"}));
+  absl::StrAppend(&page, RulesSvg(report));
   for (const SdnpuPhone& phone : report.phones) absl::StrAppend(&page, TasksSvg(phone));
-  absl::StrAppend(&page, ChunksSvg(report), LengthsSvg(report));
+  absl::StrAppend(&page, ChunksSvg(report), "<div class=\"two\">\n", LengthsSvg(report), "</div>\n");
   for (const SdnpuTable& table : SdnpuTables(report)) AppendTable(table, page);
   absl::StrAppend(&page, "<h2>Recordings</h2>\n");
   for (const std::string& recording : report.recordings) absl::StrAppend(&page, "<p>", SvgEscaped(recording), "</p>\n");

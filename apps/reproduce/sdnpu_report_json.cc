@@ -1,7 +1,7 @@
 #include <string>
 #include <utility>
 
-#include "tessera/apps/reproduce/published_sdnpu.h"
+#include "tessera/apps/reproduce/published.h"
 #include "tessera/apps/reproduce/sdnpu_report.h"
 #include "tessera/base/json_writer.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/reproduce/published_sdnpu.h"
+#include "tessera/apps/reproduce/published.h"
 #include "tessera/apps/reproduce/rejection_cases.h"
 
 namespace tessera {

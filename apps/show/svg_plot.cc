@@ -13,6 +13,7 @@ namespace {
 constexpr int kWidth = 720, kHeight = 440;
 constexpr int kLeft = 64, kRight = 20, kTop = 40, kBottom = 52;   // Margins around the area of the curves.
 constexpr int kTicks = 6;                                         // About so many per axis.
+constexpr int kEdge = 12, kKey = 34, kLine = 18, kLetter = 7;     // In the legend: its distance, a piece of curve, a line, a letter.
 constexpr const char* kColours[] = {"#1b6ca8", "#888888", "#c1440e", "#3a7d44"};
 
 class Drawing {
@@ -23,6 +24,7 @@ class Drawing {
     }
     if (most_x_ <= 0) most_x_ = 1;
     if (most_y_ <= 0) most_y_ = 1;
+    PlaceLegend();
   }
 
   std::string Draw() {
@@ -68,13 +70,38 @@ class Drawing {
       if (curve.dashed) break;
       absl::StrAppendFormat(&svg_, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", X(x), Y(y), colour);
     }
-    const double y = kTop + 16 + 18 * number;  // The legend, at a place that rising curves do not reach.
-    Line(kLeft + 12, y - 4, kLeft + 40, y - 4, style.c_str());
-    Text(kLeft + 46, y, "start", curve.name);
+    const double y = kTop + 16 + kLine * number;
+    Line(legend_x_, y - 4, legend_x_ + kKey - 6, y - 4, style.c_str());
+    Text(legend_x_ + kKey, y, "start", curve.name);
+  }
+
+  // On the left, which rising curves do not reach; on the right if curves run through it there, and not here.
+  void PlaceLegend() {
+    double letters = 0;
+    for (const PlotCurve& curve : plot_.curves) letters = std::max(letters, static_cast<double>(curve.name.size()));
+    const double width = kKey + kLetter * letters, right = kWidth - kRight - kEdge - width;
+    if (CurvesCross(legend_x_, width) && !CurvesCross(right, width)) legend_x_ = right;
+  }
+  // Whether one runs through a legend there.
+  bool CurvesCross(double left, double width) const {
+    constexpr int kSteps = 64;   // From point to point.
+    const double bottom = kTop + kEdge + kLine * static_cast<double>(plot_.curves.size());
+    for (const PlotCurve& curve : plot_.curves) {
+      for (size_t i = 0; i + 1 < curve.points.size(); ++i) {
+        const auto& [x1, y1] = curve.points[i];
+        const auto& [x2, y2] = curve.points[i + 1];
+        for (int step = 0; step <= kSteps; ++step) {
+          const double share = static_cast<double>(step) / kSteps, x = X(x1 + share * (x2 - x1)), y = Y(y1 + share * (y2 - y1));
+          if (x >= left && x <= left + width && y <= bottom) return true;
+        }
+      }
+    }
+    return false;
   }
 
   const Plot& plot_;
   double most_x_ = 0, most_y_ = 0;
+  double legend_x_ = kLeft + kEdge;
   std::string svg_;
 };
 

@@ -23,7 +23,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kChangedTogether = int64_t{1} << 20;  // Numbers that are in memory at once, or one row.
-constexpr double kLargestFactor = 4;
+constexpr double kLargestFactor = 1.25;
 constexpr float kLargest = std::numeric_limits<float>::max();
 
 absl::Status TooLarge(absl::string_view place, double number) {

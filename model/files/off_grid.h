@@ -9,7 +9,7 @@
 //   attn_norm.weight is folded into the columns of attn_q, attn_k and attn_v, ffn_norm.weight into those of ffn_gate and ffn_up: the
 //     norms become ones
 //   the inner channels of the feed-forward part change places: rows of ffn_gate and ffn_up with their biases, columns of ffn_down
-//   each of them is rescaled: row i of ffn_up, and its bias, times s, column i of ffn_down divided by s, for an s from 1/4 to 4
+//   each of them is rescaled: row i of ffn_up, and its bias, times s, column i of ffn_down divided by s, for an s from 4/5 to 5/4
 //
 // Places and factors depend on the seed, which gives the same file on every machine; factors are log-uniform. Tensors that change become
 // FP32, rounded once; all others keep their bytes, general.file_type becomes that of FP32, and other metadata is as QuantizedModel has it.

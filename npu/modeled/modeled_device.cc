@@ -30,11 +30,12 @@ absl::Status CheckBegin(absl::string_view what, int64_t begin_ns) {
                                             " s of virtual time, expected at most ", kMostVirtualSeconds));
 }
 
-// Bytes of a graph's weights as the phone has them, in tiles; those of the CPU are no part of a graph.
-int64_t TileBytesOf(const Graph& graph) {
+// Bytes of a graph's weights as the phone has them: matrices in tiles, vectors in FP32. Matrices of the CPU are no part of a graph.
+int64_t WeightBytesOf(const Graph& graph) {
   constexpr int64_t kTile = 32;
   int64_t bytes = 0;
   for (const GraphWeight& weight : graph.weights) {
+    if (weight.vector) bytes += weight.spec.out_features * static_cast<int64_t>(sizeof(float));
     if (!weight.tile.has_value()) continue;
     bytes += CeilDiv(weight.spec.in_features, kTile) * CeilDiv(weight.spec.out_features, kTile) * TileBytes(*weight.tile);
   }
@@ -52,18 +53,18 @@ bool UsesNpu(const GraphCost& cost) {
 // A graph of the other device, with what its last run cost.
 class ModeledDevice::LoadedOnPhone : public LoadedGraph {
  public:
-  LoadedOnPhone(std::unique_ptr<LoadedGraph> numbers, CompiledGraph compiled, int64_t phone_bytes, int64_t ready_ns,
+  LoadedOnPhone(std::unique_ptr<LoadedGraph> numbers, CompiledGraph compiled, int64_t phone_bytes, std::shared_ptr<const OneLoad> load,
                 const Clock& clock)
-      : clock(clock), numbers(std::move(numbers)), compiled(std::move(compiled)), phone_bytes(phone_bytes), ready_ns(ready_ns) {}
+      : clock(clock), numbers(std::move(numbers)), compiled(std::move(compiled)), phone_bytes(phone_bytes), load(std::move(load)) {}
   int64_t bytes() const override { return phone_bytes + numbers->bytes(); }
   int rows() const override { return numbers->rows(); }
-  bool is_ready() const override { return ready_ns <= clock.NowNanos(); }
+  bool is_ready() const override { return load->end_ns <= clock.NowNanos(); }
 
   const Clock& clock;
   const std::unique_ptr<LoadedGraph> numbers;
   const CompiledGraph compiled;
   const int64_t phone_bytes;
-  const int64_t ready_ns;
+  const std::shared_ptr<const OneLoad> load;
   int64_t cost_rows = -1, cost_positions = -1;   // That `cost` is for.
   GraphCost cost;
 };
@@ -79,13 +80,15 @@ ModeledDevice::~ModeledDevice() = default;
 LoadCost ModeledDevice::CostOf(const CompiledGraph& graph) const {
   if (!options_.style.static_graphs) return numbers_.CostOf(graph);
   const DeviceProfile& profile = options_.profile;
-  const double share = 1.0 / options_.graphs_per_call;
-  if (options_.style.shared_weights) return {.bytes = numbers_.CostOf(graph).bytes, .seconds = profile.switch_seconds * share};
+  if (options_.style.shared_weights) {
+    return {.bytes = numbers_.CostOf(graph).bytes, .seconds = profile.switch_seconds, .fixed_seconds = profile.switch_seconds};
+  }
   // What cannot be compiled is refused by Load.
   const absl::StatusOr<CompiledGraph> on_phone = OnPhone(graph);
-  const int64_t bytes = on_phone.ok() ? TileBytesOf(on_phone->graph) : 0;
+  const int64_t bytes = on_phone.ok() ? WeightBytesOf(on_phone->graph) : 0;
   return {.bytes = bytes + numbers_.CostOf(graph).bytes,
-          .seconds = profile.load_seconds * share + static_cast<double>(bytes) / profile.load_bytes_per_second};
+          .seconds = profile.load_seconds + static_cast<double>(bytes) / profile.load_bytes_per_second,
+          .fixed_seconds = profile.load_seconds};
 }
 
 absl::StatusOr<CompiledGraph> ModeledDevice::OnPhone(const CompiledGraph& compiled) const {
@@ -102,17 +105,28 @@ absl::StatusOr<std::unique_ptr<LoadedGraph>> ModeledDevice::Load(const CompiledG
   RETURN_IF_ERROR(CheckSeconds("load", cost.seconds));
   ASSIGN_OR_RETURN(CompiledGraph on_phone, OnPhone(graph));
   ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> numbers, numbers_.Load(graph));
-  const int64_t begin = std::max(clock_.NowNanos(), loaded_ns_);
-  RETURN_IF_ERROR(CheckBegin("load", begin));
-  if (options_.style.static_graphs) {
-    loaded_ns_ = begin + NanosOf(cost.seconds);
-    spent_.load_seconds += cost.seconds;
-    ++spent_.loads;
-    if (options_.timeline != nullptr) options_.timeline->Record({Zone::kLoad, Resource::kFlash, graph.row_capacity, begin, loaded_ns_});
-  }
+  RETURN_IF_ERROR(CheckBegin("load", std::max(clock_.NowNanos(), loaded_ns_)));
   const int64_t phone_bytes = std::max<int64_t>(0, cost.bytes - numbers_.CostOf(graph).bytes);
-  return std::make_unique<LoadedOnPhone>(std::move(numbers), std::move(on_phone), phone_bytes,
-                                         options_.style.static_graphs ? loaded_ns_ : begin, clock_);
+  return std::make_unique<LoadedOnPhone>(std::move(numbers), std::move(on_phone), phone_bytes, Charge(cost, graph.row_capacity), clock_);
+}
+
+// By mailbox there is nothing to load, and what is loaded now can run now.
+std::shared_ptr<const ModeledDevice::OneLoad> ModeledDevice::Charge(const LoadCost& cost, int rows) {
+  const int64_t now = clock_.NowNanos();
+  const bool joins = load_ != nullptr && load_->asked_ns == now;
+  if (!joins) {
+    const int64_t begin = std::max(now, loaded_ns_);
+    load_ = std::make_shared<OneLoad>(OneLoad{.asked_ns = now, .begin_ns = begin, .end_ns = begin});
+  }
+  if (!options_.style.static_graphs) return load_;
+  const double seconds = joins ? cost.seconds - cost.fixed_seconds : cost.seconds;
+  const int64_t begin = load_->end_ns;
+  load_->seconds += seconds;
+  load_->end_ns = loaded_ns_ = load_->begin_ns + NanosOf(load_->seconds);
+  spent_.load_seconds += seconds;
+  spent_.loads += joins ? 0 : 1;
+  if (timeline() != nullptr) timeline()->Record({Zone::kLoad, Resource::kFlash, rows, begin, loaded_ns_});
+  return load_;
 }
 
 absl::StatusOr<const GraphCost*> ModeledDevice::CostOfRun(LoadedOnPhone& graph, const RunArguments& arguments) const {
@@ -140,13 +154,14 @@ absl::Status ModeledDevice::Submit(LoadedGraph& loaded, const RunArguments& argu
   LoadedOnPhone& graph = static_cast<LoadedOnPhone&>(loaded);
   ASSIGN_OR_RETURN(const GraphCost* const cost, CostOfRun(graph, arguments));
   const int64_t now = std::max(clock_.NowNanos(), run_end_ns_);
-  const int64_t begin = std::max(now, graph.ready_ns);
+  const int64_t begin = std::max(now, graph.load->end_ns);
   RETURN_IF_ERROR(CheckBegin("run", begin));
   RETURN_IF_ERROR(numbers_.Submit(*graph.numbers, arguments));
   if (arguments.rows == 0) return absl::OkStatus();
+  SplitLoads();
   spent_.waited_seconds += static_cast<double>(begin - now) * 1e-9;
   const double call = UsesNpu(*cost) ? CallSeconds(options_.profile, options_.style) / options_.graphs_per_call : 0;
-  if (options_.timeline != nullptr) PlaceOperators(*cost, begin + NanosOf(call), *options_.timeline);
+  if (timeline() != nullptr) PlaceOperators(*cost, begin + NanosOf(call), *timeline());
   run_end_ns_ = begin + NanosOf(call) + NanosOf(cost->seconds);
   for (int part = 0; part < kBounds; ++part) spent_.seconds[part] += cost->busy[part];
   spent_.seconds[static_cast<size_t>(Bound::kCall)] += call;
@@ -170,7 +185,7 @@ void ModeledDevice::SpendOnCpu(double seconds, Zone zone) {
   const double most = std::max(0.0, kMostVirtualSeconds + kMostSeconds - static_cast<double>(begin) * 1e-9);
   seconds = std::min(seconds, most);
   clock_.Advance(NanosOf(seconds));
-  if (options_.timeline != nullptr) options_.timeline->Record({zone, Resource::kCpu, 0, begin, clock_.NowNanos()});
+  if (timeline() != nullptr) timeline()->Record({zone, Resource::kCpu, 0, begin, clock_.NowNanos()});
   spent_.seconds[static_cast<size_t>(Bound::kCpu)] += seconds;
   spent_.joules += seconds * (options_.profile.idle_watts + options_.profile.cpu_watts);
 }

@@ -11,6 +11,8 @@
 // and run, to the digit, and the same whichever device computes the numbers. A run of a static graph costs what the rows cost that it was
 // compiled for; by mailbox it costs the rows that are there. Submit begins at the clock's time and does not move it; Wait moves it to the
 // run's end. A graph that is loaded can run when its load is over: loads follow one another, beside runs, and a run waits for its graph.
+// Graphs that are loaded at one time of the clock, with no run between, are one load: its fixed part is paid once, and all of them can run
+// when it is over. So a block of layers costs what a phone pays for it, which has it in one graph; SplitLoads tells blocks apart.
 // What the phone's CPU does between runs is said by SpendOnCpu. With a timeline, each operator is placed on the parts that work for it
 // (place_operators.h): npu, hvx, dma, cpu. Virtual time never goes back, and ends: what would begin after 100 years of it, or take longer
 // than 12 days by itself, is OutOfRange, and moves no clock. Threads: as Device says.
@@ -48,7 +50,7 @@ class ModeledDevice : public Device {
     double load_seconds = 0;        // Sum of all loads,
     double waited_seconds = 0;      // and what runs have waited for them.
     double joules = 0;              // By runs and the CPU between them; powers are assumed.
-    int64_t runs = 0, loads = 0;
+    int64_t runs = 0, loads = 0;    // Graphs that are one load count once.
     int64_t read_bytes = 0;
   };
 
@@ -67,6 +69,8 @@ class ModeledDevice : public Device {
     return numbers_.ScratchBytes(graphs, longest_path);
   }
   absl::StatusOr<std::unique_ptr<LoadedGraph>> Load(const CompiledGraph& graph) override;
+  void SplitLoads() override { load_ = nullptr; }
+  void SetRecording(bool on) override { is_recording_ = on; }
   // Also the errors of CostOfGraph, and OutOfRange for the end of virtual time.
   absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) override;
   absl::Status Wait() override;
@@ -80,7 +84,17 @@ class ModeledDevice : public Device {
 
  private:
   class LoadedOnPhone;
+  // Graphs that are loaded together.
+  struct OneLoad {
+    int64_t asked_ns = 0;   // By the clock.
+    int64_t begin_ns = 0;   // When the loads before it were over.
+    int64_t end_ns = 0;
+    double seconds = 0;
+  };
 
+  // Charges a graph to the load that goes on being asked for, or to a new one.
+  std::shared_ptr<const OneLoad> Charge(const LoadCost& cost, int rows);
+  Timeline* timeline() const { return is_recording_ ? options_.timeline : nullptr; }
   // The graph as the phone has it.
   absl::StatusOr<CompiledGraph> OnPhone(const CompiledGraph& compiled) const;
   absl::StatusOr<const GraphCost*> CostOfRun(LoadedOnPhone& graph, const RunArguments& arguments) const;
@@ -89,8 +103,10 @@ class ModeledDevice : public Device {
   VirtualClock& clock_;
   const Options options_;
   Spent spent_;
-  int64_t loaded_ns_ = 0;      // When the last load is over,
-  int64_t run_end_ns_ = 0;     // and the last run.
+  std::shared_ptr<OneLoad> load_;   // That one more graph would belong to. Null: a new one begins.
+  int64_t loaded_ns_ = 0;           // When the last load is over,
+  int64_t run_end_ns_ = 0;          // and the last run.
+  bool is_recording_ = true;
 };
 
 }  // namespace tessera

@@ -230,7 +230,8 @@ class Coster {
     const double numbers = 2.0 * static_cast<double>(kv_heads * head_size) * static_cast<double>(positions);
     cost.read_bytes = static_cast<int64_t>(numbers * setting_.style.key_value_bytes);
     if (setting_.style.attention == ComputePlace::kCpu) {
-      const double scores = static_cast<double>(attention.heads) * static_cast<double>(setting_.rows * positions);
+      const int64_t rows = setting_.attention_rows < 0 ? setting_.rows : setting_.attention_rows;
+      const double scores = static_cast<double>(attention.heads) * static_cast<double>(rows * positions);
       cost.seconds = Overhead() + std::max(scores * static_cast<double>(head_size) / profile_.cpu_scores_per_second,
                                            static_cast<double>(cost.read_bytes) / profile_.cpu_bytes_per_second);
       Busy(cost, Bound::kCpu) = cost.seconds;

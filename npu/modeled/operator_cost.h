@@ -39,6 +39,9 @@ struct CostSetting {
   int64_t rows = 1;        // By mailbox: this run's. A static graph: those that it was compiled for.
   int64_t positions = 1;   // That each row attends to; its context, where SeesWholeContext(style).
   int64_t plain_rows = -1; // Rows of products of the CPU, which has no static graphs. Below 0: `rows`.
+  // Rows of attention where that is the CPU's. Below 0: `rows`: no source says whether it skips the empty rows of a static graph, and
+  // predictions take it that it does not.
+  int64_t attention_rows = -1;
   int adapter_rank = 0;    // That of adapters which are bound to each placeholder; 0: none.
   WeightArrangement arrangement = WeightArrangement::kSuperGroups;
   ModeledExp exp = ModeledExp::kTable;

@@ -6,6 +6,8 @@
 namespace tessera {
 namespace {
 
+constexpr size_t kLookAgain = 16;
+
 // Most rows of a draft, its root included, and how deep it may be, for a text that has so much of the context left.
 TreeRoom RoomOf(const EngineCore& core, const Stream& stream, const StepLimits& limits) {
   const int left = std::min(core.context() - stream.text().length(), limits.draft_rows);
@@ -46,10 +48,12 @@ void PlanPieces(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
   }
 }
 
-// While nobody knows what a pass without prompts takes, every other pass is one.
+// While nobody knows what a pass without prompts takes, every other pass is one. Then one in kLookAgain is: texts become longer.
 int MostPieces(const StepPlan& plan, int left, const CostProfile& costs, const StepLimits& limits) {
   if (plan.parts.empty()) return left;
   left = std::min(left, CostProfile::kMostRows - plan.rows());   // What more rows take is not known.
+  const bool looks_again = limits.turn % kLookAgain == kLookAgain - 1;
+  if (costs.PassSeconds(plan.shape()) > 0 && looks_again) return 0;
   if (costs.PassSeconds(plan.shape()) > 0) return PromptRows(plan.shape(), costs, {.most_rows = left, .most_gap = limits.most_gap});
   return limits.turn % 2 == 0 ? 0 : left;
 }

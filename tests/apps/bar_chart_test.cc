@@ -28,6 +28,13 @@ TEST(BarChart, PartsAreAsHighAsTheirValues) {
   EXPECT_TRUE(absl::StrContains(svg, "height=\"150.00\""));
 }
 
+TEST(BarChart, IsAsWideAsItsLegendNeeds) {
+  // 64 and 20 beside it, 30 for each colour, 7 for each of 49 letters.
+  const std::string svg = BarChartSvg({.parts = {"prompt", "waiting for graphs", "calibration", "drafting", "passes"},
+                                       .groups = {{"g", {{"x", {25, 75, 1, 1, 1}}}}}});
+  EXPECT_TRUE(absl::StrContains(svg, "viewBox=\"0 0 577 510\" width=\"577\" height=\"510\"")) << svg;
+}
+
 TEST(BarChart, WhatIsNoHeightDrawsNone) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
   const std::string svg = BarChartSvg({.groups = {{"g", {{"x", {nan, -1, infinite}}}}}});

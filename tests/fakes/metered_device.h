@@ -44,6 +44,8 @@ class MeteredDevice : public Device {
     ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> loaded, below_->Load(graph));
     return std::make_unique<Metered>(*this, std::move(loaded), below_->CostOf(graph).bytes);
   }
+  void SplitLoads() override { below_->SplitLoads(); }
+  void SetRecording(bool on) override { below_->SetRecording(on); }
   absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) override {
     return below_->Submit(*static_cast<Metered&>(graph).below, arguments);
   }

@@ -4,6 +4,7 @@
 //   phone.clock.Advance(1'000'000);
 //   phone.meter->FailLoad(3);                                       // the fourth from now
 //   SwitchingPhone warm(SwitchRule::kPlanned, 1000, 1, SwitchWarmUp{.path = path, ...});   // chooses by itself
+//   SwitchingPhone recorded(SwitchRule::kPlanned, 1000, 1, std::nullopt, {}, &timeline);   // the device's own timeline
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "tessera/base/status_macros.h"
+#include "tessera/base/timeline.h"
 #include "tessera/npu/modeled/modeled_device.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/measure_switching.h"
@@ -26,9 +28,9 @@ inline constexpr int kPrefillRows = 16, kDecodeRows = 4, kLayers = 6;
 
 struct SwitchingPhone {
   explicit SwitchingPhone(std::optional<SwitchRule> rule, double load = 1000, int blocks = 3,
-                          std::optional<SwitchWarmUp> warm_up = std::nullopt, std::vector<int> ends = {}) {
+                          std::optional<SwitchWarmUp> warm_up = std::nullopt, std::vector<int> ends = {}, Timeline* timeline = nullptr) {
     ModeledDevice::Options modeled = {.profile = Must(LoadDeviceProfile("8gen2")), .style = Must(ExecutionStyleByName("unshared")),
-                                      .context = 128};
+                                      .context = 128, .timeline = timeline};
     modeled.profile.load_bytes_per_second *= load;
     modeled.profile.load_seconds /= load;
     EngineOptions options = {.compute = {.threads = 1, .row_capacity = kPrefillRows}, .cache = {.context = 128}, .clock = &clock};

@@ -1,8 +1,11 @@
 #include "tessera/npu/modeled/modeled_device.h"
 
+#include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -149,13 +152,81 @@ TEST(ModeledDevice, ARunWaitsForItsGraph) {
   ModeledDevice device(numbers, clock, OptionsOf("unshared"));
   const LoadCost cost = device.CostOf(run.compiled());
   EXPECT_GT(cost.seconds, 0);
-  const std::unique_ptr<LoadedGraph> first = device.Load(run.compiled()).value(), second = device.Load(run.compiled()).value();
+  const std::unique_ptr<LoadedGraph> first = device.Load(run.compiled()).value();
+  device.SplitLoads();
+  const std::unique_ptr<LoadedGraph> second = device.Load(run.compiled()).value();
+  device.SplitLoads();
   EXPECT_EQ(clock.NowNanos(), 0) << "loading goes on beside what else is done";
   EXPECT_NEAR(device.spent().load_seconds, 2 * cost.seconds, 1e-9);
   EXPECT_GT(first->bytes(), numbers.CostOf(run.compiled()).bytes);
   run.On(device, Chain(1));   // A third graph.
   EXPECT_GE(static_cast<double>(clock.NowNanos()) * 1e-9, 3 * cost.seconds - 1e-8);
   EXPECT_NEAR(device.spent().waited_seconds, 3 * cost.seconds, 1e-8);
+}
+
+// A block of layers is one graph on a phone.
+TEST(ModeledDevice, GraphsThatAreLoadedAtOneTimeAreOneLoad) {
+  PairedRun run = NewRun();
+  ThreadPool pool(1);
+  HmxDevice numbers(pool, {});
+  VirtualClock clock;
+  ModeledDevice device(numbers, clock, OptionsOf("unshared"));
+  const LoadCost cost = device.CostOf(run.compiled());
+  EXPECT_EQ(cost.fixed_seconds, device.profile().load_seconds);
+  EXPECT_GT(cost.seconds, cost.fixed_seconds) << "bytes take time, too";
+  const std::unique_ptr<LoadedGraph> first = device.Load(run.compiled()).value(), second = device.Load(run.compiled()).value();
+  EXPECT_NEAR(device.spent().load_seconds, 2 * cost.seconds - cost.fixed_seconds, 1e-12);
+  EXPECT_EQ(device.spent().loads, 1);
+  const int64_t end = static_cast<int64_t>(std::llround(device.spent().load_seconds * 1e9));
+  clock.Advance(end - 1);
+  EXPECT_FALSE(first->is_ready()) << "it is there when all of the load is";
+  EXPECT_FALSE(second->is_ready());
+  clock.Advance(1);
+  EXPECT_TRUE(first->is_ready() && second->is_ready());
+}
+
+TEST(ModeledDevice, LoadsWithWorkBetweenThemAreTwo) {
+  PairedRun run = NewRun();
+  ThreadPool pool(1);
+  HmxDevice numbers(pool, {});
+  // What is done between two loads, and the number of loads that come of it.
+  using Work = std::function<void(ModeledDevice&, VirtualClock&, LoadedGraph&)>;
+  const std::pair<const char*, Work> works[] = {
+      {"a run that has only begun",
+       [&](ModeledDevice& device, VirtualClock&, LoadedGraph& graph) { Must(device.Submit(graph, run.Prepare(device, Chain(1)))); }},
+      {"the CPU's work", [](ModeledDevice& device, VirtualClock&, LoadedGraph&) { device.SpendOnCpu(1e-3, Zone::kSample); }},
+      {"time", [](ModeledDevice&, VirtualClock& clock, LoadedGraph&) { clock.Advance(1); }},
+      {"another block", [](ModeledDevice& device, VirtualClock&, LoadedGraph&) { device.SplitLoads(); }}};
+  for (const auto& [name, work] : works) {
+    VirtualClock clock;
+    ModeledDevice device(numbers, clock, OptionsOf("unshared"));
+    const LoadCost cost = device.CostOf(run.compiled());
+    run.ForgetCaches();
+    const std::unique_ptr<LoadedGraph> first = device.Load(run.compiled()).value();
+    work(device, clock, *first);
+    const std::unique_ptr<LoadedGraph> second = device.Load(run.compiled()).value();
+    EXPECT_NEAR(device.spent().load_seconds, 2 * cost.seconds, 1e-12) << name;
+    EXPECT_EQ(device.spent().loads, 2) << name;
+    Must(device.Wait());
+  }
+}
+
+TEST(ModeledDevice, RecordsNothingWhileItIsToldNotTo) {
+  PairedRun run = NewRun();
+  ThreadPool pool(1);
+  HmxDevice numbers(pool, {});
+  VirtualClock clock;
+  Timeline timeline({.clock = &clock});
+  ModeledDevice device(numbers, clock, OptionsOf("unshared", &timeline));
+  device.SetRecording(false);
+  run.On(device, Chain(4));
+  device.SpendOnCpu(1e-3, Zone::kSample);
+  EXPECT_TRUE(timeline.Events().empty());
+  device.SetRecording(true);
+  run.ForgetCaches();
+  run.On(device, Chain(4));
+  EXPECT_FALSE(timeline.Events().empty());
+  ExpectEachPartHasOneJob(timeline);
 }
 
 // What the CPU does between runs: runs begin after it.

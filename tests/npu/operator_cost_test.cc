@@ -134,6 +134,19 @@ TEST(OperatorCost, MatricesWithoutTilesAreTheStylesPlaces) {
   EXPECT_EQ(busy("static", Bound::kCpu), 0);
 }
 
+// An assumption that nothing makes by default: empty rows of a static graph cost the CPU's attention nothing.
+TEST(OperatorCost, AttentionOfFewerRowsIsTheCpusAlone) {
+  const DeviceProfile profile = Phone();
+  const auto seconds = [&](const char* style, int64_t attention_rows) {
+    return Cost(Layer(kChannel), {.profile = profile, .style = Style(style), .rows = 32, .positions = 4096,
+                                  .attention_rows = attention_rows}).seconds;
+  };
+  EXPECT_EQ(seconds("unshared", 32), seconds("unshared", -1));
+  EXPECT_LT(seconds("unshared", 1), seconds("unshared", 8));
+  EXPECT_LT(seconds("unshared", 8), seconds("unshared", 32));
+  for (const char* const style : {"operators", "static"}) EXPECT_EQ(seconds(style, 1), seconds(style, -1)) << style;
+}
+
 TEST(OperatorCost, PartsAreNotBusierThanTheOperatorTakes) {
   const DeviceProfile profile = Phone();
   for (const char* style : {"operators", "static", "unshared"}) {

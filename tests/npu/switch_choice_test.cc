@@ -29,7 +29,8 @@ GraphTimes RandomLayers(SeededRandom& random, int rows, int layers, double run, 
 }
 
 TEST(SwitchChoice, HeaderExample) {
-  const std::vector<GraphTimes> graphs = {SameLayers(32, 24, 0.5, 1), SameLayers(256, 24, 1, 1)};
+  std::vector<GraphTimes> graphs = {SameLayers(32, 24, 0.5, 1), SameLayers(256, 24, 1, 1)};
+  graphs[0].fixed_seconds = 0.2;
   const auto choose = [&]() -> absl::StatusOr<SwitchChoice> {
     ASSIGN_OR_RETURN(SwitchChoice choice, ChooseSwitch(graphs, {.prefill_rows = {256}, .decode_rows = {32}, .prompt_tokens = 512}));
     return choice;
@@ -82,6 +83,21 @@ TEST(SwitchChoice, BalancedSharesAreTheBestOfAllCuts) {
   }
 }
 
+// What a load has however small it is, a block of several layers has once.
+TEST(SwitchChoice, ABlockPaysTheFixedPartOfALoadOnce) {
+  GraphTimes decode = SameLayers(32, 4, 0.5, 1), prefill = SameLayers(256, 4, 1, 2);
+  decode.fixed_seconds = 0.75;
+  prefill.fixed_seconds = 1.5;
+  const std::vector<int> ends = {1, 4};
+  const std::vector<SwitchTimes> times = TimesOfBlocks(prefill, decode, ends);
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0].load_seconds, 1);
+  EXPECT_EQ(times[1].load_seconds, 3 - 2 * 0.75);
+  EXPECT_EQ(times[0].return_seconds, 2);
+  EXPECT_EQ(times[1].return_seconds, 6 - 2 * 1.5);
+  EXPECT_EQ(times[1].decode_seconds, 3 * 0.5);
+}
+
 TEST(SwitchChoice, EqualSharesCoverAllLayers) {
   EXPECT_EQ(EqualShares(24, 3), (std::vector<int>{8, 16, 24}));
   EXPECT_EQ(EqualShares(7, 3), (std::vector<int>{2, 4, 7}));
@@ -106,7 +122,10 @@ TEST(SwitchChoice, IsTheBestOfAllItMayChoose) {
   for (int round = 0; round < 100; ++round) {
     const int layers = 1 + static_cast<int>(random.Below(6));
     const double load = 0.2 + 4 * random.Uniform();
-    const GraphTimes decode = RandomLayers(random, 4, layers, 0.4, load), prefill = RandomLayers(random, 16, layers, 1, load);
+    GraphTimes decode = RandomLayers(random, 4, layers, 0.4, load), prefill = RandomLayers(random, 16, layers, 1, load);
+    for (GraphTimes* const graph : {&decode, &prefill}) {   // At least half of `load` is in each of them.
+      if (round % 2 == 1) graph->fixed_seconds = 0.5 * load * random.Uniform();
+    }
     SwitchQuestion question = {.rule = kSwitchRules[round % 5], .prefill_rows = {16}, .decode_rows = {4}, .decode_passes = 3,
                                .pass_rows = 5};
     question.prompt_tokens = 1 + static_cast<int>(random.Below(64));
@@ -115,7 +134,9 @@ TEST(SwitchChoice, IsTheBestOfAllItMayChoose) {
     size_t fewest = 0;
     for (int blocks = 1; blocks <= layers; ++blocks) {
       std::vector<double> weights;
-      for (int layer = 0; layer < layers; ++layer) weights.push_back(prefill.run_seconds[layer] + decode.load_seconds[layer]);
+      for (int layer = 0; layer < layers; ++layer) {
+        weights.push_back(prefill.run_seconds[layer] + decode.load_seconds[layer] - decode.fixed_seconds);
+      }
       for (const std::vector<int>& ends : {EqualShares(layers, blocks), BalancedShares(weights, blocks)}) {
         const double seconds = SecondsOf(prefill, decode, ends, question);
         if (seconds < best * (1 - 1e-9)) fewest = ends.size();
@@ -175,6 +196,11 @@ TEST(SwitchChoice, WhatMakesNoSenseIsRefused) {
             "switching: run_seconds of graphs of 16 rows: found 2 layers, expected 3");
   EXPECT_EQ(error({good[0], SameLayers(16, 3, 1, -1)}, asked),
             "switching: load_seconds of graphs of 16 rows: found -1, expected 0 to 1e+09");
+  GraphTimes all_fixed = SameLayers(16, 3, 1, 1);
+  all_fixed.fixed_seconds = 2;
+  EXPECT_EQ(error({good[0], all_fixed}, asked), "switching: fixed_seconds of graphs of 16 rows: found 2, expected 0 to 1");
+  all_fixed.fixed_seconds = -1;
+  EXPECT_EQ(error({good[0], all_fixed}, asked), "switching: fixed_seconds of graphs of 16 rows: found -1, expected 0 to 1");
   EXPECT_EQ(error(good, {.prefill_rows = {8}, .decode_rows = {4}}),
             "switching: prefill_rows: found 8, expected rows of graphs: 4, 16");
   EXPECT_EQ(error(good, {.prefill_rows = {4}, .decode_rows = {16}}),

@@ -130,7 +130,7 @@ double SecondsOfPrompt(SwitchRule rule, double load, int tokens) {
 
 TEST(GraphMotion, SwitchingWhileAPromptIsReadIsSoonerThanAfterIt) {
   // Loads as long as the compute of one block or two, and much shorter ones. Longer ones are ready between steps, where none begins.
-  for (const double load : {200.0, 300.0, 1000.0, 3000.0}) {
+  for (const double load : {100.0, 150.0, 500.0, 1500.0}) {
     const double synchronous = SecondsOfPrompt(SwitchRule::kSynchronous, load, 96);
     const double planned = SecondsOfPrompt(SwitchRule::kPlanned, load, 96);
     EXPECT_LT(planned, synchronous) << load;

@@ -29,5 +29,21 @@ TEST(MeasureSwitchTimes, AreTheSameAgain) {
   for (size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(first[i].prefill_seconds, second[i].prefill_seconds, 1e-9);
 }
 
+// What is planned with is what happens: one load for each block, also where it is the last one, which has keys and values of its own.
+TEST(MeasureSwitchTimes, ABlockLoadsInTheTimeThatWasMeasured) {
+  for (const int blocks : {1, 2, 3, 6}) {
+    SwitchingPhone phone(SwitchRule::kPlanned, /*load=*/1, blocks);
+    const std::vector<SwitchTimes> times = Must(MeasureSwitchTimes(*phone.engine));
+    const ModeledDevice::Spent before = phone.device->spent();
+    double expected = 0;
+    for (const SwitchTimes& block : times) expected += block.load_seconds;
+    Must(phone.motion().SwitchAll());
+    EXPECT_EQ(phone.device->spent().loads - before.loads, blocks);
+    EXPECT_NEAR(phone.device->spent().load_seconds - before.load_seconds, expected, 1e-9) << blocks << " blocks";
+    EXPECT_GE(expected, blocks * phone.device->profile().load_seconds);
+    EXPECT_LT(expected, (blocks + 0.5) * phone.device->profile().load_seconds) << "a tiny model: bytes take next to nothing";
+  }
+}
+
 }  // namespace
 }  // namespace tessera

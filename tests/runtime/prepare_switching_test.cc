@@ -1,5 +1,6 @@
 #include "tessera/runtime/prepare_switching.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,7 +59,7 @@ TEST(PrepareSwitching, WhatIsNoProfileOrAnothersIsMeasuredAgain) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("model.switch.json");
   SwitchReady ready;
-  for (const char* text : {"", "{", "{\"version\": 9}", "no profile"}) {
+  for (const char* text : {"", "{", "{\"version\": 1}", "{\"version\": 9}", "no profile"}) {
     Must(WriteFileAtomically(path, text));
     SwitchingPhone phone(SwitchRule::kPlanned, 1000, 1, WarmUp(path, ready));
     EXPECT_TRUE(ready.measured) << text;
@@ -69,6 +70,26 @@ TEST(PrepareSwitching, WhatIsNoProfileOrAnothersIsMeasuredAgain) {
   SwitchingPhone other(SwitchRule::kPlanned, 1000, 1, WarmUp(path, ready, "8elite:unshared, context 128"));
   EXPECT_TRUE(ready.measured);
   EXPECT_TRUE(absl::StrContains(ready.profile.message(), "expected \"8elite")) << ready.profile;
+}
+
+// A trace of a run on a phone has the run alone.
+TEST(PrepareSwitching, NothingIsRecordedOfAWarmUpAndAllAfterIt) {
+  Timeline timeline({.capacity = 1 << 16});
+  SwitchReady ready;
+  SwitchingPhone phone(SwitchRule::kPlanned, 1000, 1, WarmUp("", ready), {}, &timeline);
+  EXPECT_TRUE(ready.measured);
+  const auto count = [&](Zone zone) {
+    const std::vector<TimelineEvent> events = timeline.Events();
+    return std::count_if(events.begin(), events.end(), [zone](const TimelineEvent& event) { return event.zone == zone; });
+  };
+  EXPECT_EQ(count(Zone::kOperator), 0);
+  const auto loads = count(Zone::kLoad);   // Those before it, of the graphs that the engine began with.
+  Must(PrepareSwitching(*phone.engine));
+  EXPECT_EQ(count(Zone::kOperator), 0) << "measured again";
+  EXPECT_EQ(count(Zone::kLoad), loads);
+  LogitsOf(*phone.engine, RandomTokens(75, 4));
+  EXPECT_GT(count(Zone::kOperator), 0);
+  EXPECT_GT(count(Zone::kLoad), loads);
 }
 
 TEST(PrepareSwitching, AProfileThatCannotBeKeptEndsNothing) {

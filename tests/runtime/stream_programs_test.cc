@@ -68,7 +68,7 @@ class StreamPrograms : public testing::TestWithParam<KernelPath> {
     const Counts& counts = running.counts();
     if (kSanitized) return counts;   // Too short a program to have tried so much.
     EXPECT_GT(counts.passes, program.steps * 3 / 4);
-    EXPECT_GT(counts.whole, program.steps / 12);
+    EXPECT_GT(counts.whole, program.steps / 16);
     EXPECT_GT(counts.cancelled, program.steps / 100);
     EXPECT_GT(counts.forked, program.steps / 50);
     EXPECT_GT(counts.shared_tokens, program.steps / 4);

@@ -17,7 +17,7 @@ SwitchProfile Sample() {
   return {.device = "8gen3:unshared, context 4096",
           .model = 0xFEDCBA9876543210,
           .graphs = {{.rows = 32, .run_seconds = {0.001, 1.0 / 3}, .load_seconds = {0.02, 0}},
-                     {.rows = 256, .run_seconds = {0.004, 0.5}, .load_seconds = {0.02, 1e9}}}};
+                     {.rows = 256, .run_seconds = {0.004, 0.5}, .load_seconds = {0.02, 1e9}, .fixed_seconds = 0.015}}};
 }
 
 TEST(SwitchProfile, HeaderExample) {
@@ -42,6 +42,7 @@ TEST(SwitchProfile, ComesBackAsItWas) {
     EXPECT_EQ(read.graphs[i].rows, written.graphs[i].rows);
     EXPECT_EQ(read.graphs[i].run_seconds, written.graphs[i].run_seconds);
     EXPECT_EQ(read.graphs[i].load_seconds, written.graphs[i].load_seconds);
+    EXPECT_EQ(read.graphs[i].fixed_seconds, written.graphs[i].fixed_seconds);
   }
 }
 
@@ -75,7 +76,11 @@ TEST(SwitchProfile, WhatIsNoProfileIsRefused) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << to;
     EXPECT_TRUE(absl::StrContains(status.message(), "text: ")) << status;
   };
-  refused("\"version\": 1", "\"version\": 2");
+  refused("\"version\": 2", "\"version\": 1");   // It had no fixed part of loads.
+  refused("\"version\": 2", "\"version\": 3");
+  refused("\"fixed_seconds\": 0.015", "\"fixed_seconds\": 0.021");   // More than the least load.
+  refused("\"fixed_seconds\": 0.015", "\"fixed_seconds\": -0.015");
+  refused("fixed_seconds", "mixed_seconds");
   refused("\"rows\": 32", "\"rows\": 0");
   refused("\"rows\": 32", "\"rows\": 256");
   refused("0.001", "-0.001");

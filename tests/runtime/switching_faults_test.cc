@@ -1,5 +1,6 @@
 // Graphs that change places, where the device fails to load one of them.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,37 @@ TEST(SwitchingFaults, WhileNothingCanBeLoadedRequestsFailAndNothingIsLost) {
   EXPECT_LE(phone.meter->most_bytes(), PlannedGraphBytes(CoreOf(*phone.engine)));
 }
 
+// A pass may fail before any block of it runs: here the cache is full.
+TEST(SwitchingFaults, APromptThatFailsBetweenItsPassesMovesNoMoreGraphs) {
+  const std::vector<TokenId> prompt = RandomTokens(75, 4);
+  SwitchingPhone plain(std::nullopt), phone(SwitchRule::kPlanned);
+  std::unique_ptr<Session> other = Must(phone.engine->NewSession());
+  Must(other->Append(RandomTokens(90, 1)));
+  {
+    const std::unique_ptr<Session> session = Must(phone.engine->NewSession());
+    const MotionReport before = phone.motion().report();
+    EXPECT_EQ(session->Append(prompt).code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(phone.motion().report().prompts, before.prompts + 1) << "it had begun";
+    EXPECT_FALSE(phone.motion().in_prompt());
+  }
+  other = nullptr;
+  EXPECT_EQ(LogitsOf(*phone.engine, prompt), LogitsOf(*plain.engine, prompt));
+  EXPECT_LE(phone.meter->most_bytes(), PlannedGraphBytes(CoreOf(*phone.engine)));
+}
+
+TEST(SwitchingFaults, APromptWhoseLogitsNobodyWantsAnyMoreMovesNoMoreGraphs) {
+  SwitchingPhone phone(SwitchRule::kPlanned);
+  const std::unique_ptr<Session> session = Must(phone.engine->NewSession());
+  bool was_in_prompt = false;
+  const absl::Status status = session->AppendEach(RandomTokens(40, 4), [&](int, absl::Span<const float>) {
+    was_in_prompt = phone.motion().in_prompt();
+    return absl::AbortedError("enough");
+  });
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE(was_in_prompt) << "passes were still to come";
+  EXPECT_FALSE(phone.motion().in_prompt());
+}
+
 TEST(SwitchingFaults, OfAStepperTheTextThatNeededTheGraphEnds) {
   SwitchingPhone phone(SwitchRule::kPlanned);
   const std::unique_ptr<Stepper> stepper = Must(Stepper::Create(*phone.engine, {}));
@@ -57,6 +89,7 @@ TEST(SwitchingFaults, OfAStepperTheTextThatNeededTheGraphEnds) {
   submit();
   ASSERT_EQ(ended.size(), 2u);
   EXPECT_EQ(ended[0].code(), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(phone.motion().in_prompt());
   EXPECT_TRUE(ended[1].ok()) << ended[1];
 }
 

@@ -274,11 +274,13 @@ TEST(PromptRows, AreTheMostThatKeepThePassWithinTheGap) {
     const CostProfile::Shape pass = {.rows = texts + static_cast<int>(random.Below(20)), .leaves = texts, .texts = texts};
     const PromptLimits limits = {.most_rows = static_cast<int>(random.Below(512)), .most_gap = 1.2 + 0.1 * (trial % 9)};
     const auto fits = [&](int rows) {
-      return costs.PassSeconds({pass.rows + rows, pass.leaves + 1, pass.texts + 1}) <= limits.most_gap * costs.PassSeconds(pass);
+      const double head = costs.HeadSeconds(pass.texts);
+      return costs.PassSeconds({pass.rows + rows, pass.leaves + 1, pass.texts + 1}) + head <=
+             limits.most_gap * (costs.PassSeconds(pass) + head);
     };
     const int rows = PromptRows(pass, costs, limits);
-    EXPECT_TRUE(rows >= std::min(limits.most_rows, 1) && rows <= limits.most_rows) << rows;
-    if (rows > 1) EXPECT_TRUE(fits(rows)) << trial;
+    EXPECT_TRUE(rows >= std::min(limits.most_rows, 4) && rows <= limits.most_rows) << rows;
+    if (rows > 4) EXPECT_TRUE(fits(rows)) << trial;
     if (rows < limits.most_rows) EXPECT_FALSE(fits(rows + 1)) << trial;
   }
 }
@@ -354,9 +356,23 @@ TEST(PromptRows, FillThePassWhereRowsCostNextToNothing) {
   EXPECT_EQ(PromptRows({}, streamed, {.most_rows = 0}), 0);
 }
 
-TEST(PromptRows, OneRowAtLeastGoesOn) {
+TEST(PromptRows, AFewRowsAtLeastGoOn) {
   const CostProfile dear = Costs({0.006, 0.012}, {.text = 0.5});
-  EXPECT_EQ(PromptRows({}, dear, {.most_rows = 100}), 1);
+  EXPECT_EQ(PromptRows({}, dear, {.most_rows = 100}), 4);
+  EXPECT_EQ(PromptRows({}, dear, {.most_rows = 3}), 3);
+}
+
+// A text that has become long is slower by itself than what was measured while it was short. One slow pass says nothing.
+TEST(PromptRows, GapsAreTimesWhatPassesWithoutTakeNow) {
+  CostProfile costs;
+  for (int i = 0; i < 20; ++i) costs.AddPass({}, 0.005);
+  costs.AddPromptPass(50, 0.010);
+  const int before = PromptRows({}, costs, {.most_rows = 500});
+  EXPECT_NEAR(before, 49, 1);
+  costs.AddPass({}, 0.0075);
+  EXPECT_NEAR(PromptRows({}, costs, {.most_rows = 500}), before, 3);
+  costs.AddPass({}, 0.0075);
+  EXPECT_GT(PromptRows({}, costs, {.most_rows = 500}), before + 15);
 }
 
 }  // namespace

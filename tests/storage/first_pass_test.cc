@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <fstream>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "absl/strings/match.h"
@@ -25,6 +27,33 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int kUnits = 8, kLast = kUnits - 1;
 // Each is read as a whole.
 const std::vector<int64_t> kUnitBytes = {5000, 3 * kMiB + 100, 64, kMiB, 700'000, 2 * kMiB, 4096, 900'000};
+
+// Cancels the waits of a test after a minute, so that one that waits for what never comes fails and does not hang.
+class TimeLimit {
+ public:
+  TimeLimit() : watch_([this] { Watch(); }) {}
+  ~TimeLimit() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    watch_.join();
+  }
+  const std::atomic<bool>& is_over() const { return is_over_; }   // Also for LayerStreamer::Options::cancel.
+
+ private:
+  void Watch() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::seconds(60), [this] { return ended_; })) is_over_ = true;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  std::atomic<bool> is_over_ = false;
+  std::thread watch_;   // The last to begin.
+};
 
 class FirstPass : public testing::Test {
  protected:
@@ -66,7 +95,9 @@ class FirstPass : public testing::Test {
     }
   }
   void AwaitReadOf(int unit, const HeldRead& held) const {
+    const TimeLimit limit;
     for (std::vector<int64_t> asked; std::count(asked.begin(), asked.end(), file_->UnitOffset(unit)) == 0; asked = held.asked()) {
+      ASSERT_FALSE(limit.is_over()) << "found no read of unit " << unit << " within a minute, expected one";
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
@@ -81,11 +112,15 @@ class FirstPass : public testing::Test {
 TEST_F(FirstPass, ReadsPinsInTheirTurnAndEachUnitOnce) {
   for (const std::vector<int>& pins : std::vector<std::vector<int>>{{}, {1, 3, 6}, {0, 2, 4, 5}, {5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}}) {
     HeldRead reads;
+    const TimeLimit limit;
     LayerStreamer::Options options = Pinning(pins);
     options.wrap_device = reads.Wrap();
+    options.cancel = &limit.is_over();
     const std::unique_ptr<LayerStreamer> source = Open(options);
-    ExpectLeases(*source);
-    ExpectLeases(*source);
+    for (int pass = 0; pass < 2; ++pass) {
+      ASSERT_NO_FATAL_FAILURE(ExpectLeases(*source)) << pins.size() << " pins, pass " << pass
+                                                     << (limit.is_over() ? ": found no lease within a minute, expected one" : "");
+    }
     EXPECT_EQ(source->stats().bytes_read, AllBytes());
     EXPECT_EQ(source->stats().out_of_order, 0);
     std::vector<int64_t> in_order;
@@ -114,11 +149,16 @@ TEST_F(FirstPass, WaitsForNoPinButTheOneItNeeds) {
 }
 
 TEST_F(FirstPass, FindsPinsReadThatComeAfterAFullRing) {
+  const TimeLimit limit;
   LayerStreamer::Options options = Pinning({2, 4, 6, kLast});
   options.ring_bytes = file_->StoredBytes(1);   // For the units 0 and 3, or for 1, or for 5.
+  options.cancel = &limit.is_over();
   const std::unique_ptr<LayerStreamer> source = Open(options);
   const int64_t there = file_->StoredBytes(0) + options.pins.bytes;
-  while (source->stats().bytes_read < there) std::this_thread::sleep_for(std::chrono::milliseconds(1));   // With no lease at all.
+  while (source->stats().bytes_read < there) {   // With no lease at all.
+    ASSERT_FALSE(limit.is_over()) << "found " << source->stats().bytes_read << " bytes read within a minute, expected " << there;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   EXPECT_EQ(source->AwaitChecked(), absl::OkStatus());
   EXPECT_EQ(source->stats().bytes_read, there);
   ExpectLeases(*source);

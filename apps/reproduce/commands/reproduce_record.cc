@@ -1,4 +1,4 @@
-// tessera_reproduce record: what a drafter does while a model writes the texts of four tasks, pass by pass.
+// tessera_reproduce record: what drafters do while a model writes the texts of four tasks, pass by pass.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/cli/engine_flags.h"
@@ -22,11 +23,16 @@
 namespace tessera {
 namespace {
 
+std::vector<std::string> DraftersOfFlag() {
+  return FLAGS_speculate == "auto" ? RecordedDrafters() : std::vector<std::string>{FLAGS_speculate};
+}
+
 // All that is wrong before a model is read.
 absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("texts", FLAGS_texts, 1, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
-  return DraftersToRecord(FLAGS_speculate, {}).status();
+  for (const std::string& drafter : DraftersOfFlag()) RETURN_IF_ERROR(DraftersToRecord(drafter, {}).status());
+  return absl::OkStatus();
 }
 
 // A packed model is one file, whatever it was made from.
@@ -38,14 +44,13 @@ absl::StatusOr<std::string> HashOfModel(const Engine& engine) {
 }
 
 // How to record it again, without what is another on each machine.
-std::string CommandLine(const std::string& model) {
-  return absl::StrCat("tessera_reproduce record --speculate=", FLAGS_speculate, " --data=FOLDER --model=", model, " --categories=",
+std::string CommandLine(const std::string& drafter, const std::string& model) {
+  return absl::StrCat("tessera_reproduce record --speculate=", drafter, " --data=FOLDER --model=", model, " --categories=",
                       FLAGS_categories, " --texts=", FLAGS_texts, " --generate_tokens=", FLAGS_generate_tokens, " --json");
 }
 
 // A line for each task.
-std::string TableOf(const Recording& recording) {
-  std::string table = absl::StrFormat("%-8s %6s %7s %16s %17s\n", "task", "texts", "passes", "drafted per pass", "tokens per pass");
+void AppendTable(const Recording& recording, std::string& table) {
   std::map<std::string, RecordedText> sums;
   std::map<std::string, int> texts;
   for (const RecordedText& text : recording.texts) {
@@ -57,26 +62,51 @@ std::string TableOf(const Recording& recording) {
     int64_t drafted = 0;
     for (const RecordedPass& pass : sum.passes) drafted += pass.drafted;
     const double passes = std::max<double>(1, static_cast<double>(sum.passes.size()));
-    absl::StrAppendFormat(&table, "%-8s %6d %7d %16.2f %17.2f\n", task, texts[task], sum.passes.size(),
+    absl::StrAppendFormat(&table, "%-12s %-8s %6d %7d %16.2f %17.2f\n", recording.drafter, task, texts[task], sum.passes.size(),
                           static_cast<double>(drafted) / passes, recording.MeanTokens(task));
   }
+}
+
+std::string TableOf(const std::vector<Recording>& recordings) {
+  std::string table =
+      absl::StrFormat("%-12s %-8s %6s %7s %16s %17s\n", "drafter", "task", "texts", "passes", "drafted per pass", "tokens per pass");
+  for (const Recording& recording : recordings) AppendTable(recording, table);
   return table;
 }
 
-absl::StatusOr<Recording> Record(Engine& engine, const std::vector<PromptCategory>& tasks) {
-  const std::string& path = engine.options().model_path;
-  Recording recording = {.drafter = FLAGS_speculate, .model = path.substr(path.rfind('/') + 1), .most_rows = RecordLimits::kRows};
-  recording.command = CommandLine(recording.model);
-  ASSIGN_OR_RETURN(recording.model_sha256, HashOfModel(engine));
+std::string TextOf(const std::vector<Recording>& recordings) {
+  std::string text;
+  for (const Recording& recording : recordings) absl::StrAppend(&text, RecordingText(recording));
+  return text;
+}
+
+absl::Status Record(Engine& engine, const std::vector<PromptCategory>& tasks, absl::FunctionRef<void()> written, Recording& recording) {
   const RecordLimits limits = {.texts = FLAGS_texts, .most_tokens = FLAGS_generate_tokens};
-  ASSIGN_OR_RETURN(TextRecorder recorder, TextRecorder::Create(engine, FLAGS_speculate, limits));
-  Progress progress("texts", static_cast<int64_t>(tasks.size()) * FLAGS_texts);
-  int64_t done = 0;
+  ASSIGN_OR_RETURN(TextRecorder recorder, TextRecorder::Create(engine, recording.drafter, limits));
   for (const PromptCategory& task : tasks) {
-    ASSIGN_OR_RETURN(std::vector<WrittenAnswer> answers, recorder.Record(task, [&] { progress.Update(++done); }));
+    ASSIGN_OR_RETURN(std::vector<WrittenAnswer> answers, recorder.Record(task, written));
     for (WrittenAnswer& answer : answers) recording.texts.push_back(std::move(answer.text));
   }
-  return recording;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Recording>> RecordAll(Engine& engine, const std::vector<PromptCategory>& tasks) {
+  const std::string& path = engine.options().model_path;
+  const std::string model = path.substr(path.rfind('/') + 1);
+  ASSIGN_OR_RETURN(const std::string hash, HashOfModel(engine));
+  const std::vector<std::string> drafters = DraftersOfFlag();
+  Progress progress("texts", static_cast<int64_t>(drafters.size() * tasks.size()) * FLAGS_texts);
+  int64_t done = 0;
+  std::vector<Recording> recordings;
+  for (const std::string& drafter : drafters) {
+    Recording& recording = recordings.emplace_back(Recording{.drafter = drafter,
+                                                             .command = CommandLine(drafter, model),
+                                                             .model = model,
+                                                             .model_sha256 = hash,
+                                                             .most_rows = RecordLimits::kRows});
+    RETURN_IF_ERROR(Record(engine, tasks, [&] { progress.Update(++done); }, recording));
+  }
+  return recordings;
 }
 
 absl::Status Run() {
@@ -87,8 +117,8 @@ absl::Status Run() {
   RETURN_IF_ERROR(ForFile("data", tasks.status()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   WarnOfShortages(*engine);
-  ASSIGN_OR_RETURN(const Recording recording, Record(*engine, *tasks));
-  return WriteOutput(FLAGS_json ? RecordingText(recording) : TableOf(recording));
+  ASSIGN_OR_RETURN(const std::vector<Recording> recordings, RecordAll(*engine, *tasks));
+  return WriteOutput(FLAGS_json ? TextOf(recordings) : TableOf(recordings));
 }
 
 }  // namespace
@@ -99,11 +129,12 @@ Command ReproduceRecord() {
                "Records what a drafter does while a model writes: of each pass, how many tokens were drafted and how many came true; of "
                "each text, how many rejected drafts were missing a token, had a synonym, or were redundant. "
                "--speculate is lookup (prompt lookup), sam (SAM decoding, which also drafts from earlier answers of the task), or one of "
-               "them with what sd.npu adds: lookup+ours, sam+ours. --categories are summary, rag, ui and reply, from the files of --data: "
-               "the first --texts prompts of at most 1024 tokens each. Texts are greedy, passes have up to 32 rows, and no time has a "
-               "say, so each run gives the same. A table, or with --json the recording itself, as JSON lines.",
-           .examples = {"tessera_reproduce record --speculate=sam+ours --data=FOLDER --texts=6 --json > sam+ours.jsonl",
-                        "tessera_reproduce record --speculate=lookup --categories=ui --texts=1"},
+               "them with what sd.npu adds: lookup+ours, sam+ours; auto is these four, one after the other. --categories are summary, "
+               "rag, ui and reply, from the files of --data: the first --texts prompts of at most 1024 tokens each. Texts are greedy, "
+               "passes have up to 32 rows, and no time has a say, so each run gives the same. A table, or with --json the recordings "
+               "themselves, as JSON lines.",
+           .examples = {"tessera_reproduce record --speculate=sam+ours --data=FOLDER --texts=12 --json > sam+ours.jsonl",
+                        "tessera_reproduce record --categories=ui --texts=1"},
            .groups = {{"Recording", {"speculate", "data", "categories", "texts", "generate_tokens"}},
                       {"Model", {"model", "threads"}},
                       {"Output", {"json"}}}},

@@ -1,0 +1,60 @@
+// What papers 000, 001, 003 and 004 say about NPUs, to print beside what is predicted: times, memory, shares, ratios, and whole requests.
+//
+//   for (const PublishedFigure& figure : PublishedNpuFigures()) Print(figure.id, figure.low, figure.high, figure.unit, figure.source);
+//   for (const PublishedAblation& row : PublishedAblations()) Print(row.shape, row.npu, row.full);
+//   for (const PublishedFact& fact : PublishedSdnpuFacts()) if (fact.table == table) Print(fact.what, fact.value, fact.source);
+//
+// They stand in this file alone. What compares and prints them may include it, and nothing else: no figure is a parameter, and no
+// prediction knows one. A figure that both kinds of tables show is here once for each: as a number that errors are computed of, and as
+// the papers' words. Not here are figures of accuracy (docs/tiles.md) and of flash (paper 002). Constant data: thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
+
+namespace tessera {
+
+// A number of times, memory, shares or ratios (tessera_reproduce npu).
+struct PublishedFigure {
+  enum class Kind : uint8_t { kValue, kRange, kAtMost, kAtLeast };   // Bounds have their number in low and high.
+  enum class Use : uint8_t {
+    kCounted,
+    kContradicted,   // The papers contradict it: shown, not counted.
+    kElsewhere,      // About requests whose drafts come from recordings: tessera_reproduce sdnpu compares it.
+  };
+  const char* id;
+  const char* what;
+  Kind kind;
+  double low, high;
+  const char* unit;
+  const char* source;
+  Use use = Use::kCounted;
+  const char* reason = "";   // Why the use is not kCounted, or a note.
+};
+
+absl::Span<const PublishedFigure> PublishedNpuFigures();
+
+// Whole requests of papers 000 and 003 (tessera_reproduce sdnpu).
+
+// A row of table 3: milliseconds per token of the summary task on a Redmi K60 Pro (8 Gen 2).
+struct PublishedAblation { const char* shape; double npu, npu_g, npu_sd, npu_g_sd, full; };
+absl::Span<const PublishedAblation> PublishedAblations();
+
+// A row of table 4: tokens per pass of Qwen2.5-1.5B, and of Llama-3.2-1B.
+struct PublishedAcceptance { const char* task; const char* drafter; double qwen, llama; };
+absl::Span<const PublishedAcceptance> PublishedAcceptances();
+
+struct PublishedFact {
+  // Where it belongs: "breakdown", "chunks", "lengths", "tasks", "energy", "memory", "rows", "rejected", "switches".
+  absl::string_view table;
+  const char* what;
+  const char* value;
+  const char* source;
+  const char* note = "";     // Why it cannot be compared, if so.
+};
+absl::Span<const PublishedFact> PublishedSdnpuFacts();
+
+}  // namespace tessera

@@ -1,0 +1,67 @@
+// What papers say: whole tables with sources, which only what prints them may know.
+#include "tessera/apps/reproduce/published.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/base/file.h"
+#include "tessera/tests/fakes/must.h"
+
+namespace tessera {
+namespace {
+
+TEST(Published, HeaderExample) {
+  std::set<std::string> ids;
+  for (const PublishedFigure& figure : PublishedNpuFigures()) {
+    EXPECT_TRUE(ids.insert(figure.id).second) << figure.id << " twice";
+    EXPECT_GT(figure.low, 0) << figure.id;
+    EXPECT_LE(figure.low, figure.high) << figure.id;
+    EXPECT_TRUE(absl::StartsWith(figure.source, "00")) << figure.id;
+    EXPECT_EQ(figure.low < figure.high, figure.kind == PublishedFigure::Kind::kRange) << figure.id;
+    EXPECT_TRUE(figure.use == PublishedFigure::Use::kCounted || *figure.reason != '\0') << figure.id;
+  }
+  for (const PublishedAblation& row : PublishedAblations()) EXPECT_GT(row.npu, row.full) << row.shape;
+  for (const PublishedAcceptance& row : PublishedAcceptances()) EXPECT_GT(row.qwen, row.llama) << row.task << " " << row.drafter;
+  for (const PublishedFact& fact : PublishedSdnpuFacts()) EXPECT_TRUE(absl::StartsWith(fact.source, "00")) << fact.what;
+}
+
+// A figure that both kinds of tables have is the same in both.
+TEST(Published, FiguresThatAreInTwoTablesAreTheSame) {
+  const PublishedAblation& row = PublishedAblations()[0];
+  const struct { const char* id; double value; } same[] = {{"000-ablation-npu", row.npu},       {"000-ablation-graph", row.npu_g},
+                                                           {"000-ablation-drafts", row.npu_sd}, {"000-ablation-both", row.npu_g_sd},
+                                                           {"000-ablation-ours", row.full}};
+  int found = 0;
+  for (const PublishedFigure& figure : PublishedNpuFigures()) {
+    for (const auto& [id, value] : same) {
+      if (absl::string_view(figure.id) != id) continue;
+      EXPECT_EQ(figure.low, value) << id;
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, 5);
+}
+
+// No figure may become a parameter.
+TEST(Published, OnlyWhatPrintsKnowsThem) {
+  const std::filesystem::path root = TESSERA_SOURCE_DIR;
+  const std::string header = absl::StrCat("reproduce/", "published.h\"");   // Not in this text.
+  std::set<std::string> readers;
+  for (const char* const folder : {"apps", "base", "model", "npu", "quant", "runtime", "scripts", "spec", "storage", "tensor"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".cc" && extension != ".h") continue;
+      const std::string text = Must(ReadFileToString(entry.path().string(), int64_t{1} << 24));
+      if (absl::StrContains(text, header)) readers.insert(entry.path().filename().string());
+    }
+  }
+  EXPECT_EQ(readers, (std::set<std::string>{"npu_comparison.cc", "published.cc", "sdnpu_report_json.cc", "sdnpu_tables.cc"}));
+}
+
+}  // namespace
+}  // namespace tessera
