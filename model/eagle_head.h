@@ -21,9 +21,10 @@
 // its folder, config.json; a folder may be named, too, with model.safetensors in it. Numbers keep the file's 16 or 32 bits; arithmetic is
 // FP32, with the same bits on every machine. A row's bits do not depend on the rows beside it.
 //
-// Both files are hostile until checked: every size against the model and the tensors, every number. What would change the result is used
-// or refused. Errors are InvalidArgument with file, field or tensor, found and expected; NotFound for a missing file; those of
-// SafetensorsFile. Threads: a head is constant; a memory belongs to one thread, and so does its pool.
+// Both files are hostile until checked: every size against the model and the tensors, every number. Tensors that are not used are refused,
+// and so are keys that are known to change the result in ways that are not computed. Errors are InvalidArgument with file, field or
+// tensor, found and expected; NotFound for a missing file; those of SafetensorsFile. Threads: a head is constant; a memory belongs to one
+// thread, and so does its pool.
 #pragma once
 
 #include <cstdint>

@@ -98,7 +98,7 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
   ASSIGN_OR_RETURN(core->no_weights_, ResidentSource::Create({}));
   if (options.streaming.memory_budget > 0) weights = ModelFile::Weights::kLater;
   LoadedModel::Options loading = {.encoding = core->device_->weight_encoding(), .weights = weights,
-                                  .importance = options.compute.importance, .cancel = options.cancel};
+                                  .importance = options.compute.importance, .first = options.first, .cancel = options.cancel};
   ASSIGN_OR_RETURN(loading.recipe, RecipeOf(options.compute, *core->device_));
   ASSIGN_OR_RETURN(core->model_, LoadedModel::Open(options.model_path, loading));
   if (options.streaming.memory_budget > 0) RETURN_IF_ERROR(core->model_->file().CheckStreams(core->model_->layout()));
@@ -152,7 +152,8 @@ absl::StatusOr<int> EngineCore::MakeRunner() {
   ASSIGN_OR_RETURN(const int rows, ChooseRows(options_.compute.row_capacity, context_, scratch_of));
   absl::StatusOr<std::unique_ptr<PassRunner>> runner =
       PassRunner::Create(config, model_->layout(), *std::move(compiled), *no_weights_, *device_,
-                         {.timeline = timeline_, .cancel = options_.cancel, .loads_graphs = !options_.compute.switching.has_value()});
+                         {.timeline = timeline_, .cancel = options_.cancel, .exit_map = model_->exit_map(), .pool = pool_,
+                          .loads_graphs = !options_.compute.switching.has_value()});
   RETURN_IF_ERROR(OfThisFile(runner.status()));
   runner_ = *std::move(runner);
   if (options_.compute.switching.has_value()) {

@@ -22,6 +22,7 @@
 namespace tessera {
 
 class ExitPredictor;
+class LayerListener;
 
 enum class FinishReason { kEndToken, kStopString, kLength, kContextFull, kCancelled };
 
@@ -46,6 +47,8 @@ struct GenerateOptions {
   std::function<void(TokenId token, absl::Span<const float> logits)> on_token = nullptr;
   Speculator* speculator = nullptr;                      // For this stream alone. Null: each pass gives one token.
   Pruning prune = {};                                    // Whether and how its drafts are.
+  // Told what layers make of the text's tokens (layer_states.h): a draft head of this text. Must outlive it. Null: nobody.
+  LayerListener* listener = nullptr;
   double measure_seconds = 0;                            // For MeasureCosts after the first token, if the speculator wants costs.
 };
 

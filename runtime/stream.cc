@@ -11,6 +11,7 @@
 #include "tessera/base/usage_error.h"
 #include "tessera/model/exit_predictor.h"
 #include "tessera/runtime/core.h"
+#include "tessera/runtime/layer_states.h"
 #include "tessera/runtime/text_queue.h"
 #include "tessera/runtime/internal/text_writer.h"
 #include "tessera/runtime/prompt.h"
@@ -30,11 +31,12 @@ StreamOptions ShowingOutput(StreamOptions options) {
 }
 
 absl::Status CheckPruning(EngineCore& core, const GenerateOptions& text) {
+  if (core.motion() != nullptr && (text.prune.predictor != nullptr || text.listener != nullptr)) {
+    return absl::InvalidArgumentError(absl::StrCat(text.listener == nullptr ? "pruning" : "listener",
+                                                   ": found an engine that switches graphs, expected one with the graphs it began with"));
+  }
   if (text.prune.predictor == nullptr) return absl::OkStatus();
   if (text.speculator == nullptr) return absl::InvalidArgumentError("pruning: found no speculator, expected one, whose drafts are pruned");
-  if (core.motion() != nullptr) {
-    return absl::InvalidArgumentError("pruning: found an engine that switches graphs, expected one with the graphs it began with");
-  }
   RETURN_IF_ERROR(CheckPruneOptions(text.prune.rule));
   return text.prune.predictor->CheckFits(core.model().config(), core.model().weights());
 }
@@ -222,8 +224,16 @@ void Stream::Settle(const absl::Status& pass, const StepTime& time) {
 
 void Stream::SettlePiece(const absl::Status& pass) {
   const int piece = std::exchange(piece_, 0);
+  std::vector<int> rows(pass.ok() && options_.text.listener != nullptr ? piece : 0);
+  std::iota(rows.begin(), rows.end(), 0);
+  TellKept(piece_begin_, rows);
   if (!pass.ok()) return text_->SetBack(text_->held() - piece);
   if (pending() == 0 && next_.has_value()) BeginSpeculation();
+}
+
+void Stream::TellKept(int first, absl::Span<const int> rows) {
+  if (options_.text.listener == nullptr) return;
+  options_.text.listener->EndPass(first, text_->tokens().subspan(static_cast<size_t>(first), rows.size()), rows);
 }
 
 // A text that was set back goes on with what its speculator knows: it has seen all of it.
@@ -264,6 +274,7 @@ void Stream::SettleTree(const absl::Status& pass, const StepTime& time) {
   Verdict verdict = verification_.Take();
   if (unsettled) verdict.path.pop_back();  // Its last node gave no token: as if the pass had ended before it.
   text_->KeepPath(verdict.path, core_.compacts_drafts());
+  TellKept(text_->held() - static_cast<int>(verdict.path.size()), verdict.path);
   if (!chose_all) return;
   result_.passes += 1;
   result_.rows += tree_->size() - std::count(gone_.begin(), gone_.end(), true);

@@ -57,8 +57,8 @@ struct StreamOptions {
 class Stream {
  public:
   // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary, for
-  // an adapter of another model, and for pruning that cannot be (a rule out of range, a predictor of another model, no speculator, an
-  // engine that switches graphs); ResourceExhausted (limited by context) if the prompt leaves no room; the errors of Sampler::Create. After
+  // an adapter of another model, for pruning that cannot be (a rule out of range, a predictor of another model, no speculator), and for
+  // pruning or a listener where the engine switches graphs; ResourceExhausted (limited by context) if the prompt leaves no room; the errors of Sampler::Create. After
   // an error the options are as they were.
   static absl::StatusOr<std::unique_ptr<Stream>> Create(EngineCore& core, StreamOptions&& options);
   // A stream that goes on in `text`, which is not its own and must outlive it; `logits`, [vocabulary], are those after its last token. The
@@ -148,6 +148,8 @@ class Stream {
   absl::Status GivePiece(TensorView<const float> logits, absl::Span<TopTokens> top);
   void SettleTree(const absl::Status& pass, const StepTime& time);
   void SettlePiece(const absl::Status& pass);
+  // Tells the listener which rows are text now: the text's tokens from `first` on, one for each.
+  void TellKept(int first, absl::Span<const int> rows);
   bool IsGone(int node) const { return !gone_.empty() && gone_[node]; }
   // Whether the text went where a pruned node was.
   bool LostByPruning(const Verdict& verdict) const;

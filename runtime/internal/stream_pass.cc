@@ -1,5 +1,7 @@
 #include "tessera/runtime/internal/stream_pass.h"
 
+#include <limits>
+
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/row_policy.h"
 #include "tessera/spec/step_time.h"
@@ -27,9 +29,13 @@ absl::Status StreamPass::Run(const StepPlan& plan, absl::Span<Stream* const> str
 
 absl::Status StreamPass::Place(const StepPlan& plan, absl::Span<Stream* const> streams) {
   rows_.clear();
+  listening_.clear();
   for (const StepPart& part : plan.parts) {
     Stream& stream = *streams[part.stream];
+    const int first = static_cast<int>(rows_.size());
     RETURN_IF_ERROR(part.piece > 0 ? stream.PlacePiece(part.piece, rows_) : stream.PlaceTree(part.choice, rows_));
+    LayerListener* const listener = stream.options().text.listener;
+    if (listener != nullptr) listening_.push_back({listener, first, static_cast<int>(rows_.size()) - first});
   }
   return absl::OkStatus();
 }
@@ -39,12 +45,19 @@ void StreamPass::ListWanted() {
   for (const PassLogits::Member& member : members_) member.stream->AddWanted(wanted_);
 }
 
+// As far as somebody wants to know, or to drop rows, half-way.
+absl::Status StreamPass::Walk(const StepPlan& plan, const CostProfile* costs, Pass& walk) {
+  for (const ListeningRows& one : listening_) one.listener->BeginPass(one.rows);
+  RETURN_IF_ERROR(pruning_.Run(plan, members_, costs, listening_, walk));
+  return listening_.empty() ? absl::OkStatus() : TellSomeLayers(walk, listening_, walk.layer(), std::numeric_limits<int>::max());
+}
+
 absl::Status StreamPass::Compute(const StepPlan& plan, const CostProfile* costs, const std::atomic<bool>* cancel,
                                  EngineCore::Hold& hold) {
   const EngineCore::PassMark mark(core_);
   const double begin = clock_.Seconds();
   ASSIGN_OR_RETURN(Pass walk, core_.Begin(rows_, cancel));
-  RETURN_IF_ERROR(pruning_.Run(plan, members_, costs, walk));
+  RETURN_IF_ERROR(Walk(plan, costs, walk));
   ListWanted();
   ASSIGN_OR_RETURN(const HiddenRows done, core_.Finish(walk, wanted_));
   pass_seconds_ = clock_.SecondsSince(begin);

@@ -19,6 +19,7 @@
 #include "tessera/runtime/internal/pass_logits.h"
 #include "tessera/runtime/internal/step_plan.h"
 #include "tessera/runtime/internal/tree_pruning.h"
+#include "tessera/runtime/layer_states.h"
 #include "tessera/runtime/step_clock.h"
 #include "tessera/runtime/stream.h"
 #include "tessera/spec/cost_profile.h"
@@ -45,6 +46,7 @@ class StreamPass {
  private:
   absl::Status Place(const StepPlan& plan, absl::Span<Stream* const> streams);
   absl::Status Compute(const StepPlan& plan, const CostProfile* costs, const std::atomic<bool>* cancel, EngineCore::Hold& hold);
+  absl::Status Walk(const StepPlan& plan, const CostProfile* costs, Pass& walk);
   void ListWanted();
   void Learn(const StepPlan& plan, CostProfile& costs);
   StepTime TimeOf(const PassLogits::Member& member, double pass_seconds) const;
@@ -55,6 +57,7 @@ class StreamPass {
   PassLogits logits_;
   double pass_seconds_ = 0;
   std::vector<PassRow> rows_;
+  std::vector<ListeningRows> listening_;      // Those of streams that have a listener.
   std::vector<int> wanted_;                   // Rows that may get logits.
   std::vector<PassLogits::Member> members_;   // One per part of the plan.
 };

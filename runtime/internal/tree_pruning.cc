@@ -15,7 +15,8 @@ int LayerOf(const Stream& stream) { return stream.pruning().predictor->layer(); 
 
 }  // namespace
 
-absl::Status TreePruning::Run(const StepPlan& plan, absl::Span<const PassLogits::Member> members, const CostProfile* costs, Pass& walk) {
+absl::Status TreePruning::Run(const StepPlan& plan, absl::Span<const PassLogits::Member> members, const CostProfile* costs,
+                              absl::Span<const ListeningRows> listening, Pass& walk) {
   due_.clear();
   dropped_ = 0;
   seconds_ = spared_ = 0;
@@ -31,7 +32,7 @@ absl::Status TreePruning::Run(const StepPlan& plan, absl::Span<const PassLogits:
     const int layer = LayerOf(*due_[begin].stream);
     size_t end = begin;
     while (end < due_.size() && LayerOf(*due_[end].stream) == layer) ++end;
-    RETURN_IF_ERROR(PruneAt(layer, absl::MakeSpan(due_).subspan(begin, end - begin), walk));
+    RETURN_IF_ERROR(PruneAt(layer, absl::MakeSpan(due_).subspan(begin, end - begin), listening, walk));
     begin = end;
   }
   return absl::OkStatus();
@@ -53,7 +54,8 @@ bool TreePruning::IsWorth(const StepPlan& plan, const StepPart& part, Stream& st
                                      *costs);
 }
 
-absl::Status TreePruning::PruneAt(int layer, absl::Span<Due> due, Pass& walk) {
+absl::Status TreePruning::PruneAt(int layer, absl::Span<Due> due, absl::Span<const ListeningRows> listening, Pass& walk) {
+  if (!listening.empty()) RETURN_IF_ERROR(TellSomeLayers(walk, listening, walk.layer(), layer));
   RETURN_IF_ERROR(walk.RunTo(layer));
   rows_.clear();
   for (Due& one : due) {

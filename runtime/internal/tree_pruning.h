@@ -18,6 +18,7 @@
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/internal/pass_logits.h"
 #include "tessera/runtime/internal/step_plan.h"
+#include "tessera/runtime/layer_states.h"
 #include "tessera/runtime/step_clock.h"
 #include "tessera/runtime/stream.h"
 #include "tessera/spec/cost_profile.h"
@@ -29,9 +30,10 @@ class TreePruning {
   // Both must outlive it.
   TreePruning(EngineCore& core, const StepClock& clock) : core_(core), clock_(clock) {}
 
-  // members: one per part of the plan, whose rows are the pass's. costs: null: nothing is known, so nothing pays. Errors are those of the
+  // members: one per part of the plan, whose rows are the pass's. listening: is told of layers on the way; BeginPass comes before. costs: null: nothing is known, so nothing pays. Errors are those of the
   // pass, and of the predictors' source.
-  absl::Status Run(const StepPlan& plan, absl::Span<const PassLogits::Member> members, const CostProfile* costs, Pass& walk);
+  absl::Status Run(const StepPlan& plan, absl::Span<const PassLogits::Member> members, const CostProfile* costs,
+                   absl::Span<const ListeningRows> listening, Pass& walk);
 
   // In the last Run: rows that went, and what finding them took.
   int dropped() const { return dropped_; }
@@ -47,7 +49,7 @@ class TreePruning {
   };
   bool IsWorth(const StepPlan& plan, const StepPart& part, Stream& stream, const TokenTree& tree, const CostProfile* costs) const;
   double UpperShare(int layer) const;
-  absl::Status PruneAt(int layer, absl::Span<Due> due, Pass& walk);
+  absl::Status PruneAt(int layer, absl::Span<Due> due, absl::Span<const ListeningRows> listening, Pass& walk);
   absl::Status Score(Due& due, const Pass& walk);
 
   EngineCore& core_;
