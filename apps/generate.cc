@@ -33,10 +33,11 @@
 namespace tessera {
 namespace {
 
-// Other programs may read a history; this one writes it.
+// Other programs may read a history; this one writes it. Its texts may be sampled, and need not have the bits of plain decoding.
 FlagGroup KeptSpeculation() {
   FlagGroup group = SpeculationFlags();
   group.flags.push_back("history_prompts");
+  group.flags.insert(std::find(group.flags.begin(), group.flags.end(), "history"), {"prune", "prune_threshold", "accept"});
   return group;
 }
 

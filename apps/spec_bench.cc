@@ -20,6 +20,7 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/phone/phone_run.h"
+#include "tessera/apps/show/answer_report.h"
 #include "tessera/base/joined_status.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
@@ -52,7 +53,7 @@ AppInfo Info() {
                        "tessera_spec_bench --draft_model self:q3 --speculate draft --tree eagle2",
                        "tessera_spec_bench --model model.tsr --memory_budget 100MiB --pin none"},
           .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens", "writings", "most_barrier_nanos"}},
-                     {"Speculation", {"speculate", "draft_model", "tree", "cost_profile", "remember"}},
+                     {"Speculation", {"speculate", "draft_model", "tree", "prune", "prune_threshold", "cost_profile", "remember"}},
                      ModelAndPhoneFlags(),
                      StreamingFlags(),
                      {"Output", {"plot", "json"}}}};
@@ -225,12 +226,14 @@ class CategoryBench {
 struct Findings {
   std::vector<CategoryResult> categories;
   std::vector<Pair> pairs;
+  PruneReport pruned = {};
 };
 
 absl::StatusOr<Findings> Measure(Engine& engine, const std::shared_ptr<DraftModel>& draft,
                                  const std::vector<PromptCategory>& categories) {
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   ASSIGN_OR_RETURN(PairRunner runner, PairRunner::Create(engine, FLAGS_generate_tokens));
+  if (draft != nullptr) runner.Prune(draft->pruning());
   const auto tokens_of = [&](const std::string& prompt) {
     conversation.Reset();
     conversation.AddUser(prompt);
@@ -256,6 +259,7 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::shared_ptr<DraftMode
     findings.categories.push_back(std::move(result));
   }
   RETURN_IF_ERROR(tools.Save());
+  findings.pruned = runner.pruned();
   return findings;
 }
 
@@ -343,11 +347,12 @@ absl::Status Run() {
   RETURN_IF_ERROR(ExplainedBy(draft.get(), engine->LoadWeights()));
   RETURN_IF_ERROR(engine->AwaitWeights());
   WarnOfShortages(*engine);
+  if (draft != nullptr) RETURN_IF_ERROR(draft->LoadPredictor());
   const absl::StatusOr<Findings> findings = Measure(*engine, draft, categories);
   absl::Status saved = trace.Finish(findings.status());
   if (!findings.ok()) return saved;
   if (phone != nullptr) WriteError(phone->Summary(*engine));
-  if (draft != nullptr) WriteError(draft->StatsLine());
+  if (draft != nullptr) WriteError(absl::StrCat(PruningLine(findings->pruned), draft->StatsLine()));
   const std::string heading = Heading(*engine);
   if (!FLAGS_plot.empty()) saved = Joined(saved, WriteTextFile(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
   const std::string shown =

@@ -2,7 +2,8 @@
 //
 //   ASSIGN_OR_RETURN(const auto head, EagleHead::Open("eagle.safetensors", engine->config()));
 //   auto expander = std::make_unique<EagleExpander>(head, EagleExpander::OptionsFor(CoreOf(*engine)));
-//   LayerListener* const listener = expander.get();              // to be told of the text's passes, from the prompt's on
+//   LayerListener* const listener = expander.get();              // to be told of the text's passes, from the prompt's on (a speculator's
+//                                                                // listener is told by AppendPrompt, Generate and steppers)
 //   ExpandingDrafter drafter(std::move(expander), std::move(policy), {});
 //
 // Text: the row of a token is computed from what the model's own passes told of the token before it, once, when the root of a tree is
@@ -65,6 +66,7 @@ class EagleExpander : public Expander, public LayerListener {
   absl::StatusOr<std::vector<TopTokens>> Expand(const TokenTree& tree, absl::Span<const int> nodes, int most) override;
   absl::Status Commit(const TokenTree& tree, absl::Span<const TokenId> emitted) override;
   double Seconds(int rows) const override { return costs_.PassSeconds({.rows = rows}); }
+  LayerListener* listener() override { return this; }
   int64_t bytes() const override;   // The head's included, which others may share.
   // The most that so many tokens take, without the head.
   static int64_t MostBytes(const EagleShape& shape, int most_tokens);

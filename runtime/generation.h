@@ -36,6 +36,11 @@ struct Pruning {
   bool weigh_costs = true;                    // False: wherever the rule could drop a row, whether that saves time or not.
 };
 
+// How a draft that was sampled is accepted. kMatch: where the sampler chooses the same token; the text has the bits of plain decoding.
+// kRejection: by spec/rejection.h, more often; the text has the law of plain decoding and, as what is drafted depends on measured times,
+// other tokens from run to run.
+enum class DraftRule : uint8_t { kMatch, kRejection };
+
 struct GenerateOptions {
   int max_tokens = 0;                                    // 0: until the context is full.
   std::vector<std::string> stop = {};                    // Never shown; may span tokens, or be the text of a special token.
@@ -45,9 +50,11 @@ struct GenerateOptions {
   std::function<void(absl::string_view text)> on_text = nullptr;  // Whole characters, as they become certain.
   // Each token as it is chosen, with the logits that it was chosen from: [vocabulary], valid during the call.
   std::function<void(TokenId token, absl::Span<const float> logits)> on_token = nullptr;
+  DraftRule rule = DraftRule::kMatch;                    // For drafters that sample; others are not affected.
   Speculator* speculator = nullptr;                      // For this stream alone. Null: each pass gives one token.
   Pruning prune = {};                                    // Whether and how its drafts are.
-  // Told what layers make of the text's tokens (layer_states.h): a draft head of this text. Must outlive it. Null: nobody.
+  // Told what layers make of the text's tokens (layer_states.h): a draft head of this text. Must outlive it. Null: the
+  // speculator's, if one of its drafters wants to know.
   LayerListener* listener = nullptr;
   double measure_seconds = 0;                            // For MeasureCosts after the first token, if the speculator wants costs.
 };

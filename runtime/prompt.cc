@@ -47,7 +47,27 @@ std::vector<int> PlacesToLearn(const EngineCore& core, absl::Span<const TokenId>
   return PlacesToLearn(tokens, last_pass, std::min(count, core.logits_at_once() - 1));
 }
 
+namespace {
+
+// A session's listener, until this ends; null: that which it has.
+class Listening {
+ public:
+  Listening(Session& session, LayerListener* listener) : session_(session), before_(session.listener()) {
+    if (listener != nullptr) session_.SetListener(listener);
+  }
+  ~Listening() { session_.SetListener(before_); }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  Session& session_;
+  LayerListener* const before_;
+};
+
+}  // namespace
+
 absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<const TokenId> tokens) {
+  const Listening listening(session, speculator == nullptr ? nullptr : speculator->listener());
   const int wanted = speculator == nullptr ? 0 : speculator->needs().top_of_prompt;
   if (wanted == 0) return session.Append(tokens);
   const EngineCore& core = CoreOf(session);

@@ -26,7 +26,7 @@ namespace tessera {
 constexpr double kLearningShare = 0.015;
 
 // Appends tokens as Session::Append does: the same logits, the same errors, after which nothing is learnt. A null speculator
-// learns nothing.
+// learns nothing. Its listener is told of the passes, in place of the session's.
 absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<const TokenId> tokens);
 
 // After how many of `count` tokens logits may be computed within kLearningShare.

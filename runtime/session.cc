@@ -10,6 +10,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/core.h"
+#include "tessera/runtime/layer_states.h"
 
 namespace tessera {
 
@@ -85,13 +86,28 @@ absl::Status Session::RunPass(int count, absl::Span<const int> wanted) {
   rows_.clear();
   RETURN_IF_ERROR(text_->PlaceNext(count, options_.adapter, rows_));
   const absl::Status status = RunRows(wanted);
+  TellKept(before, status.ok() ? count : 0);
   if (!status.ok()) text_->SetBack(before);
   return status;
+}
+
+LayerListener* Session::Told() const { return core_->motion() == nullptr ? listener_ : nullptr; }
+
+void Session::TellKept(int first, int count) const {
+  LayerListener* const told = Told();
+  if (told == nullptr) return;
+  std::vector<int> rows(static_cast<size_t>(count));
+  std::iota(rows.begin(), rows.end(), 0);
+  told->EndPass(first, tokens().subspan(static_cast<size_t>(first), rows.size()), rows);
 }
 
 absl::Status Session::RunRows(std::optional<absl::Span<const int>> wanted) {
   last_pass_ = HiddenRows();
   ASSIGN_OR_RETURN(Pass pass, core_->Begin(rows_, options_.cancel));
+  if (LayerListener* const told = Told(); told != nullptr) {
+    const ListeningRows listening[] = {{told, /*first_row=*/0, static_cast<int>(rows_.size())}};
+    RETURN_IF_ERROR(TellLayers(pass, listening));
+  }
   ASSIGN_OR_RETURN(last_pass_, wanted ? core_->Finish(pass, *wanted) : core_->FinishAll(pass));
   return absl::OkStatus();
 }

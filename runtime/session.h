@@ -36,6 +36,7 @@ namespace tessera {
 
 class Engine;
 class EngineCore;
+class LayerListener;
 struct LoadedSession;
 
 struct SessionOptions {
@@ -69,6 +70,12 @@ class Session {
   // The same, giving the logits after some tokens only. REQUIRES: `indices` ascend, and are of `tokens`.
   absl::Status AppendSome(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits);
   static constexpr int kLogitRows = 32;  // Rows of logits that these two hold at once, at least: 32 MiB at a vocabulary of 262,144.
+
+  // Told from now on what layers make of this session's tokens (layer_states.h), but for those that Generate computes (GenerateOptions) and
+  // for trees, of which it is told that nothing is kept. Must outlive the session, or be taken back: null, nobody, as at first. An engine
+  // that switches graphs tells nothing. Other sessions, forks among them, have their own.
+  void SetListener(LayerListener* listener) { listener_ = listener; }
+  LayerListener* listener() const { return listener_; }
 
   // A pass over a draft: the tree's root and nodes come after the sequence, each after its ancestors. The sequence is as it was until Keep;
   // before that nothing but TreeLogits may be called. InvalidArgument if a token is outside the vocabulary (which, found, expected) or
@@ -115,6 +122,10 @@ class Session {
   absl::Status RunPass(int count, absl::Span<const int> wanted);
   // A pass of rows_, of which some are wanted, or all.
   absl::Status RunRows(std::optional<absl::Span<const int>> wanted);
+  // That of passes; null: nobody.
+  LayerListener* Told() const;
+  // The pass is over: its first `count` rows are the text's tokens from `first` on.
+  void TellKept(int first, int count) const;
   // Logits of rows of this session's last pass.
   absl::Status ComputeLogits(absl::Span<const int> rows, TensorView<float> logits);
   // What PassTree and Keep do where memory lasts.
@@ -133,6 +144,7 @@ class Session {
 
   const std::shared_ptr<EngineCore> core_;
   const SessionOptions options_;
+  LayerListener* listener_ = nullptr;
   const std::unique_ptr<CachedText> text_;   // A tree that is placed in it waits for Keep.
   HiddenRows last_pass_;                     // Rows of this session's last pass.
   std::vector<float> logits_buffer_;

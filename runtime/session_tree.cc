@@ -40,6 +40,7 @@ absl::Status Session::PassNodes(const TokenTree& tree) {
   rows_.clear();
   RETURN_IF_ERROR(text_->PlaceTree(tree, options_.adapter, rows_));
   const absl::Status status = RunRows(/*wanted: all*/ std::nullopt);
+  TellKept(length(), /*count=*/0);
   if (!status.ok()) text_->KeepPath({}, /*compact=*/false);
   return status;
 }

@@ -20,6 +20,10 @@ namespace tessera {
 
 namespace {
 
+LayerListener* ListenerOf(const GenerateOptions& text) {
+  return text.listener != nullptr || text.speculator == nullptr ? text.listener : text.speculator->listener();
+}
+
 // The text is shown to both.
 StreamOptions ShowingOutput(StreamOptions options) {
   if (options.output == nullptr) return options;
@@ -31,8 +35,9 @@ StreamOptions ShowingOutput(StreamOptions options) {
 }
 
 absl::Status CheckPruning(EngineCore& core, const GenerateOptions& text) {
-  if (core.motion() != nullptr && (text.prune.predictor != nullptr || text.listener != nullptr)) {
-    return absl::InvalidArgumentError(absl::StrCat(text.listener == nullptr ? "pruning" : "listener",
+  const bool listens = ListenerOf(text) != nullptr;
+  if (core.motion() != nullptr && (text.prune.predictor != nullptr || listens)) {
+    return absl::InvalidArgumentError(absl::StrCat(listens ? "listener" : "pruning",
                                                    ": found an engine that switches graphs, expected one with the graphs it began with"));
   }
   if (text.prune.predictor == nullptr) return absl::OkStatus();
@@ -45,7 +50,9 @@ absl::Status CheckPruning(EngineCore& core, const GenerateOptions& text) {
 
 Stream::Stream(EngineCore& core, StreamOptions options, Sampler sampler)
     : core_(core), options_(ShowingOutput(std::move(options))), sampler_(std::move(sampler)),
-      writer_(std::make_unique<TextWriter>(core, sampler_, options_.text, result_)), tokens_(options_.prompt) {}
+      writer_(std::make_unique<TextWriter>(core, sampler_, options_.text, result_)), tokens_(options_.prompt) {
+  options_.text.listener = ListenerOf(options_.text);
+}
 
 Stream::~Stream() = default;
 
@@ -186,8 +193,13 @@ absl::Status Stream::Give(TensorView<const float> logits, absl::Span<TopTokens> 
   return status;
 }
 
-absl::Status Stream::Choose(absl::Span<const float> logits) {
-  ASSIGN_OR_RETURN(next_, writer_->Next(logits));
+const DrawnChildren* Stream::DrawnAfter(int node) const {
+  if (options_.text.rule != DraftRule::kRejection || speculator() == nullptr) return nullptr;
+  return speculator()->Drawn(tree_->PathTo(node));
+}
+
+absl::Status Stream::Choose(absl::Span<const float> logits, const DrawnChildren* drawn) {
+  ASSIGN_OR_RETURN(next_, writer_->Next(logits, drawn));
   last_logits_ = logits;
   return absl::OkStatus();
 }
@@ -198,7 +210,7 @@ absl::Status Stream::GiveTree(TensorView<const float> logits, absl::Span<TopToke
   while (verification_.node() != TokenTree::kNone) {
     const auto place = std::lower_bound(asked_.begin(), asked_.end(), base_ + verification_.node());
     if (place == asked_.end() || *place != base_ + verification_.node()) break;
-    RETURN_IF_ERROR(Choose({logits.row(place - asked_.begin()), columns}));
+    RETURN_IF_ERROR(Choose({logits.row(place - asked_.begin()), columns}, DrawnAfter(verification_.node())));
     verification_.Next(*next_);
   }
   given_ += asked_.size();

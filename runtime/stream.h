@@ -58,8 +58,8 @@ class Stream {
  public:
   // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary, for
   // an adapter of another model, for pruning that cannot be (a rule out of range, a predictor of another model, no speculator), and for
-  // pruning or a listener where the engine switches graphs; ResourceExhausted (limited by context) if the prompt leaves no room; the errors of Sampler::Create. After
-  // an error the options are as they were.
+  // pruning or a listener where the engine switches graphs; ResourceExhausted (limited by context) if the prompt leaves no room; the errors
+  // of Sampler::Create. After an error the options are as they were.
   static absl::StatusOr<std::unique_ptr<Stream>> Create(EngineCore& core, StreamOptions&& options);
   // A stream that goes on in `text`, which is not its own and must outlive it; `logits`, [vocabulary], are those after its last token. The
   // first token is chosen already. Options: but for the prompt and the sampling. InvalidArgument for pruning, as above; the error of
@@ -143,7 +143,9 @@ class Stream {
   Stream(EngineCore& core, StreamOptions options, Sampler sampler);
   Speculator* speculator() const { return options_.text.speculator; }
   void PlanLearning();
-  absl::Status Choose(absl::Span<const float> logits);
+  absl::Status Choose(absl::Span<const float> logits, const DrawnChildren* drawn = nullptr);
+  // What was drawn for the place after a node of the tree; null: nothing, or the rule does not ask.
+  const DrawnChildren* DrawnAfter(int node) const;
   absl::Status GiveTree(TensorView<const float> logits, absl::Span<TopTokens> top);
   absl::Status GivePiece(TensorView<const float> logits, absl::Span<TopTokens> top);
   void SettleTree(const absl::Status& pass, const StepTime& time);

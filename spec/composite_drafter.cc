@@ -164,6 +164,13 @@ void CompositeDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
   }
 }
 
+LayerListener* CompositeDrafter::listener() {
+  for (Member& member : members_) {
+    if (LayerListener* const listener = member.drafter->listener(); listener != nullptr) return listener;
+  }
+  return nullptr;
+}
+
 int64_t CompositeDrafter::bytes() const {
   return std::accumulate(members_.begin(), members_.end(), static_cast<int64_t>(sizeof(*this) + members_.size() * sizeof(Member)),
                          [](int64_t sum, const Member& member) { return sum + member.drafter->bytes(); });

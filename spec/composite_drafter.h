@@ -52,6 +52,7 @@ class CompositeDrafter : public Drafter {
   // Keeps the proposed nodes that the text reaches most probably.
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
+  LayerListener* listener() override;   // That of the first drafter that has one.
   int64_t bytes() const override;
 
   int size() const { return static_cast<int>(members_.size()); }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -67,6 +68,15 @@ absl::Status DraftPool::CheckSaid(int node, const TopTokens& said) const {
   return absl::OkStatus();
 }
 
+// Draws after different nodes have nothing in common. Else what was drawn after one could decide whether another of its depth is expanded,
+// and so would say something about what is drawn there: the law of the text would not be the target's.
+DrawKey DraftPool::DrawsOf(int node) const {
+  DrawKey key = options_.draws;
+  key.position += tree_[node].depth;
+  for (const TokenId token : tree_.PathTo(node)) key.stream = MixBits(key.stream ^ (static_cast<uint64_t>(token) + 1));
+  return key;
+}
+
 void DraftPool::AddChildren(int node, TopTokens said) {
   while (!said.empty() && !(said.back().probability > 0)) said.pop_back();
   Entry& entry = entries_[static_cast<size_t>(node)];
@@ -74,9 +84,7 @@ void DraftPool::AddChildren(int node, TopTokens said) {
   entry.expanded = true;
   TopTokens children = said;
   if (options_.sampling.has_value()) {
-    DrawKey key = options_.draws;
-    key.position += tree_[node].depth;
-    entry.drawn = DrawChildren(said, *options_.sampling, key);
+    entry.drawn = DrawChildren(said, *options_.sampling, DrawsOf(node));
     children.clear();
     for (const TokenId token : entry.drawn.tokens) {
       const auto found = std::find_if(entry.drawn.law.begin(), entry.drawn.law.end(), [&](const TopToken& e) { return e.token == token; });

@@ -31,7 +31,8 @@ class DraftPool {
     int candidates = 8;                          // Per node: the set C of Lever. At least 1.
     const Reliability* reliability = nullptr;    // Must outlive the pool; null: the draft is trusted.
     std::optional<DraftSampling> sampling = {};  // Empty: the children are the candidates.
-    DrawKey draws = {};                          // For the root's children; those below have the next positions.
+    // For the root's children; those below have the next positions, and streams that depend on the path.
+    DrawKey draws = {};
   };
   // The expander must outlive the pool; nothing was expanded since its last commit.
   DraftPool(TokenId root, Expander& expander, const Options& options);
@@ -80,6 +81,7 @@ class DraftPool {
   absl::Status ExpandBatch(absl::Span<const int> nodes);
   absl::Status CheckSaid(int node, const TopTokens& said) const;
   void AddChildren(int node, TopTokens said);
+  DrawKey DrawsOf(int node) const;
 
   Expander& expander_;
   const Options options_;

@@ -23,6 +23,9 @@
 
 namespace tessera {
 
+class LayerListener;   // runtime/layer_states.h
+struct DrawnChildren;
+
 struct DraftBudget {
   int max_nodes = 0;     // Below the root.
   int max_depth = 1 << 20;
@@ -55,8 +58,14 @@ class Drafter {
   // a predictor compares a node with (prune_rule.h). Empty: nothing beyond what it proposed. Valid until the next call that is not const.
   virtual absl::Span<const TopToken> Candidates(absl::Span<const TokenId> /*path*/) const { return {}; }
 
+  // Since the last proposal, what was drawn after that node by chance (rejection.h); null: nothing. Valid as Candidates.
+  virtual const DrawnChildren* Drawn(absl::Span<const TokenId> /*path*/) const { return nullptr; }
+
   // What came of the tree that was verified, which need not be what was proposed: nodes may have been left out, and others added.
   virtual void Commit(const TokenTree& tree, const Verdict& verdict) = 0;
+
+  // What is to be told of the model's layers while passes compute the text, from its first token on; null: nothing. It stays the same.
+  virtual LayerListener* listener() { return nullptr; }
 
   // Memory it holds, for the budget.
   virtual int64_t bytes() const = 0;

@@ -25,6 +25,8 @@
 
 namespace tessera {
 
+class LayerListener;   // runtime/layer_states.h
+
 class Expander {
  public:
   virtual ~Expander() = default;
@@ -49,6 +51,9 @@ class Expander {
   // What a pass over so many rows is expected to take, as learnt from earlier ones; 0 while nothing is known. A CostProfile learns it.
   virtual double Seconds(int rows) const = 0;
   virtual int most_rows() const { return 64; }   // In one pass; at least 1.
+
+  // As Drafter::listener.
+  virtual LayerListener* listener() { return nullptr; }
 
   // Memory it holds, for the budget.
   virtual int64_t bytes() const = 0;

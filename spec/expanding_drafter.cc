@@ -16,6 +16,7 @@ ExpandingDrafter::ExpandingDrafter(std::unique_ptr<Expander> expander, std::uniq
 void ExpandingDrafter::Begin(absl::Span<const TokenId> text) {
   pool_.reset();
   position_ = static_cast<int64_t>(text.size());
+  stream_ = options_.stream + texts_++;   // Answers to one prompt are not to be drafted alike.
   broken_ = expander_->Begin(text);
 }
 
@@ -79,7 +80,7 @@ int ExpandingDrafter::NodeAt(absl::Span<const TokenId> path) const {
 
 const DrawnChildren* ExpandingDrafter::Drawn(absl::Span<const TokenId> path) const {
   const int node = NodeAt(path);
-  return node == TokenTree::kNone ? nullptr : &pool_->drawn(node);
+  return node == TokenTree::kNone || !options_.sampling.has_value() ? nullptr : &pool_->drawn(node);
 }
 
 absl::Span<const TopToken> ExpandingDrafter::Candidates(absl::Span<const TokenId> path) const {

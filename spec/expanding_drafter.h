@@ -33,7 +33,8 @@ class ExpandingDrafter : public Drafter {
     bool corrects = true;                          // By rho. False: the draft is trusted, as other published rules do.
     Reliability::Options reliability = {};
     std::optional<DraftSampling> sampling = {};    // For RejectionToken. Empty: the likeliest tokens are drafted.
-    uint64_t seed = 0, stream = 0;                 // What sampled tokens are drawn by, with their positions.
+    // What sampled tokens are drawn by, with their positions: the first text by this stream, each later one by the next.
+    uint64_t seed = 0, stream = 0;
   };
   // REQUIRES: neither is null.
   ExpandingDrafter(std::unique_ptr<Expander> expander, std::unique_ptr<TreePolicy> policy, const Options& options);
@@ -43,12 +44,13 @@ class ExpandingDrafter : public Drafter {
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
   absl::Span<const TopToken> Candidates(absl::Span<const TokenId> path) const override;
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
+  LayerListener* listener() override { return expander_->listener(); }
   int64_t bytes() const override;
 
-  // Since the last commit, what was drawn after the node to which these tokens lead from the root; null if that was not expanded.
-  const DrawnChildren* Drawn(absl::Span<const TokenId> path) const;
+  // Also null without sampling, and if the node was not expanded.
+  const DrawnChildren* Drawn(absl::Span<const TokenId> path) const override;
   // What draws of a token are made by, that comes `depth` tokens after the root.
-  DrawKey DrawKeyOf(int depth) const { return {options_.seed, options_.stream, position_ + depth - 1}; }
+  DrawKey DrawKeyOf(int depth) const { return {options_.seed, stream_, position_ + depth - 1}; }
 
   const Expander& expander() const { return *expander_; }
   const TreePolicy& policy() const { return *policy_; }
@@ -78,6 +80,8 @@ class ExpandingDrafter : public Drafter {
   ReliabilityTable table_;
   Account account_;
   int64_t position_ = 0;              // The token after the root has it.
+  uint64_t stream_ = 0;               // The text's.
+  uint64_t texts_ = 0;                // That have begun.
   std::optional<DraftPool> pool_;     // What the last proposal was chosen from.
 };
 

@@ -212,6 +212,14 @@ std::vector<CandidateSet> Speculator::Candidates(const TokenTree& tree) const {
   return sets;
 }
 
+const DrawnChildren* Speculator::Drawn(absl::Span<const TokenId> path) const {
+  for (int source = 0; asked_ && source < composite_.size(); ++source) {
+    if (!composite_.is_on(source)) continue;
+    if (const DrawnChildren* const drawn = composite_.drafter(source).Drawn(path); drawn != nullptr) return drawn;
+  }
+  return nullptr;
+}
+
 void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
   if (verdict.emitted.empty()) return;
   const double begin = Seconds();

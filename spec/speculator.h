@@ -137,6 +137,11 @@ class Speculator {
   const LogitsPlan& logits_plan() const { return plan_; }
   // For each of its nodes with children, in order, what was proposed or only thought of after it, by any drafter. Without scores.
   std::vector<CandidateSet> Candidates(const TokenTree& tree) const;
+  // What was drawn after the node to which these tokens lead, by the first drafter that drew something there; null: nothing. Chance must
+  // not decide what is tested: a draft counts that was drawn and then not chosen.
+  const DrawnChildren* Drawn(absl::Span<const TokenId> path) const;
+  // Drafter::listener, of the first drafter that has one.
+  LayerListener* listener() { return composite_.listener(); }
   // What came of it, and what it took: of a shared pass, this text's share (MarginalShare). Costs learn nothing of that but what drafters
   // took.
   void Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time);

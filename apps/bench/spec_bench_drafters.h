@@ -32,6 +32,7 @@ class OracleDrafter : public Drafter {
   void LearnPrompt(int first, absl::Span<const TopTokens> top) override;
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
+  LayerListener* listener() override { return others_ == nullptr ? nullptr : others_->listener(); }
   int64_t bytes() const override;
 
  private:

@@ -37,7 +37,9 @@ absl::StatusOr<TimedText> PairRunner::Write(const std::vector<TokenId>& prompt, 
   RETURN_IF_ERROR(AppendPrompt(*session_, speculator, prompt));
   const double prompt_end = Now();
   ASSIGN_OR_RETURN(Generation result,
-                   Generate(*session_, sampler_, {.max_tokens = most_tokens_, .speculator = speculator}));
+                   Generate(*session_, sampler_, {.max_tokens = most_tokens_, .speculator = speculator,
+                                                  .prune = speculator == nullptr ? Pruning() : prune_}));
+  pruned_.Add(result.pruned);
   TimedText text = {
       .prompt_seconds = prompt_end - begin, .decode_seconds = Now() - prompt_end, .passes = result.passes, .rows = result.rows};
   if (result.reason == FinishReason::kCancelled) return absl::CancelledError("stopped");

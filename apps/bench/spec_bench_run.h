@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/generation.h"
 #include "tessera/spec/speculator.h"
 
 namespace tessera {
@@ -43,6 +44,10 @@ class PairRunner {
  public:
   static absl::StatusOr<PairRunner> Create(Engine& engine, int most_tokens);
 
+  // Drafts are pruned from now on (GenerateOptions::prune), and what came of that so far.
+  void Prune(const Pruning& prune) { prune_ = prune; }
+  const PruneReport& pruned() const { return pruned_; }
+
   // ResourceExhausted (found, context) if the prompt does not fit. speculator: null for plain decoding.
   absl::StatusOr<TimedText> Write(const std::vector<TokenId>& prompt, Speculator* speculator);
 
@@ -60,6 +65,8 @@ class PairRunner {
   int most_tokens_;
   Sampler sampler_;
   std::unique_ptr<Session> session_;
+  Pruning prune_;
+  PruneReport pruned_;
 };
 
 // The time of plain decoding divided by that of passes which give one token per row, at the best number of rows: no drafter can gain more.

@@ -87,13 +87,17 @@ SpeculationOptions SpeculationOfFlags(const std::shared_ptr<DraftModel>& draft) 
                                 .history_folder = cache.ok() ? absl::StrCat(*cache, "/history") : "",
                                 .history_prompts = FLAGS_history_prompts,
                                 .cost_profile = FLAGS_cost_profile};
-  if (draft != nullptr) options.own_drafters.push_back(draft->AsDrafter());
+  if (draft == nullptr) return options;
+  options.own_drafters.push_back(draft->AsDrafter());
+  options.prune = draft->pruning();
+  options.rule = draft->rule();
   return options;
 }
 
 absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_second, const std::shared_ptr<DraftModel>& draft) {
   WarnOfShortages(engine);
   WarnOfUnreadHistory(SpeculationOfFlags());
+  if (draft != nullptr) RETURN_IF_ERROR(draft->LoadPredictor());
   AnswererOptions options = {.speculation = SpeculationOfFlags(draft),
                              .flash_bytes_per_second = flash_bytes_per_second,
                              .asked_nanos = engine.options().clock == nullptr ? StartNanos() : -1};

@@ -31,7 +31,7 @@ absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file);
 
 // --stop: a text, or a list of texts as JSON, which may be empty.
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
-// draft: the model of --draft_model; null: there is none.
+// draft: the model of --draft_model; null: there is none. Its predictor of --prune counts once it is loaded.
 SpeculationOptions SpeculationOfFlags(const std::shared_ptr<DraftModel>& draft = nullptr);
 
 // Says what the system would not give the engine, whose weights are loaded, and why a history is ignored. flash_bytes_per_second: see

@@ -1,16 +1,20 @@
 #include "tessera/apps/cli/draft_flags.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/seed_flag.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/checked_math.h"
@@ -18,8 +22,10 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/files/safetensors.h"
 #include "tessera/model/kv_cache.h"
 #include "tessera/runtime/draft_vocabulary.h"
+#include "tessera/runtime/eagle_expander.h"
 #include "tessera/runtime/model_expander.h"
 #include "tessera/spec/expanding_drafter.h"
 #include "tessera/spec/tree_policy.h"
@@ -27,13 +33,36 @@
 namespace tessera {
 namespace {
 
-constexpr char kFlag[] = "draft_model", kLever[] = "lever";
-constexpr char kCopies[] = "a file, or a copy of the model: self:q2, self:q3 or self:q4 (self:q3:FILE: of that file)";
+constexpr char kFlag[] = "draft_model", kLever[] = "lever", kPrune[] = "prune", kThreshold[] = "prune_threshold", kAccept[] = "accept";
+constexpr char kMatch[] = "match", kRejection[] = "rejection", kHeadKey[] = ",head=";
+constexpr char kSources[] = "a file, or a copy of the model: self:q2, self:q3 or self:q4 (self:q3:FILE: of that file), or its first "
+                            "layers: self:layers=8 or self:layers=8,head=FILE";
+constexpr int kDrawn = 4;                               // Children of a node, where drafts are sampled.
+constexpr int64_t kPredictorBytes = int64_t{1} << 20;   // Of a predictor beside its file's.
 constexpr int kTreeTokens = 256;                        // In the draft's cache, for each text.
 constexpr int64_t kDrafterBytes = int64_t{1} << 20;     // The pool of what was said, and counts.
 
+absl::Status CheckPruneFlags() {
+  if (FLAGS_prune.empty()) {
+    return IsGiven(kThreshold) ? WrongUsage(kThreshold, "without --prune", "both") : absl::OkStatus();
+  }
+  if (FLAGS_draft_model.empty()) return WrongUsage(kPrune, "without --draft_model", "both: it drops rows of what that drafts");
+  return ForField(kThreshold, CheckPruneOptions({.threshold = static_cast<float>(FLAGS_prune_threshold)}));
+}
+
+absl::Status CheckAcceptFlag() {
+  if (FLAGS_accept == kMatch) return absl::OkStatus();
+  if (FLAGS_accept != kRejection) return WrongUsage(kAccept, Quoted(FLAGS_accept), absl::StrCat(kMatch, " or ", kRejection));
+  if (FLAGS_draft_model.empty()) return WrongUsage(kAccept, "rejection without --draft_model", "both: a draft that is sampled");
+  if (FLAGS_temperature > 0) return absl::OkStatus();
+  return WrongUsage(kAccept, absl::StrCat("rejection with --temperature=", FLAGS_temperature),
+                    "match, or a temperature above 0: what is not sampled has one token to accept");
+}
+
 // A tree that --draft_model does not grow, and drafts that it does not make, are refused.
 absl::Status CheckFlags(absl::string_view speculate) {
+  RETURN_IF_ERROR(CheckPruneFlags());
+  RETURN_IF_ERROR(CheckAcceptFlag());
   const std::vector<absl::string_view> names = absl::StrSplit(speculate, ',');
   if (FLAGS_draft_model.empty()) {
     if (std::find(names.begin(), names.end(), kDraft) != names.end()) {
@@ -56,16 +85,36 @@ absl::StatusOr<ModelConfig> ConfigOf(const std::string& path) {
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+// "8" or "8,head=FILE".
+absl::StatusOr<DraftSource> ParseLayers(absl::string_view text, absl::string_view rest) {
+  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(rest, absl::MaxSplits(kHeadKey, 1));
+  DraftSource source = {.map = std::string(parts.second)};
+  const bool is_number = absl::SimpleAtoi(parts.first, &source.layers) && source.layers > 0;
+  if (!is_number || (source.map.empty() && absl::StrContains(rest, kHeadKey))) return WrongUsage(kFlag, Quoted(text), kSources);
+  return source;
+}
+
+// Layers are a part of the flag's value here.
+absl::Status OfDraft(const absl::Status& status) {
+  return FieldOf(status) == "layers" ? ForField(kFlag, absl::Status(status.code(), status.message())) : status;
+}
+
 }  // namespace
 
 absl::StatusOr<DraftSource> DraftSource::Parse(absl::string_view text) {
   absl::string_view rest = text;
   if (!absl::ConsumePrefix(&rest, "self:")) return DraftSource{.file = std::string(text)};
+  if (absl::ConsumePrefix(&rest, "layers=")) return ParseLayers(text, rest);
   const std::pair<std::string, std::string> parts = absl::StrSplit(rest, absl::MaxSplits(':', 1));
   const std::vector<std::string>& names = LowBitCopy::Names();
   const bool is_known = std::find(names.begin(), names.end(), parts.first) != names.end();
-  if (!is_known || (parts.second.empty() && absl::StrContains(rest, ':'))) return WrongUsage(kFlag, Quoted(text), kCopies);
+  if (!is_known || (parts.second.empty() && absl::StrContains(rest, ':'))) return WrongUsage(kFlag, Quoted(text), kSources);
   return DraftSource{.file = parts.second, .copy = parts.first};
+}
+
+bool DraftSource::IsHead() const {
+  std::error_code unknown;
+  return copy.empty() && (absl::EndsWith(file, ".safetensors") || (!file.empty() && std::filesystem::is_directory(file, unknown)));
 }
 
 std::string TreeOfFlag() { return FLAGS_tree.empty() ? kLever : FLAGS_tree; }
@@ -95,6 +144,11 @@ absl::StatusOr<std::shared_ptr<DraftModel>> DraftModel::OfFlags(absl::string_vie
   auto draft = std::shared_ptr<DraftModel>(new DraftModel());
   ASSIGN_OR_RETURN(draft->source_, DraftSource::Parse(FLAGS_draft_model));
   draft->tree_ = TreeOfFlag();
+  draft->prune_ = FLAGS_prune;
+  draft->threshold_ = static_cast<float>(FLAGS_prune_threshold);
+  if (FLAGS_accept == kMatch) return draft;
+  draft->sampling_ = DraftSampling{.temperature = FLAGS_temperature, .children = kDrawn};
+  ASSIGN_OR_RETURN(draft->seed_, SeedOfFlag());
   return draft;
 }
 
@@ -106,20 +160,42 @@ void DraftModel::CountIn(EngineOptions& target) const {
   };
 }
 
-void DraftModel::Begin(const Engine& target) {
+absl::Status DraftModel::Begin(const Engine& target) {
   target_ = SharedCoreOf(target);
   own_before_ = OwnMemoryBytes();
-  path_ = source_.file;
+  path_ = source_.layers > 0 ? target_->options().model_path : source_.file;
+  return SizePredictor();
+}
+
+absl::Status DraftModel::SizePredictor() {
+  if (prune_.empty()) return absl::OkStatus();
+  const absl::StatusOr<std::unique_ptr<SafetensorsFile>> file = SafetensorsFile::Open(prune_);
+  RETURN_IF_ERROR(ForFile(kPrune, file.status()));
+  predictor_bytes_ = (*file)->size() + kPredictorBytes;
+  return absl::OkStatus();
+}
+
+absl::Status DraftModel::LoadPredictor() {
+  if (prune_.empty() || predictor_.has_value()) return absl::OkStatus();
+  const LoadedModel& model = target_->model();
+  absl::StatusOr<ExitPredictor> predictor = ExitPredictor::Load(prune_, model.config(), model.layout(), model.weights());
+  RETURN_IF_ERROR(ForFile(kPrune, predictor.status()));
+  predictor_.emplace(*std::move(predictor));
+  return absl::OkStatus();
+}
+
+Pruning DraftModel::pruning() const {
+  return {.predictor = predictor_.has_value() ? &*predictor_ : nullptr, .rule = {.threshold = threshold_}};
 }
 
 absl::Status DraftModel::Open(const Engine& target) {
-  Begin(target);
+  RETURN_IF_ERROR(Begin(target));
   if (!source_.copy.empty()) RETURN_IF_ERROR(PrepareCopy());
   return OpenFile();
 }
 
 absl::Status DraftModel::Plan(const Engine& target) {
-  Begin(target);
+  RETURN_IF_ERROR(Begin(target));
   if (!source_.copy.empty()) {
     ASSIGN_OR_RETURN(const LowBitCopy copy, CopyFor());
     path_ = copy.path();
@@ -166,7 +242,7 @@ EngineOptions DraftModel::OptionsFor(const ModelConfig& config) {
       context_ < target_->context() && IsSaidFirst(note)) {
     WriteError(note);
   }
-  EngineOptions options = {.model_path = path_};
+  EngineOptions options = {.model_path = path_, .first = {.layers = source_.layers, .map = source_.map}};
   options.compute.pool = &target_->pool();
   options.compute.kernels = its.compute.kernels;
   options.cache = {.context = context_, .cache_tokens = CacheTokens(), .kv_format = its.cache.kv_format};
@@ -175,7 +251,19 @@ EngineOptions DraftModel::OptionsFor(const ModelConfig& config) {
   return options;
 }
 
-absl::Status DraftModel::OpenFile() {
+absl::Status DraftModel::OpenFile() { return source_.IsHead() ? OpenHead() : OfDraft(OpenModel()); }
+
+int DraftModel::HeadTokens() const { return std::min(EagleExpander::kMostTokens, context_); }
+
+absl::Status DraftModel::OpenHead() {
+  context_ = target_->context();
+  ASSIGN_OR_RETURN(head_, EagleHead::Open(path_, target_->model().config()));
+  *bytes_ = head_->bytes() + predictor_bytes_;
+  *text_bytes_ = EagleExpander::MostBytes(head_->shape(), HeadTokens());
+  return absl::OkStatus();
+}
+
+absl::Status DraftModel::OpenModel() {
   engine_.reset();
   ASSIGN_OR_RETURN(const ModelConfig config, ConfigOf(path_));
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Open(OptionsFor(config)));
@@ -183,7 +271,7 @@ absl::Status DraftModel::OpenFile() {
   WarnOfShortages(*engine);
   ASSIGN_OR_RETURN(const EngineMemory memory, engine->planner().Plan());
   const int64_t vocabulary = std::max<int64_t>(OwnMemoryBytes().value_or(0) - own_before_.value_or(0), 0);
-  *bytes_ = memory.Total() + vocabulary;
+  *bytes_ = memory.Total() + vocabulary + predictor_bytes_;
   engine_ = std::move(engine);
   return absl::OkStatus();
 }
@@ -197,7 +285,7 @@ absl::Status DraftModel::PlanCopy(const LowBitCopy& copy) {
   cache.format = target_->options().cache.kv_format;
   ASSIGN_OR_RETURN(const int64_t cache_bytes, KvCache::BytesFor(cache));
   ASSIGN_OR_RETURN(const int64_t weights, copy.WeightBytes());
-  *bytes_ = weights + cache_bytes + its.graphs + its.hidden_states;
+  *bytes_ = weights + cache_bytes + its.graphs + its.hidden_states + predictor_bytes_;
   WriteError(absl::StrCat("A dry run makes no copy of the model: ", path_, " is not there.\n"));
   return absl::OkStatus();
 }
@@ -208,6 +296,7 @@ absl::Status DraftModel::LoadWeights() {
 }
 
 absl::Status DraftModel::Load() {
+  if (head_ != nullptr) return absl::OkStatus();
   const absl::Status loaded = LoadWeights();
   if (!absl::IsDataLoss(loaded) || source_.copy.empty()) return loaded;
   WarnOnce(absl::StrCat("this copy is made again: ", loaded.message()));
@@ -220,28 +309,46 @@ absl::Status DraftModel::Load() {
   return LoadWeights();
 }
 
+absl::StatusOr<std::unique_ptr<Expander>> DraftModel::NewExpander(int vocabulary) {
+  if (head_ == nullptr) {
+    ASSIGN_OR_RETURN(std::unique_ptr<ModelExpander> expander,
+                     ModelExpander::Create(engine_, {.name = kDraft, .vocabulary = vocabulary, .costs = &costs_}));
+    return std::unique_ptr<Expander>(std::move(expander));
+  }
+  EagleExpander::Options options = EagleExpander::OptionsFor(*target_);
+  options.most_tokens = HeadTokens();
+  return std::unique_ptr<Expander>(std::make_unique<EagleExpander>(head_, std::move(options)));
+}
+
 absl::StatusOr<std::unique_ptr<Drafter>> DraftModel::NewDrafter(const DraftingSize& size) {
   if (!loaded_.has_value()) loaded_ = Load();
   RETURN_IF_ERROR(*loaded_);
-  ASSIGN_OR_RETURN(std::unique_ptr<ModelExpander> expander,
-                   ModelExpander::Create(engine_, {.name = kDraft, .vocabulary = size.vocabulary, .costs = &costs_}));
+  ASSIGN_OR_RETURN(std::unique_ptr<Expander> expander, NewExpander(size.vocabulary));
   ASSIGN_OR_RETURN(std::unique_ptr<TreePolicy> policy, MakeTreePolicy(tree_, {.profile = size.costs}));
   const bool corrects = policy->name() == kLever;   // Other rules trust their draft, as they were published.
-  return std::make_unique<ExpandingDrafter>(std::move(expander), std::move(policy), ExpandingDrafter::Options{.corrects = corrects});
+  // Each drafter has streams of its own, for as many texts as it may write.
+  return std::make_unique<ExpandingDrafter>(
+      std::move(expander), std::move(policy),
+      ExpandingDrafter::Options{.corrects = corrects, .sampling = sampling_, .seed = seed_, .stream = drafters_++ << 32});
 }
 
 DrafterRegistry::Kind DraftModel::AsDrafter() {
   return {.name = kDraft,
           .make = [draft = shared_from_this()](const DraftingSize& size) { return draft->NewDrafter(size); },
-          .most_bytes = [](const DraftingSize& size) {
-            return kDrafterBytes + ModelExpander::MostBytes(size.context, size.vocabulary);
+          .most_bytes = [of_head = text_bytes_](const DraftingSize& size) {   // Not what the maker holds.
+            return kDrafterBytes + (*of_head > 0 ? *of_head : ModelExpander::MostBytes(size.context, size.vocabulary));
           }};
 }
 
-std::string DraftModel::Describe() const { return absl::StrCat(path_, ", context ", context_, " tokens"); }
+std::string DraftModel::Describe() const {
+  if (head_ != nullptr) return absl::StrCat(path_, ", a head of ", head_->shape().vocabulary, " tokens");
+  const std::string part = source_.layers > 0 ? absl::StrCat(", the first ", source_.layers, " layers") : "";
+  return absl::StrCat(path_, part, ", context ", context_, " tokens");
+}
 
 std::string DraftModel::StatsLine() const {
   if (!loaded_.has_value() || !loaded_->ok()) return "";
+  if (head_ != nullptr) return absl::StrCat("draft head: ", FileName(path_), ", ", FormatByteSize(head_->bytes()), "\n");
   const EngineStats stats = engine_->stats();
   return absl::StrCat("draft model: ", FileName(path_), ", ", stats.passes, " passes over ", stats.rows, " tokens\n");
 }

@@ -26,6 +26,9 @@ DEFINE_string(trace, "", "FILE|Write a timeline of the run, for a trace viewer s
 DEFINE_string(speculate, "auto", "LIST|Drafts: none, auto (all), lookup,suffix,recycling,calibrated,reuse.");
 DEFINE_string(draft_model, "", "FILE|A second model that drafts, too (--speculate=draft): a file, self:q3, ...");
 DEFINE_string(tree, "", "NAME|What it drafts: lever (without it), chain:tokens=8, edgellm, eagle2, ...");
+DEFINE_string(prune, "", "FILE|Drop rows of its drafts half-way, by this predictor, where that saves time.");
+DEFINE_double(prune_threshold, 0.1, "X|Rows go that the predictor gives less than X of what may come.");
+DEFINE_string(accept, "match", "NAME|match: bits of plain decoding; rejection: its law, by draws.");
 DEFINE_string(history, "", "NAME|Draft also from answers in $TESSERA_CACHE/history/NAME-*; keep these, too.");
 DEFINE_bool(history_prompts, false, "|Keep prompts in the history, too. Needs --history.");
 DEFINE_string(cost_profile, "", "FILE|Choose drafts by the costs in this file; written if it is not there.");

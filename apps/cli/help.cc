@@ -62,7 +62,34 @@ std::string FlagLine(const FlagDescription& flag) {
   return HelpLine(left, shows_default ? absl::StrCat(flag.help, " [", flag.default_value, "]") : flag.help);
 }
 
-// For a terminal those of GeneralFlags() that differ little share a line.
+// For a terminal flags that follow each other and differ little share a line.
+struct SharedLine {
+  const char *first, *second, *left, *text;
+};
+constexpr SharedLine kShared[] = {
+    {"prompt", "prompt_file", "--prompt[_file]=TEXT", "The prompt, or its file (-: standard input; a last line break is dropped)."},
+    {"adapter", "use_adapter", "--[use_]adapter=LIST", "Adapters (LoRA), NAME:PATH[:SCALE]; use_: that of texts that name none."},
+    {"prune", "prune_threshold", "--prune[_threshold]=X", "Drop rows of drafts half-way by the predictor in FILE: those below X [0.1]"},
+};
+
+const SharedLine* SharedLineOf(const std::string& first, const std::string& second) {
+  for (const SharedLine& line : kShared) {
+    if (first == line.first && second == line.second) return &line;
+  }
+  return nullptr;
+}
+
+std::string FlagLines(const std::vector<FlagDescription>& flags) {
+  std::string lines;
+  for (size_t i = 0; i < flags.size(); ++i) {
+    const SharedLine* const shared = i + 1 < flags.size() ? SharedLineOf(flags[i].name, flags[i + 1].name) : nullptr;
+    absl::StrAppend(&lines, shared == nullptr ? FlagLine(flags[i]) : HelpLine(shared->left, shared->text));
+    i += shared == nullptr ? 0 : 1;
+  }
+  return lines;
+}
+
+// Those of GeneralFlags(), in the same way.
 std::string GeneralLines() {
   return absl::StrCat(FlagLine(DescribeFlag("flagfile")),
                       HelpLine("--[try]fromenv=NAMES", "Read top_k,seed from FLAGS_top_k, FLAGS_seed; with try those that are set."),
@@ -126,7 +153,7 @@ std::string HelpText(const AppInfo& info) {
       help += GeneralLines();
       continue;
     }
-    for (const FlagDescription& flag : flags) help += FlagLine(flag);
+    help += FlagLines(flags);
   }
   return help + "Exit codes: 0 ok, 1 failed, 2 wrong usage, 130 after Ctrl-C, 141 no reader left, 143 after SIGTERM.\n";
 }

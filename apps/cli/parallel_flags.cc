@@ -51,6 +51,7 @@ absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& 
                                                                         const std::shared_ptr<DraftModel>& draft) {
   WarnOfShortages(engine);
   WarnOfUnreadHistory(SpeculationOfFlags());
+  if (draft != nullptr) RETURN_IF_ERROR(draft->LoadPredictor());
   absl::StatusOr<std::unique_ptr<ParallelAnswers>> answers =
       ParallelAnswers::Create(engine, OptionsOfFlags(engine.options(), flash_bytes_per_second, draft));
   if (answers.ok()) WarnOfHistory((*answers)->speculation());

@@ -59,7 +59,10 @@ std::vector<UsedFile> UsedFiles(const AppInfo& info) {
     if (!Takes(info, flag.name)) continue;
     std::string path = ValueOf(flag.name);
     if (flag.name == "model" && path.empty()) path = ModelPath().value_or("");
-    if (flag.name == "draft_model") path = DraftSource::Parse(path).value_or(DraftSource()).file;   // That which is copied.
+    if (flag.name == "draft_model") {
+      const DraftSource source = DraftSource::Parse(path).value_or(DraftSource());
+      path = source.layers > 0 ? source.map : source.file;   // That which is copied.
+    }
     if (flag.name == "device") path = path.substr(0, path.find(':'));   // Style and power mode follow.
     if (path.empty()) continue;
     if (flag.use == Use::kKeepsFiles) path = SpeculationOfFlags().history_folder;
@@ -128,7 +131,7 @@ const std::vector<PathFlag>& PathFlags() {
       {"data", Use::kReadsFolder},     {"cost_profile", Use::kReadsOrWrites}, {"trace", Use::kWritesText},
       {"plot", Use::kWritesText},      {"out", Use::kWritesModel},             {"history", Use::kKeepsFiles},
       {"session", Use::kReadsOrWrites}, {"statistics", Use::kReadsRegular}, {"device", Use::kReadsRegular},
-      {"tokens_of", Use::kReadsRegular}, {"around", Use::kReadsModel},
+      {"tokens_of", Use::kReadsRegular}, {"around", Use::kReadsModel},  {"prune", Use::kReadsRegular},
   };
   return flags;
 }

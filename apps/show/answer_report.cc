@@ -63,9 +63,16 @@ std::string SummaryLine(const Timings& timings, absl::string_view peak) {
   return absl::StrCat(line, " | ", peak);
 }
 
+std::string PruningLine(const PruneReport& pruning) {
+  if (pruning.passes == 0) return "";
+  return absl::StrFormat("pruning: %d of %d rows went half-way, in %d passes; %d of these lost a token by it\n", pruning.dropped,
+                         pruning.rows, pruning.passes, pruning.lost);
+}
+
 std::string StatsText(const Timings& timings) {
   std::string text;
   if (timings.speculation.has_value()) absl::StrAppend(&text, "drafts: ", SpeculationLine(*timings.speculation), "\n");
+  absl::StrAppend(&text, PruningLine(timings.pruning));
   if (timings.streaming.has_value()) absl::StrAppend(&text, "streaming: ", StreamingLine(*timings.streaming), "\n");
   return text;
 }

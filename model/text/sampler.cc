@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "glog/logging.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tessera/base/candidates.h"
@@ -170,6 +171,34 @@ TokenId Draw(Ranking& ranking, size_t kept, double total, float temperature, dou
   return last;  // If rounding left the sum short of the target, it is the last that could be drawn.
 }
 
+// What is drawn from.
+struct Kept {
+  Ranking ranking;
+  size_t count;    // The first ones of it.
+  double total;    // Of their weights.
+};
+
+absl::StatusOr<Kept> Filter(absl::Span<const float> logits, absl::Span<const Candidate> penalized, const SamplingOptions& options) {
+  const size_t top_k = options.top_k;
+  const bool all = top_k == 0 || top_k >= logits.size();
+  std::vector<Candidate> candidates = all ? AllOf(logits, penalized) : TopOf(logits, penalized, top_k);
+  if (candidates.empty()) return NoNumbers(logits.size());
+  const float largest = std::min_element(candidates.begin(), candidates.end(), RanksBefore)->logit;
+
+  // Totals are summed before anything more is sorted: in the order of ids, or of ranks if top_k cut.
+  const bool filtered = options.top_p < 1 || options.min_p > 0;
+  double total = 0;
+  if (options.top_p < 1) total = TotalWeight(candidates, largest, 1);
+  if (!filtered) total = TotalWeight(candidates, largest, options.temperature);
+  const size_t sorted = all ? 0 : candidates.size();
+  Kept kept = {Ranking(std::move(candidates), sorted), 0, total};
+  kept.count = kept.ranking.size();
+  if (!filtered) return kept;
+  kept.count = CountKept(kept.ranking, total, options);
+  kept.total = TotalWeight(kept.ranking.First(kept.count), largest, options.temperature);
+  return kept;
+}
+
 }  // namespace
 
 absl::StatusOr<Sampler> Sampler::Create(const SamplingOptions& options) {
@@ -191,25 +220,26 @@ absl::StatusOr<TokenId> Sampler::Choose(absl::Span<const float> logits, absl::Sp
                                         uint64_t index) const {
   ASSIGN_OR_RETURN(const std::vector<Candidate> penalized, Penalized(logits, emitted, options_));
   if (options_.temperature == 0) return Greedy(logits, penalized);
-  const size_t top_k = options_.top_k;
-  const bool all = top_k == 0 || top_k >= logits.size();
-  std::vector<Candidate> candidates = all ? AllOf(logits, penalized) : TopOf(logits, penalized, top_k);
-  if (candidates.empty()) return NoNumbers(logits.size());
-  const float largest = std::min_element(candidates.begin(), candidates.end(), RanksBefore)->logit;
+  ASSIGN_OR_RETURN(Kept kept, Filter(logits, penalized, options_));
+  return Draw(kept.ranking, kept.count, kept.total, options_.temperature, CounterUniform(options_.seed, stream, index));
+}
 
-  // Totals are summed before anything more is sorted: in the order of ids, or of ranks if top_k cut.
-  const bool filtered = options_.top_p < 1 || options_.min_p > 0;
-  double total = 0;
-  if (options_.top_p < 1) total = TotalWeight(candidates, largest, 1);
-  if (!filtered) total = TotalWeight(candidates, largest, options_.temperature);
-  const size_t sorted = all ? 0 : candidates.size();
-  Ranking ranking(std::move(candidates), sorted);
-  size_t kept = ranking.size();
-  if (filtered) {
-    kept = CountKept(ranking, total, options_);
-    total = TotalWeight(ranking.First(kept), largest, options_.temperature);
+absl::Status Sampler::Law(absl::Span<const float> logits, absl::Span<const TokenId> emitted, absl::Span<float> law) const {
+  CHECK_EQ(law.size(), logits.size());
+  std::fill(law.begin(), law.end(), 0.0f);
+  ASSIGN_OR_RETURN(const std::vector<Candidate> penalized, Penalized(logits, emitted, options_));
+  if (options_.temperature == 0) {
+    ASSIGN_OR_RETURN(const TokenId token, Greedy(logits, penalized));
+    law[token] = 1;
+    return absl::OkStatus();
   }
-  return Draw(ranking, kept, total, options_.temperature, CounterUniform(options_.seed, stream, index));
+  ASSIGN_OR_RETURN(Kept kept, Filter(logits, penalized, options_));
+  const float largest = kept.ranking[0].logit;
+  for (size_t rank = 0; rank < kept.count; ++rank) {
+    const Candidate& candidate = kept.ranking[rank];
+    law[candidate.id] = static_cast<float>(Weight(candidate.logit, largest, options_.temperature) / kept.total);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace tessera

@@ -77,6 +77,7 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
   if (speculation_ != nullptr) {
     speculation_->Finish(prompt, result);
     timings_.speculation = speculation_->report();
+    timings_.pruning.Add(result.pruned);
   }
   timings_.output_tokens += result.tokens.size();
   timings_.timed_tokens += result.tokens.empty() ? 0 : static_cast<int64_t>(result.tokens.size()) - 1;
@@ -92,8 +93,10 @@ absl::StatusOr<Generation> Answerer::GenerateText(const AnswerOptions& options) 
     if (options.on_text) options.on_text(text);
   };
   generate.on_token = options.on_token;
-  generate.speculator = speculator();
-  if (speculation_ != nullptr) generate.measure_seconds = speculation_->measure_seconds();
+  if (speculation_ != nullptr) {
+    speculation_->Equip(speculation_->speculator(), generate);
+    generate.measure_seconds = speculation_->measure_seconds();
+  }
   absl::StatusOr<Generation> result = Generate(*session_, options.sampler.has_value() ? *options.sampler : sampler_, generate);
   Tell(options, AnswerOptions::Stage::kDone, 0);
   return result;

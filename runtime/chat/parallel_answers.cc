@@ -91,7 +91,7 @@ void ParallelAnswers::Submit(const std::shared_ptr<Text>& text) {
   stream.adapter = text->asked.adapter;
   stream.text = {.max_tokens = text->asked.max_tokens, .stop = text->asked.stop, .stream = text->asked.stream,
                  .starts_text = text->asked.starts_text};
-  stream.text.speculator = text->speculator;
+  if (text->speculator != nullptr) speculation_->Equip(*text->speculator, stream.text);
   stream.text.on_text = [this, text](absl::string_view shown) {
     if (timings_.first_token_seconds < 0) timings_.first_token_seconds = SecondsSince(asked_nanos_);
     if (text->asked.on_text) text->asked.on_text(shown);
@@ -112,6 +112,7 @@ void ParallelAnswers::End(Text& text, const absl::StatusOr<Generation>& result) 
     return;
   }
   if (speculation_ != nullptr) speculation_->Finish(text.asked.prompt, *result);
+  timings_.pruning.Add(result->pruned);
   const int64_t tokens = static_cast<int64_t>(result->tokens.size());
   timings_.output_tokens += tokens;
   timings_.timed_tokens += std::max<int64_t>(tokens - 1, 0);

@@ -110,6 +110,8 @@ absl::StatusOr<std::unique_ptr<Speculation>> Speculation::Create(const Engine& e
   speculation->make_drafters_ = [registry = std::move(registry), list = options.speculate, size] { return registry.Make(list, size); };
   speculation->speculator_options_ = {.weigh_costs = !names.empty(), .costs = &speculation->costs_, .clock = &clock,
                                        .drafted = SpendDraftStep(engine.options())};
+  speculation->prune_ = names.empty() ? Pruning() : options.prune;
+  speculation->rule_ = options.rule;
   RETURN_IF_ERROR(speculation->MakeSpeculator());
   return speculation;
 }
@@ -126,6 +128,12 @@ absl::StatusOr<Speculator*> Speculation::Take() {
   Speculator* const taken = free_.back();
   free_.pop_back();
   return taken;
+}
+
+void Speculation::Equip(Speculator& speculator, GenerateOptions& text) const {
+  text.speculator = &speculator;
+  text.prune = prune_;
+  text.rule = rule_;
 }
 
 SpeculationReport Speculation::report() const {

@@ -3,7 +3,8 @@
 //   const SpeculationOptions speculation = {.speculate = "auto", .history = "mail", .history_folder = folder};
 //   RETURN_IF_ERROR(PlanSpeculation(speculation, options));          // before the engine is opened: memory plans count it
 //   ASSIGN_OR_RETURN(const std::unique_ptr<Speculation> drafts, Speculation::Create(*engine, speculation));   // null: of no use
-//   GenerateOptions generate = {.speculator = &drafts->speculator(), .measure_seconds = drafts->measure_seconds()};
+//   GenerateOptions generate = {.measure_seconds = drafts->measure_seconds()};
+//   drafts->Equip(drafts->speculator(), generate);                   // the text's speculator, and how its drafts are pruned and accepted
 //   drafts->Finish(prompt, generation);                              // the history remembers it
 //   RETURN_IF_ERROR(drafts->Save());
 //   drafts->history()->replaced();                                   // why the file that was there is lost; OK: it is not
@@ -43,6 +44,8 @@ struct SpeculationOptions {
   std::string cost_profile = {};       // A file with what passes cost. Save writes it if there is none. Empty: learnt in each run.
   // Drafters of the program's own, besides those that are built in: `speculate` may name them, and "auto" has them, too.
   std::vector<DrafterRegistry::Kind> own_drafters = {};
+  Pruning prune = {};                  // Of all drafts. PlanSpeculation does not count the predictor.
+  DraftRule rule = DraftRule::kMatch;  // For drafters that sample.
 };
 
 // Checks the options, and makes memory plans include what they ask for. WrongUsage names the field.
@@ -71,6 +74,9 @@ class Speculation {
   absl::StatusOr<Speculator*> Take();
   void GiveBack(Speculator* speculator) { free_.push_back(speculator); }
 
+  // Gives a text this speculator, which is one of these, and what the options say of drafts.
+  void Equip(Speculator& speculator, GenerateOptions& text) const;
+
   const HistoryStore* history() const { return history_.get(); }   // Null: none.
 
   // Adds an answer to the history, unless it was cancelled. A text that failed has no Generation, and needs no Finish.
@@ -90,6 +96,8 @@ class Speculation {
   CostProfile costs_;
   std::function<absl::StatusOr<std::vector<std::unique_ptr<Drafter>>>()> make_drafters_;
   Speculator::Options speculator_options_;
+  Pruning prune_;
+  DraftRule rule_ = DraftRule::kMatch;
   std::vector<std::unique_ptr<Speculator>> speculators_;   // At least one.
   std::vector<Speculator*> free_;                          // Those that no text has.
 };

@@ -13,6 +13,7 @@
 #include "tessera/base/json_writer.h"
 #include "tessera/runtime/chat/streaming_figures.h"
 #include "tessera/runtime/generation.h"
+#include "tessera/spec/prune_gate.h"
 #include "tessera/spec/speculator.h"
 
 namespace tessera {
@@ -26,6 +27,7 @@ struct Timings {
   double generation_seconds = 0;
   std::optional<StreamingFigures> streaming;     // If weights are streamed.
   std::optional<SpeculationReport> speculation;  // If texts are drafted.
+  PruneReport pruning = {};         // If drafts are pruned.
   double first_token_seconds = -1;  // Until the first text of the first answer; below 0: there was none.
 
   // Tokens per second; nullopt: no pass was timed.
@@ -48,8 +50,9 @@ struct TimedAnswer {
 };
 
 // {"prompt_tokens", "prompt_seconds", "prompt_tokens_per_second", "output_tokens", "generation_seconds", "generation_tokens_per_second",
-// "first_token_seconds", "speculation", "streaming", "peak_memory_bytes", "mapped_file_bytes"}: the last two are the process's until now,
-// the mapped files (code, which no budget counts) a part of the peak. null: not known, or nothing was timed.
+// "first_token_seconds", "speculation", "pruning": {"passes", "rows", "dropped", "lost", "seconds"} (if a pass was stopped for that),
+// "streaming", "peak_memory_bytes", "mapped_file_bytes"}: the last two are the process's until now, the mapped files (code, which no
+// budget counts) a part of the peak. null: not known, or nothing was timed.
 void WriteTimings(JsonWriter& json, const Timings& timings);
 
 }  // namespace tessera

@@ -15,12 +15,21 @@ TextWriter::TextWriter(const EngineCore& core, const Sampler& sampler, const Gen
   }
 }
 
-absl::StatusOr<Choice> TextWriter::Next(absl::Span<const float> logits) {
+absl::StatusOr<TokenId> TextWriter::Choose(absl::Span<const float> logits, const DrawnChildren* drawn) {
+  const std::vector<TokenId>& tokens = result_.tokens;
+  if (drawn == nullptr) return sampler_.Choose(logits, tokens, options_.stream, tokens.size());
+  law_.resize(logits.size());
+  RETURN_IF_ERROR(sampler_.Law(logits, tokens, absl::MakeSpan(law_)));
+  const DrawKey key = {.seed = sampler_.options().seed, .stream = options_.stream, .position = static_cast<int64_t>(tokens.size())};
+  return RejectionToken(law_, *drawn, key);
+}
+
+absl::StatusOr<Choice> TextWriter::Next(absl::Span<const float> logits, const DrawnChildren* drawn) {
   std::vector<TokenId>& tokens = result_.tokens;
   TokenId token;
   {
     TimelineScope scope(core_.timeline(), Zone::kSample, static_cast<int>(tokens.size()));
-    ASSIGN_OR_RETURN(token, sampler_.Choose(logits, tokens, options_.stream, tokens.size()));
+    ASSIGN_OR_RETURN(token, Choose(logits, drawn));
   }
   tokens.push_back(token);
   if (options_.on_token) options_.on_token(token, logits);

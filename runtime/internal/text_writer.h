@@ -16,6 +16,7 @@
 #include "tessera/model/text/text_stream.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/generation.h"
+#include "tessera/spec/rejection.h"
 #include "tessera/spec/verify.h"
 
 namespace tessera {
@@ -25,11 +26,13 @@ class TextWriter {
   // All must outlive it.
   TextWriter(const EngineCore& core, const Sampler& sampler, const GenerateOptions& options, Generation& result);
 
-  // The next token; `last` if the text ends with it, with the reason in the result. logits: [vocabulary].
-  absl::StatusOr<Choice> Next(absl::Span<const float> logits);
+  // The next token; `last` if the text ends with it, with the reason in the result. logits: [vocabulary]. drawn: what a draft drew for this
+  // place, which is accepted or rejected; null: the sampler draws.
+  absl::StatusOr<Choice> Next(absl::Span<const float> logits, const DrawnChildren* drawn = nullptr);
   void Finish();
 
  private:
+  absl::StatusOr<TokenId> Choose(absl::Span<const float> logits, const DrawnChildren* drawn);
   bool EndsWith(TokenId token);
   // False once a stop string is complete.
   bool Write(TokenId token);
@@ -42,6 +45,7 @@ class TextWriter {
   TextStream stream_;
   StopStrings stops_;
   std::vector<TokenId> stop_tokens_;
+  std::vector<float> law_;   // Its memory stays.
 };
 
 }  // namespace tessera

@@ -316,7 +316,7 @@ double LargestError(const std::string& model, const std::string& adapter, const 
 }
 
 // tests/golden/README.md says why not closer.
-constexpr double kOtherEngine = 2e-2;
+constexpr double kOtherEngine = 5e-2;   // It rounds what an adapter multiplies to FP16 (tests/model/load_adapter_test.cc has 95 %).
 
 TEST(AdapterPrograms, LogitsAgreeWithAnotherEngine) {
   const std::string llama = TinyPath("llama"), folder = GoldenPath("lora/llama-all"), file = folder + ".gguf";

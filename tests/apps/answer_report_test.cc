@@ -51,6 +51,14 @@ TEST(SummaryLine, HasAtMostAHundredColumns) {
   }
 }
 
+TEST(StatsText, SaysWhatWasPruned) {
+  EXPECT_EQ(PruningLine({}), "");
+  const std::string line = "pruning: 40 of 120 rows went half-way, in 12 passes; 2 of these lost a token by it\n";
+  const PruneReport pruned = {.passes = 12, .rows = 120, .dropped = 40, .lost = 2};
+  EXPECT_EQ(PruningLine(pruned), line);
+  EXPECT_EQ(StatsText({.pruning = pruned}), line);
+}
+
 TEST(StatsText, SaysWhatDraftsGave) {
   EXPECT_EQ(StatsText({}), "");
   const std::string text = StatsText(Usual());

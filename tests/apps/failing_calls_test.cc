@@ -21,8 +21,10 @@
 #include "absl/strings/str_split.h"
 #include "tessera/base/file.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/eagle_builder.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/predictor_file.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -62,6 +64,9 @@ constexpr char kKeptDialogue[] = "--model=@/model.gguf --n_predict=6 --temperatu
 constexpr char kJsonl[] = "--model=@/model.gguf --temperature=0 --jsonl";
 constexpr char kDrafted[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --speculate=draft --draft_model=@/old.gguf";
 constexpr char kCopied[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --speculate=draft --draft_model=self:q3";
+constexpr char kHeaded[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --speculate=draft --draft_model=@/eagle.safetensors";
+constexpr char kPruned[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --speculate=draft --draft_model=@/old.gguf "
+                           "--prune=@/exit.safetensors";
 constexpr char kTraced[] = "--model=@/model.gguf --trace=@/trace";
 constexpr char kWindows[] = "--model=@/model.gguf --window=4 --trace=@/trace";
 constexpr char kNewPacked[] = "--model=@/model.gguf --out=@/new.tsr";
@@ -127,6 +132,11 @@ constexpr Case kDrafts[] = {
     {"tessera_generate", kDrafted, {"open", EMFILE, "/old.gguf"}, "@/old.gguf: cannot open"},
     {"tessera_generate", kDrafted, {"fstat", EIO, "/old.gguf"}, "@/old.gguf: cannot examine"},
     {"tessera_generate", kDrafted, {"pread", EIO, "/old.gguf", 1}, "@/old.gguf: cannot read"},
+    {"tessera_generate", kHeaded, {"open", EMFILE, "/eagle.safetensors"}, "@/eagle.safetensors: cannot open"},
+    {"tessera_generate", kHeaded, {"pread", EIO, "/eagle.safetensors", 3}, "@/eagle.safetensors: cannot read"},
+    {"tessera_generate", kHeaded, {"read", EIO, "/eagle.safetensors.json"}, "@/eagle.safetensors.json: cannot read"},
+    {"tessera_generate", kPruned, {"open", EMFILE, "/exit.safetensors"}, "@/exit.safetensors: cannot open"},
+    {"tessera_generate", kPruned, {"pread", EIO, "/exit.safetensors", 3}, "@/exit.safetensors: cannot read"},
     {"tessera_generate", kCopied, {"openat", ENOSPC, ".tmp"}, "@/cache/drafts/model.q3-|cannot create"},
     {"tessera_generate", kCopied, {"fallocate", ENOSPC, ".tmp"}, "@/cache/drafts/model.q3-"},
     {"tessera_generate", kCopied, {"pwrite", ENOSPC, ".tmp", 2}, "@/cache/drafts/model.q3-|cannot write at byte"},
@@ -263,6 +273,8 @@ class FailingCalls : public testing::TestWithParam<Case> {
     for (const char* name : {"model.gguf", "old.gguf"}) std::filesystem::copy_file(packed.gguf(), folder.Path(name));
     for (const char* name : {"model.tsr", "old.tsr"}) std::filesystem::copy_file(packed.path(), folder.Path(name));
     std::filesystem::copy(TESSERA_SOURCE_DIR "/tests/golden/lora/llama-qv", folder.Path("pirate"));
+    EagleBuilder({.vocabulary = 50, .target_vocabulary = 271}).WriteTo(folder.Path("eagle.safetensors"));
+    WritePredictor(folder.Path("exit.safetensors"), {.rows = 64, .width = 64, .numbers = std::vector<float>(64 * 64, 0.01f)});
     Must(WriteFileAtomically(folder.Path("prompt"), "the in the"));
     Must(WriteFileAtomically(folder.Path("prompts"), "the in the\n"));
   }

@@ -236,7 +236,7 @@ TEST_F(ExitPredictorTest, NumbersThatAreNoneAndTypesThatAreOthersAreRefused) {
 }
 
 TEST_F(ExitPredictorTest, AHeadWithABiasIsNotReadRowByRow) {
-  const LoadedWeights model(TinyModelBuilder({.biases = {"output.bias"}}));
+  const LoadedWeights model(TinyModelBuilder({.architecture = "qwen2", .biases = {"output.bias"}}));
   WritePredictor(path_, IdentityPredictor(model.config(), 1));
   EXPECT_EQ(Refusal(model), "rows of the head: found output.bias, expected no bias");
   WritePredictor(path_, RandomPredictor(model.config(), "vocabulary", 1, 1));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/spec/worked_tree.h"
 
@@ -99,7 +100,8 @@ TEST(DraftPool, SampledChildrenStandInTheOrderInWhichTheyWereDrawn) {
     EXPECT_NEAR(pool.tree()[1].probability + pool.tree()[2].probability, 1, 1e-6);   // Together all that is drawn from.
     swapped += drawn.tokens[0] == 2 ? 1 : 0;
     ASSERT_TRUE(pool.Expand({1}).ok());
-    const DrawnChildren again = DrawChildren(pool.candidates(1), {.children = 2}, {.seed = seed, .stream = 1, .position = 2});
+    const uint64_t stream = MixBits(1 ^ (static_cast<uint64_t>(pool.tree()[1].token) + 1));   // Of its path.
+    const DrawnChildren again = DrawChildren(pool.candidates(1), {.children = 2}, {.seed = seed, .stream = stream, .position = 2});
     EXPECT_EQ(pool.drawn(1).tokens, again.tokens);
   }
   EXPECT_GT(swapped, 5);
