@@ -139,7 +139,7 @@ Command BenchLever() {
                       "differs. --categories: gsm8k, humaneval, mbpp, mt_bench. Without --texts there are 8 of each, without "
                       "--repetitions one.",
            .examples = {"tessera_bench lever --model m.tsr --draft_model d.gguf --ring_share 0.125",
-                        "tessera_bench lever --model m.tsr --draft_model d.gguf --memory_budget 1GiB --systems flash_ar,lever",
+                        "tessera_bench lever --model m.tsr --draft_model d.gguf --memory_budget 1GiB --systems lever",
                         "tessera_bench lever --draft_model d.gguf --sweep \"chain:tokens=4;chain:tokens=8\" --reliability"},
            .groups = {{"Measurement", {"draft_model", "systems", "sweep", "data", "categories", "texts", "generate_tokens", "repetitions",
                                        "ring_share", "reliability"}},
