@@ -1,5 +1,6 @@
 #include "tessera/apps/bench/texts_together.h"
 
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,10 +15,11 @@ constexpr int kMostTexts = 8;              // For each that is written at once.
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TextsTogether>> TextsTogether::Create(Engine& engine, CostProfile& costs) {
+absl::StatusOr<std::unique_ptr<TextsTogether>> TextsTogether::Create(Engine& engine, CostProfile& costs, double most_gap) {
   std::unique_ptr<TextsTogether> together(new TextsTogether(engine));
   ASSIGN_OR_RETURN(together->stepper_,
-                   Stepper::Create(engine, {.costs = &costs, .measure_seconds = kMeasureSeconds, .keeps_beginnings = false}));
+                   Stepper::Create(engine, {.costs = &costs, .measure_seconds = kMeasureSeconds, .most_gap = most_gap,
+                                            .keeps_beginnings = false}));
   return together;
 }
 
@@ -65,7 +67,9 @@ absl::StatusOr<int> TextsTogether::StepUntil(const std::function<bool()>& done) 
 absl::StatusOr<SteadyRate> WriteTogether(Engine& engine, CostProfile& costs, const SteadyTexts& texts) {
   struct Slot { int text = -1; std::unique_ptr<Speculator> speculator = nullptr; };
   std::vector<Slot> slots(static_cast<size_t>(texts.texts));   // They outlive the streams.
-  ASSIGN_OR_RETURN(const std::unique_ptr<TextsTogether> together, TextsTogether::Create(engine, costs));
+  // Prompts are read as fast as can be, or short texts would end before all are written.
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextsTogether> together,
+                   TextsTogether::Create(engine, costs, /*most_gap=*/std::numeric_limits<double>::max()));
   SteadyRate rate;
   int added = 0;
   while (rate.tokens < int64_t{texts.texts} * texts.tokens) {

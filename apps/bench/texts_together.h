@@ -39,8 +39,8 @@ class TextsTogether {
     int last_step = 0;                          // In which it got a token; from 1 on.
   };
 
-  // engine, costs: must outlive this.
-  static absl::StatusOr<std::unique_ptr<TextsTogether>> Create(Engine& engine, CostProfile& costs);
+  // engine, costs: must outlive this. most_gap: StepperOptions'.
+  static absl::StatusOr<std::unique_ptr<TextsTogether>> Create(Engine& engine, CostProfile& costs, double most_gap = 2);
 
   // Its number. on_token of the options is not called.
   int Add(std::vector<TokenId> prompt, const GenerateOptions& options);
