@@ -38,7 +38,7 @@ constexpr char kMatch[] = "match", kRejection[] = "rejection", kHeadKey[] = ",he
 constexpr char kSources[] = "a file, or a copy of the model: self:q2, self:q3 or self:q4 (self:q3:FILE: of that file), or its first "
                             "layers: self:layers=8 or self:layers=8,head=FILE";
 constexpr int kDrawn = 4;                               // Children of a node, where drafts are sampled.
-constexpr int64_t kPredictorBytes = int64_t{1} << 20;   // Of a predictor beside its file's.
+constexpr int64_t kPredictorBytes = int64_t{1} << 20;   // What a predictor takes beside its file.
 constexpr int kTreeTokens = 256;                        // In the draft's cache, for each text.
 constexpr int64_t kDrafterBytes = int64_t{1} << 20;     // The pool of what was said, and counts.
 

@@ -119,9 +119,9 @@ class DraftModel : public std::enable_shared_from_this<DraftModel> {
 
   DraftSource source_;
   std::string tree_;
-  std::string prune_;                         // Of the predictor; empty: none.
+  std::string prune_;                         // The predictor's file; empty: none.
   float threshold_ = 0;
-  std::optional<DraftSampling> sampling_;     // Of drafts that are accepted by rejection.
+  std::optional<DraftSampling> sampling_;     // How drafts are drawn that are accepted by rejection.
   uint64_t seed_ = 0;
   std::shared_ptr<EngineCore> target_;        // Its threads compute, so it goes last.
   std::optional<int64_t> own_before_;         // Memory of the process before this was opened.

@@ -175,7 +175,7 @@ TokenId Draw(Ranking& ranking, size_t kept, double total, float temperature, dou
 struct Kept {
   Ranking ranking;
   size_t count;    // The first ones of it.
-  double total;    // Of their weights.
+  double total;    // The sum of their weights.
 };
 
 absl::StatusOr<Kept> Filter(absl::Span<const float> logits, absl::Span<const Candidate> penalized, const SamplingOptions& options) {

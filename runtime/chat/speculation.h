@@ -44,7 +44,7 @@ struct SpeculationOptions {
   std::string cost_profile = {};       // A file with what passes cost. Save writes it if there is none. Empty: learnt in each run.
   // Drafters of the program's own, besides those that are built in: `speculate` may name them, and "auto" has them, too.
   std::vector<DrafterRegistry::Kind> own_drafters = {};
-  Pruning prune = {};                  // Of all drafts. PlanSpeculation does not count the predictor.
+  Pruning prune = {};                  // For all drafts. PlanSpeculation does not count the predictor.
   DraftRule rule = DraftRule::kMatch;  // For drafters that sample.
 };
 

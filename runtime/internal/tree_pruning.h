@@ -30,8 +30,8 @@ class TreePruning {
   // Both must outlive it.
   TreePruning(EngineCore& core, const StepClock& clock) : core_(core), clock_(clock) {}
 
-  // members: one per part of the plan, whose rows are the pass's. listening: is told of layers on the way; BeginPass comes before. costs: null: nothing is known, so nothing pays. Errors are those of the
-  // pass, and of the predictors' source.
+  // members: one per part of the plan, whose rows are the pass's. costs: null: nothing is known, so nothing pays. listening: is told of
+  // layers on the way; BeginPass comes before. Errors are those of the pass, and of the predictors' source.
   absl::Status Run(const StepPlan& plan, absl::Span<const PassLogits::Member> members, const CostProfile* costs,
                    absl::Span<const ListeningRows> listening, Pass& walk);
 

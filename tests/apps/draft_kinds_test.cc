@@ -26,7 +26,7 @@ namespace {
 
 using Flags = std::vector<std::string>;
 
-constexpr int kWidth = 64, kLayers = 2, kVocabulary = 271;   // Of TinyPath("llama").
+constexpr int kWidth = 64, kLayers = 2, kVocabulary = 271;   // As TinyPath("llama") has them.
 const EagleSizes kHead = {.width = kWidth, .vocabulary = 50, .target_vocabulary = kVocabulary};
 
 Flags operator+(Flags flags, const Flags& more) {
@@ -108,7 +108,7 @@ TEST_F(DraftKinds, TextsWithAHeadAreTheSame) {
 
 // Its listener hears of the prompt and of the text's passes: else nothing would be proposed.
 TEST_F(DraftKinds, AHeadProposesInEachWayToWrite) {
-  CostProfile costs;   // Of a machine where rows cost nothing.
+  CostProfile costs;   // On a machine where rows cost nothing.
   for (const int rows : {1, 2, 16}) {
     costs.AddPass({.rows = rows}, 0.01);
     costs.AddHead(rows, 0.001);

@@ -129,7 +129,7 @@ TEST(SessionListener, IsToldOfEachTokenOnceAndOfWhatIsForgotten) {
   at_once->SetListener(&whole);
   in_parts->SetListener(&parts);
   Must(at_once->Append(tokens));
-  EXPECT_GE(whole.passes, 2);   // Of 32 rows at most.
+  EXPECT_GE(whole.passes, 2);   // They have 32 rows at most.
   ASSERT_EQ(whole.text.size(), tokens.size());
   for (size_t i = 0; i < tokens.size(); ++i) EXPECT_EQ(whole.text[i].token, tokens[i]);
   Must(in_parts->Append(absl::MakeConstSpan(tokens).first(20)));

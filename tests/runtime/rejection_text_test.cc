@@ -11,7 +11,7 @@
 #include "tessera/spec/expanding_drafter.h"
 #include "tessera/tests/fakes/table_expander.h"
 #include "tessera/tests/fakes/tiny_engine.h"
-#include "tessera/tests/spec/chi_square.h"
+#include "tessera/tests/fakes/chi_square.h"
 
 namespace tessera {
 namespace {

@@ -100,7 +100,7 @@ TEST(DraftPool, SampledChildrenStandInTheOrderInWhichTheyWereDrawn) {
     EXPECT_NEAR(pool.tree()[1].probability + pool.tree()[2].probability, 1, 1e-6);   // Together all that is drawn from.
     swapped += drawn.tokens[0] == 2 ? 1 : 0;
     ASSERT_TRUE(pool.Expand({1}).ok());
-    const uint64_t stream = MixBits(1 ^ (static_cast<uint64_t>(pool.tree()[1].token) + 1));   // Of its path.
+    const uint64_t stream = MixBits(1 ^ (static_cast<uint64_t>(pool.tree()[1].token) + 1));   // Its path's.
     const DrawnChildren again = DrawChildren(pool.candidates(1), {.children = 2}, {.seed = seed, .stream = stream, .position = 2});
     EXPECT_EQ(pool.drawn(1).tokens, again.tokens);
   }

@@ -13,7 +13,7 @@
 #include "tessera/spec/replay.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/table_expander.h"
-#include "tessera/tests/spec/chi_square.h"
+#include "tessera/tests/fakes/chi_square.h"
 #include "tessera/tests/spec/random_trees.h"
 
 namespace tessera {

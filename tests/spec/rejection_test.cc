@@ -11,7 +11,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/verify.h"
 #include "tessera/tests/fakes/must.h"
-#include "tessera/tests/spec/chi_square.h"
+#include "tessera/tests/fakes/chi_square.h"
 
 namespace tessera {
 namespace {
