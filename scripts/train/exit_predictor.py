@@ -2,8 +2,7 @@
 """Trains an early-exit predictor: from the hidden state after a layer it tells which tokens the whole model will like.
 
     build/bin/tessera_states --jsonl --generate --layers=17,last --numbers=f16 --out=states.safetensors < requests
-    "$(scripts/train/environment.sh)" scripts/train/exit_predictor.py --model model.gguf --states states.safetensors --layer 17 \\
-      --out exit.safetensors
+    "$(scripts/train/environment.sh)" scripts/train/exit_predictor.py --model m.gguf --states s.safetensors --layer 17 --out x.safetensors
 
 --kind vocabulary is a map W of [vocabulary, width]: a token's score is its row times the hidden state. --kind width is a map M of
 [width, width] before the model's own output norm and head. The teacher is what the model makes of its last hidden state. The loss is that
