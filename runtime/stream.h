@@ -152,7 +152,7 @@ class Stream {
   void SettlePiece(const absl::Status& pass);
   // Tells the listener which rows are text now: the text's tokens from `first` on, one for each.
   void TellKept(int first, absl::Span<const int> rows);
-  bool IsGone(int node) const { return !gone_.empty() && gone_[node]; }
+  bool IsGone(int node) const { return !gone_.empty() && gone_[static_cast<size_t>(node)]; }
   // Whether the text went where a pruned node was.
   bool LostByPruning(const Verdict& verdict) const;
 
