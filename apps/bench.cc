@@ -16,7 +16,7 @@ AppInfo Info() {
 
 std::vector<Command> Commands() {
   return {BenchSpeed(), BenchOverhead(), BenchThreads(), BenchRoofline(), BenchRows(),
-          BenchAttention(), BenchProducts(), BenchMemory(), BenchStreaming(), BenchStreams(), BenchLever()};
+          BenchAttention(), BenchProducts(), BenchMemory(), BenchStreaming(), BenchStreams(), BenchAdapters(), BenchLever()};
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/answer_progress.h"
 #include "tessera/apps/cli/answer_requests.h"
-#include "tessera/apps/cli/answers_in_turn.h"
+#include "tessera/apps/cli/answers_to_prompt.h"
 #include "tessera/apps/show/answer_report.h"
 #include "tessera/apps/show/streaming_report.h"
 #include "tessera/apps/cli/app_main.h"
@@ -50,8 +50,8 @@ AppInfo Info() {
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
                        "tessera_generate --jsonl --parallel=8 < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict",
-                               "session", "answers", "jsonl", "parallel", "unordered", "cache_tokens", "json", "stats",
-                               "adapter", "use_adapter"}},
+                               "session", "answers", "distinct_first_tokens", "jsonl", "parallel", "unordered", "cache_tokens",
+                               "json", "stats", "adapter", "use_adapter", "lora_mode", "adapter_memory"}},
                      sampling,
                      KeptSpeculation(), ModelAndPhoneFlags(), StreamingFlags()}};
 }
@@ -104,29 +104,33 @@ void WriteResult(JsonWriter& json, const Generation& result) {
 }
 
 // Ends what has begun with the result.
-absl::Status WriteJsonResult(JsonWriter json, const Timings& timings) {
+absl::Status WriteJsonResult(JsonWriter json, const OpenedEngine& opened, const Timings& timings) {
   ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
   json.Key("seed").Uint(seed);
+  if (opened.draft_use.has_value()) opened.draft_use->Write(json.Key("speculation"));
+  WriteAdapters(opened.engine->options().workload, json);
   WriteTimings(json.Key("timings"), timings);
   json.EndObject();
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
-absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
+absl::Status WriteJsonResult(const Generation& result, const OpenedEngine& opened, const Timings& timings) {
   JsonWriter json;
   WriteResult(json.BeginObject(), result);
-  return WriteJsonResult(std::move(json), timings);
+  return WriteJsonResult(std::move(json), opened, timings);
 }
 
-absl::Status WriteJsonResults(const std::vector<TimedAnswer>& answers, const Timings& timings) {
+absl::Status WriteJsonResults(const std::vector<TimedAnswer>& answers, const OpenedEngine& opened, const Timings& timings) {
   JsonWriter json;
   json.BeginObject().Key("answers").BeginArray();
   for (const TimedAnswer& answer : answers) {
-    WriteResult(json.BeginObject(), answer.text);
+    json.BeginObject();
+    if (answer.first.has_value()) WriteFirstToken(json.Key("first_token"), *answer.first);
+    WriteResult(json, answer.text);
     json.EndObject();
   }
   json.EndArray();
-  return WriteJsonResult(std::move(json), timings);
+  return WriteJsonResult(std::move(json), opened, timings);
 }
 
 void TellIfContextIsFull(const Engine& engine, const Generation& result) {
@@ -145,7 +149,7 @@ absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversat
   ASSIGN_OR_RETURN(const Generation result, answerer.Run(tokens, progress.Of(std::move(options))));
   kept.Wrote(tokens, result);
   RETURN_IF_ERROR(streamer.status());
-  RETURN_IF_ERROR(FLAGS_json ? WriteJsonResult(result, answerer.timings()) : WriteOutput("\n"));
+  RETURN_IF_ERROR(FLAGS_json ? WriteJsonResult(result, opened, answerer.timings()) : WriteOutput("\n"));
   TellIfContextIsFull(engine, result);
   if (PromptGiven()) TellUnreadInput();
   WriteSummary(opened, answerer.timings());
@@ -172,26 +176,12 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
   return EndOf(written, FinishAnswers(engine, answerer.speculation()));
 }
 
-// Writes all answers to one prompt; on standard output they come one after another.
+// On standard output they come one after another, or as a table of how they begin.
 absl::Status WriteAnswers(const OpenedEngine& opened, const NewAnswer& asked, ParallelAnswers& answers) {
-  std::vector<TimedAnswer> results(FLAGS_answers, TimedAnswer{.text = {.reason = FinishReason::kCancelled}});   // Until it ends.
-  AnswersInTurn shown(FLAGS_answers);
-  absl::Status error;
-  for (int i = 0; i < FLAGS_answers; ++i) {
-    NewAnswer answer = asked;
-    answer.stream = static_cast<uint64_t>(i);
-    if (!FLAGS_json) answer.on_text = [&shown, i](absl::string_view text) { shown.Add(i, text); };
-    answer.on_end = [&, i](const absl::StatusOr<TimedAnswer>& result) {
-      error.Update(result.status());
-      if (result.ok()) results[i] = *result;
-      if (!FLAGS_json) shown.End(i);
-    };
-    answers.Add(std::move(answer));
-  }
-  RETURN_IF_ERROR(answers.Run());
-  RETURN_IF_ERROR(shown.status());
-  RETURN_IF_ERROR(error);
-  if (FLAGS_json) RETURN_IF_ERROR(WriteJsonResults(results, answers.timings()));
+  AnswersToPrompt written(asked, FLAGS_answers, FLAGS_distinct_first_tokens, answers);
+  ASSIGN_OR_RETURN(const std::vector<TimedAnswer> results, written.Run(/*shows=*/!FLAGS_json));
+  if (FLAGS_json) RETURN_IF_ERROR(WriteJsonResults(results, opened, answers.timings()));
+  else if (FLAGS_distinct_first_tokens) RETURN_IF_ERROR(WriteOutput(BeginningsTable(results)));
   const auto is_full = [](const TimedAnswer& answer) { return answer.text.reason == FinishReason::kContextFull; };
   const auto full = std::find_if(results.begin(), results.end(), is_full);
   if (full != results.end()) TellIfContextIsFull(*opened.engine, full->text);
@@ -208,7 +198,7 @@ absl::Status AnswerSeveralTimes(const OpenedEngine& opened, Conversation& conver
   ASSIGN_OR_RETURN(asked.prompt, TokensOfPrompt(engine, conversation, prompt));
   ASSIGN_OR_RETURN(asked.sampling, SamplingFor(engine.model().gguf()));
   ASSIGN_OR_RETURN(asked.stop, StopStringsOfFlag());
-  RETURN_IF_ERROR(CheckAnswersDiffer(FLAGS_answers, asked.sampling));
+  RETURN_IF_ERROR(CheckAnswersOfFlagsDiffer(asked.sampling));
   RETURN_IF_ERROR(engine.LoadWeights());
   CatchSignals(CtrlC::kEndsProgram);
   ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers,
@@ -329,7 +319,7 @@ absl::StatusOr<int64_t> CountPrompt(const Engine& engine, const std::string& pro
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfPrompt(engine, conversation, prompt));
   ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(engine.model().gguf()));
-  RETURN_IF_ERROR(CheckAnswersDiffer(FLAGS_answers, sampling));
+  RETURN_IF_ERROR(CheckAnswersOfFlagsDiffer(sampling));
   return static_cast<int64_t>(tokens.size());
 }
 
@@ -340,9 +330,10 @@ absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, Line
   }
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
-  if (FLAGS_chat) return Chat(opened, conversation, prompt, lines, adapters.chosen());
-  if (FLAGS_answers > 1) return AnswerSeveralTimes(opened, conversation, prompt, adapters.chosen());
-  return AnswerOnce(opened, conversation, prompt, adapters.chosen());
+  ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(adapters.chosen()));
+  if (FLAGS_chat) return Chat(opened, conversation, prompt, lines, adapter.get());
+  if (FLAGS_answers > 1) return AnswerSeveralTimes(opened, conversation, prompt, adapter.get());
+  return AnswerOnce(opened, conversation, prompt, adapter.get());
 }
 
 absl::Status Run() {
@@ -350,7 +341,7 @@ absl::Status Run() {
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options, &trace));
-  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(FLAGS_speculate));
+  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(FLAGS_speculate, /*chooses=*/true));
   RETURN_IF_ERROR(PlanTextsOfFlags(options, draft));
   ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt, draft.get());
@@ -362,7 +353,7 @@ absl::Status Run() {
   if (FLAGS_chat || FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines(FLAGS_chat ? "> " : ""));
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options, draft));
   const absl::Status status = RunWith(opened, prompt, lines, adapters);
-  if (phone != nullptr && FLAGS_stats) WriteError(phone->Summary(*opened.engine));
+  if (FLAGS_stats) WriteError(absl::StrCat(phone == nullptr ? "" : phone->Summary(*opened.engine), adapters.StatsLine()));
   return trace.Finish(status);
 }
 

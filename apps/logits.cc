@@ -11,13 +11,13 @@
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/apps/cli/jsonl.h"
-#include "tessera/apps/cli/logit_math.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/pass_progress.h"
 #include "tessera/apps/show/streaming_report.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/text/logit_math.h"
 #include "tessera/runtime/chat/prompt_size.h"
 
 namespace tessera {
@@ -71,17 +71,17 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines, const
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  std::unique_ptr<Session> session;
+  AdaptedSession adapted;
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
   return ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
     constexpr absl::string_view kMore[] = {"adapter"};
     ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, PromptTokens(request.body(), engine, chat, kMore));
-    ASSIGN_OR_RETURN(const LoraAdapter* const adapter, adapters.OfRequest(request.body()));
-    RETURN_IF_ERROR(UseAdapter(engine, adapter, session));
+    ASSIGN_OR_RETURN(const int adapter, adapters.OfRequest(request.body()));
+    RETURN_IF_ERROR(UseAdapter(engine, adapters, adapter, adapted));
     JsonWriter answer = BeginAnswer(request);
-    session->Truncate(0);
-    RETURN_IF_ERROR(WritePositions({engine, *session, run}, tokens, answer));
+    adapted.session->Truncate(0);
+    RETURN_IF_ERROR(WritePositions({engine, *adapted.session, run}, tokens, answer));
     return WholeAnswer(std::move(answer));
   });
 }
@@ -115,7 +115,8 @@ absl::Status ShowText(const OpenedEngine& opened, const std::string& text, const
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfText(engine, text));
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession({.adapter = adapters.chosen()}));
+  ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(adapters.chosen()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession({.adapter = adapter.get()}));
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   const Reader reader = {engine, *session, run};
   if (!FLAGS_json) return ShowTable(reader, tokens);

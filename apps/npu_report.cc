@@ -5,6 +5,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
@@ -32,8 +34,9 @@ AppInfo Info() {
                      "these flags as keys; the others count for all of them.",
           .examples = {"tessera_npu_report --device=8gen3 --shape=qwen2.5-1.5b --rows=1,4,8,16",
                        "tessera_npu_report --device=8elite:static --shape=llama-3.2-3b --prompt=128 --json",
+                       "tessera_npu_report --device=8gen3:static --shape=llama-3.2-1b --lora_mode=mask --lora_ranks=8,8,16",
                        "tessera_npu_report model.gguf --plot=rows.svg --trace=pass.json"},
-          .groups = {{"Model", {"device", "model", "shape", "recipe", "adapter_rank"}},
+          .groups = {{"Model", {"device", "model", "shape", "recipe", "adapter_rank", "lora_mode", "lora_ranks"}},
                      {"Work", {"prompt", "decode", "rows", "context", "chunk_rows"}},
                      {"Output", {"plot", "trace", "json", "jsonl"}}},
           .plain_arguments = {"model"}};
@@ -43,6 +46,14 @@ absl::StatusOr<int> CountOf(const char* field, const std::string& text) {
   int count = 0;
   if (absl::SimpleAtoi(text, &count)) return count;
   return WrongUsage(field, text, "a number of tokens");
+}
+
+absl::StatusOr<std::vector<int>> RanksOf(const std::string& list) {
+  std::vector<int> ranks;
+  for (const absl::string_view text : absl::StrSplit(list, ',')) {
+    if (!absl::SimpleAtoi(text, &ranks.emplace_back())) return WrongUsage("lora_ranks", list, "ranks, with commas between");
+  }
+  return ranks;
 }
 
 absl::StatusOr<PhoneQuestion> QuestionOfFlags() {
@@ -62,6 +73,11 @@ absl::StatusOr<PhoneQuestion> QuestionOfFlags() {
     ASSIGN_OR_RETURN(question.rows, AscendingOfFlag("rows", FLAGS_rows, kMostPhoneRows));
   }
   if (FLAGS_context != 0) question.context = FLAGS_context;
+  ASSIGN_OR_RETURN(question.lora_mode, LoraModeFromName(FLAGS_lora_mode));
+  if (IsGiven("lora_mode") && !IsGiven("lora_ranks") && !FLAGS_jsonl) return WrongUsage("lora_mode", "without --lora_ranks", "both");
+  if (IsGiven("lora_ranks")) {
+    ASSIGN_OR_RETURN(question.lora_ranks, RanksOf(FLAGS_lora_ranks));
+  }
   return question;
 }
 
@@ -83,9 +99,14 @@ absl::StatusOr<bool> SetField(const std::string& key, const JsonValue& value, Ph
     *place = static_cast<int>(count);
     return true;
   }
-  if (key != "rows") return false;
-  ASSIGN_OR_RETURN(const std::vector<int64_t> rows, value.AsInts(1, kMostPhoneRows));
-  question.rows.assign(rows.begin(), rows.end());
+  if (key == "lora_mode") {
+    ASSIGN_OR_RETURN(const std::string name, value.AsString());
+    ASSIGN_OR_RETURN(question.lora_mode, LoraModeFromName(name));
+    return true;
+  }
+  if (key != "rows" && key != "lora_ranks") return false;
+  ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, value.AsInts(1, kMostPhoneRows));
+  (key == "rows" ? question.rows : question.lora_ranks).assign(numbers.begin(), numbers.end());
   return true;
 }
 
@@ -98,7 +119,7 @@ absl::StatusOr<PhoneQuestion> QuestionOfLine(const std::string& line, int64_t nu
     ASSIGN_OR_RETURN(const bool known, SetField(key, value, question));
     if (known) continue;
     return value.Error("a field that is not known",
-                       "device, model, shape, recipe, adapter_rank, prompt, decode, rows, context or chunk_rows");
+                       "device, model, shape, recipe, adapter_rank, lora_mode, lora_ranks, prompt, decode, rows, context or chunk_rows");
   }
   return question;
 }

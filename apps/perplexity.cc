@@ -12,7 +12,6 @@
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/apps/cli/jsonl.h"
-#include "tessera/apps/cli/logit_math.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/pass_progress.h"
 #include "tessera/apps/cli/text_windows.h"
@@ -20,6 +19,7 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/text/logit_math.h"
 
 namespace tessera {
 namespace {
@@ -74,16 +74,16 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines, const
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  std::unique_ptr<Session> session;
+  AdaptedSession adapted;
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   return ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
     RETURN_IF_ERROR(CheckFields(request.body(), {"id", "text", "adapter"}));
     ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
-    ASSIGN_OR_RETURN(const LoraAdapter* const adapter, adapters.OfRequest(request.body()));
-    RETURN_IF_ERROR(UseAdapter(engine, adapter, session));
+    ASSIGN_OR_RETURN(const int adapter, adapters.OfRequest(request.body()));
+    RETURN_IF_ERROR(UseAdapter(engine, adapters, adapter, adapted));
     JsonWriter answer = BeginAnswer(request);
     ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(engine.tokenizer(), text));
-    ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));
+    ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *adapted.session, windows, run.flash_bytes_per_second()));
     WriteScore(answer, score);
     return WholeAnswer(std::move(answer));
   });
@@ -94,7 +94,8 @@ absl::Status ShowText(const OpenedEngine& opened, const std::string& text, const
   ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(engine.tokenizer(), text));
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession({.adapter = adapters.chosen()}));
+  ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(adapters.chosen()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession({.adapter = adapter.get()}));
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));
   run.WriteError();

@@ -7,11 +7,13 @@ namespace {
 AppInfo Info() {
   return {.name = "tessera_reproduce",
           .summary = "Shows figures of papers beside what the engine and its models of phones say.",
-          .examples = {"tessera_reproduce npu", "tessera_reproduce sdnpu"},
+          .examples = {"tessera_reproduce npu", "tessera_reproduce sdnpu", "tessera_reproduce onemodel", "tessera_reproduce lever"},
           .groups = {{"Output", {"json"}}}};
 }
 
-std::vector<Command> Commands() { return {ReproduceNpu(), ReproduceSdnpu(), ReproduceRecord()}; }
+std::vector<Command> Commands() {
+  return {ReproduceNpu(), ReproduceSdnpu(), ReproduceOnemodel(), ReproduceLever(), ReproduceRecord(), ReproduceRecordDraft()};
+}
 
 }  // namespace
 }  // namespace tessera

@@ -36,7 +36,7 @@ AppInfo Info() {
                        "tessera_verify --prompts list.jsonl --a kernels=portable --b 'threads=1 rows=64'",
                        "tessera_verify --prompts - --a 'model=m.gguf' --b 'model=m.tsr memory_budget=96MiB io=pread'"},
           .groups = {{"Text", {"prompts", "a", "b", "system", "raw", "chat_template", "template_args", "n_predict", "adapter",
-                               "use_adapter"}},
+                               "use_adapter", "lora_mode", "adapter_memory"}},
                      sampling, SpeculationFlags(),
                      {"Model", {"model", "threads", "context", "path", "recipe", "kv_block", "kernels", "kv_format"}},
                      StreamingFlags(),
@@ -70,7 +70,8 @@ absl::Status WriteTexts(const Mode& mode, const PromptList& prompts, TextSender&
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Load(options, draft.get()));
   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> tokens, prompts.Tokens(*engine));
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(*engine, /*flash_bytes_per_second=*/0, draft));
-  RETURN_IF_ERROR(answerer.UseAdapter(adapters.chosen()));
+  ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(adapters.chosen()));
+  RETURN_IF_ERROR(answerer.UseAdapter(adapter.get()));
   AnswerProgress progress(*engine, answerer, /*flash_bytes_per_second=*/0);
   for (size_t i = 0; i < tokens.size(); ++i) {
     absl::Status sent;

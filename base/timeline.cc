@@ -18,6 +18,8 @@ absl::string_view ZoneName(Zone zone) {
     case Zone::kLoad: return "load";
     case Zone::kRead: return "read";
     case Zone::kOperator: return "operator";
+    case Zone::kDraft: return "draft";
+    case Zone::kPredict: return "predict";
   }
   return "unknown";
 }

@@ -21,7 +21,10 @@ namespace tessera {
 
 // Every traced zone of the engine, in one place so that trace, report and energy account agree (names: ZoneName).
 // The hot loops inside a graph run are not zones: a clock read per operator would cost more than 1 % of a one-row pass.
-enum class Zone : uint8_t { kPass, kLease, kGraphRun, kHead, kSample, kTokenize, kDetokenize, kLoad, kRead, kOperator };
+// kDraft: a draft model or head at work, with its rows; kPredict: an exit predictor within a pass, with the nodes that it looks at.
+enum class Zone : uint8_t {
+  kPass, kLease, kGraphRun, kHead, kSample, kTokenize, kDetokenize, kLoad, kRead, kOperator, kDraft, kPredict
+};
 // kNpu: the device, of a phone its matrix unit; kHvx: a phone's vector unit.
 enum class Resource : uint8_t { kCpu, kNpu, kFlash, kDma, kHvx };
 
@@ -66,6 +69,8 @@ class TimelineScope {
     event_.end_ns = timeline_->Now();
     timeline_->Record(event_);
   }
+  void SetDetail(int32_t detail) { event_.detail = detail; }   // Where it is only known later.
+
   TimelineScope(const TimelineScope&) = delete;
   TimelineScope& operator=(const TimelineScope&) = delete;
 

@@ -156,13 +156,14 @@ function(tessera_create_library layer)
 endfunction()
 
 # The folders of apps/ are libraries: cli is what all programs share, show describes files, bench measures, phone and reproduce
-# predict. Each may use those before it.
-set(tessera_apps_rooms cli show phone bench reproduce)
+# predict, scale judges samples. Each may use those before it.
+set(tessera_apps_rooms cli show phone bench scale reproduce)
 
 function(tessera_create_apps)
   set(links ${tessera_apps_LINKS})
   tessera_embedded(apps/reproduce/calibration.jsonl apps/reproduce/calibration.inc)
   tessera_embedded(apps/reproduce/recordings/*.jsonl apps/reproduce/recordings.inc)
+  tessera_embedded(apps/reproduce/drafts/*.jsonl apps/reproduce/drafts.inc)
   foreach(room ${tessera_apps_rooms})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/${room}/*.cc)
     add_library(tessera_apps_${room} STATIC ${sources})

@@ -1,15 +1,19 @@
 #include "tessera/model/lora.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/half.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/quant/finite_blocks.h"
 
 namespace tessera {
 namespace {
@@ -25,41 +29,82 @@ absl::Status CheckPositive(const std::string& place, absl::string_view field, in
   return absl::InvalidArgumentError(absl::StrCat(place, " ", field, ": found ", found, ", expected 1 or more"));
 }
 
-absl::Status CheckNumbers(const std::string& place, absl::string_view field, const std::vector<float>& numbers, int64_t rank,
-                          int64_t columns) {
+// The format of `numbers` is one of plain floats.
+absl::Status CheckNumbers(const std::string& place, absl::string_view field, BlockFormat format, const std::vector<std::byte>& numbers,
+                          int64_t rank, int64_t columns) {
+  const int64_t size = InfoOf(format).bytes_per_block, found = static_cast<int64_t>(numbers.size()) / size;
   ASSIGN_OR_RETURN(const int64_t expected, CheckedMul(rank, columns));
-  if (static_cast<int64_t>(numbers.size()) != expected) {
-    return absl::InvalidArgumentError(absl::StrCat(place, " ", field, ": found ", numbers.size(), " numbers, expected ", expected,
-                                                   " (rank ", rank, " x ", columns, ")"));
+  if (found != expected || static_cast<int64_t>(numbers.size()) % size != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(place, " ", field, ": found ", found, " numbers, expected ", expected, " (rank ", rank,
+                                                   " x ", columns, ")"));
   }
-  for (int64_t i = 0; i < expected; ++i) {
-    if (std::isfinite(numbers[i])) continue;
-    return absl::InvalidArgumentError(absl::StrCat(place, " ", field, "[", i / columns, ", ", i % columns, "]: found ",
-                                                   numbers[i], ", expected a finite number"));
-  }
-  return absl::OkStatus();
+  const NotFiniteBlocks bad = FindNotFinite(format, numbers);
+  if (bad.count == 0) return absl::OkStatus();
+  float number = 0;
+  InfoOf(format).dequantize(numbers.data() + bad.first * size, 1, &number);
+  return absl::InvalidArgumentError(absl::StrCat(place, " ", field, "[", bad.first / columns, ", ", bad.first % columns, "]: found ",
+                                                 number, ", expected a finite number"));
 }
 
-absl::Status CheckMatrices(const std::string& place, const LoraMatrices& matrices) {
-  RETURN_IF_ERROR(CheckWithin(place + " rank", matrices.rank, 1, kLargestAdapterRank));
-  RETURN_IF_ERROR(CheckPositive(place, "in", matrices.in));
-  RETURN_IF_ERROR(CheckPositive(place, "out", matrices.out));
-  if (!std::isfinite(matrices.scale)) {
-    return absl::InvalidArgumentError(absl::StrCat(place, " scale: found ", matrices.scale, ", expected a finite number"));
+absl::Status CheckLora(const std::string& place, const LoraNumbers& numbers) {
+  RETURN_IF_ERROR(CheckWithin(place + " rank", numbers.rank, 1, kLargestAdapterRank));
+  RETURN_IF_ERROR(CheckPositive(place, "in", numbers.in));
+  RETURN_IF_ERROR(CheckPositive(place, "out", numbers.out));
+  if (!std::isfinite(numbers.scale)) {
+    return absl::InvalidArgumentError(absl::StrCat(place, " scale: found ", numbers.scale, ", expected a finite number"));
   }
-  RETURN_IF_ERROR(CheckNumbers(place, "A", matrices.a, matrices.rank, matrices.in));
-  return CheckNumbers(place, "B", matrices.b, matrices.rank, matrices.out);
+  const BlockFormat format = numbers.format;
+  if (format != BlockFormat::kF32 && format != BlockFormat::kF16 && format != BlockFormat::kBF16) {
+    return absl::InvalidArgumentError(absl::StrCat(place, " format: found ", InfoOf(format).name, ", expected F32, F16 or BF16"));
+  }
+  RETURN_IF_ERROR(CheckNumbers(place, "A", format, numbers.a, numbers.rank, numbers.in));
+  return CheckNumbers(place, "B", format, numbers.b, numbers.rank, numbers.out);
 }
 
-uint64_t ContentOf(int place, const LoraMatrices& matrices) {
+// Four chains, each of every fourth word, so that none waits for another: an adapter that is read again is known by this number.
+uint64_t ContentOf(const std::vector<std::byte>& bytes) {
+  constexpr size_t kChains = 4, kWord = sizeof(uint64_t);
+  uint64_t chains[kChains] = {1, 2, 3, 4};
+  for (size_t i = 0; i < bytes.size(); i += kWord) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, std::min(kWord, bytes.size() - i));
+    uint64_t& chain = chains[i / kWord % kChains];
+    chain = MixBits(chain ^ word) + word;
+  }
+  uint64_t content = bytes.size();
+  for (const uint64_t chain : chains) content = MixBits(content ^ chain) + chain;
+  return content;
+}
+
+uint64_t ContentOf(int place, const LoraNumbers& numbers) {
   uint64_t content = MixBits(static_cast<uint64_t>(place) + 1);
   const auto add = [&content](uint64_t value) { content = MixBits(content ^ value) + value; };
-  for (const int64_t size : {matrices.in, matrices.out, int64_t{matrices.rank}}) add(static_cast<uint64_t>(size));
-  add(std::bit_cast<uint32_t>(matrices.scale));
-  for (const std::vector<float>* numbers : {&matrices.a, &matrices.b}) {
-    for (const float number : *numbers) add(std::bit_cast<uint32_t>(number));
-  }
+  for (const int64_t size : {numbers.in, numbers.out, int64_t{numbers.rank}}) add(static_cast<uint64_t>(size));
+  add(std::bit_cast<uint32_t>(numbers.scale));
+  add(static_cast<uint64_t>(numbers.format));
+  add(ContentOf(numbers.a));
+  add(ContentOf(numbers.b));
   return content;
+}
+
+std::vector<std::byte> Narrowed(const std::vector<float>& numbers, BlockFormat format) {
+  std::vector<std::byte> narrowed(numbers.size() * static_cast<size_t>(InfoOf(format).bytes_per_block));
+  InfoOf(format).quantize(numbers.data(), static_cast<int64_t>(numbers.size()), narrowed.data());
+  return narrowed;
+}
+
+// Whether a format of 16 bits has each of the numbers, the sign of a zero included.
+template <uint16_t (*kNarrow)(float), float (*kWiden)(uint16_t)>
+bool Holds(const std::vector<float>& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](float number) {
+    return std::bit_cast<uint32_t>(kWiden(kNarrow(number))) == std::bit_cast<uint32_t>(number);
+  });
+}
+
+BlockFormat NarrowestFor(const LoraMatrices& matrices) {
+  constexpr auto kHalf = Holds<FloatToHalf, HalfToFloat>, kBFloat16 = Holds<FloatToBFloat16, BFloat16ToFloat>;
+  if (kHalf(matrices.a) && kHalf(matrices.b)) return BlockFormat::kF16;
+  return kBFloat16(matrices.a) && kBFloat16(matrices.b) ? BlockFormat::kBF16 : BlockFormat::kF32;
 }
 
 }  // namespace
@@ -93,21 +138,50 @@ absl::StatusOr<LoraAdapter> LoraAdapter::Create(int layers, int placeholders) {
   return LoraAdapter(layers, placeholders);
 }
 
-absl::Status LoraAdapter::Set(int layer, int placeholder, LoraMatrices matrices) {
+absl::Status LoraAdapter::Set(int layer, int placeholder, const LoraMatrices& matrices) {
+  const BlockFormat format = NarrowestFor(matrices);
+  return SetNumbers(layer, placeholder, {.in = matrices.in, .out = matrices.out, .rank = matrices.rank, .scale = matrices.scale,
+                                         .format = format, .a = Narrowed(matrices.a, format), .b = Narrowed(matrices.b, format)});
+}
+
+absl::Status LoraAdapter::SetNumbers(int layer, int placeholder, LoraNumbers numbers) {
   RETURN_IF_ERROR(CheckWithin("adapter layer", layer, 0, layers() - 1));
   RETURN_IF_ERROR(CheckWithin(absl::StrCat("adapter layer ", layer, " placeholder"), placeholder, 0, placeholders_ - 1));
-  const std::string place = absl::StrCat("adapter layer ", layer, " placeholder ", placeholder);
-  RETURN_IF_ERROR(CheckMatrices(place, matrices));
-  AdapterProduct& product = products_[layer * placeholders_ + placeholder];
-  if (product.a != nullptr) return absl::AlreadyExistsError(absl::StrCat(place, ": found a second A and B, expected one"));
-  product = {.a = matrices.a.data(), .b = matrices.b.data(), .rank = matrices.rank, .scale = matrices.scale};
-  shapes_[layer * placeholders_ + placeholder] = {matrices.in, matrices.out};
+  const std::string named = absl::StrCat("adapter layer ", layer, " placeholder ", placeholder);
+  RETURN_IF_ERROR(CheckLora(named, numbers));
+  const int place = layer * placeholders_ + placeholder;
+  AdapterProduct& product = products_[place];
+  if (product.a != nullptr) return absl::AlreadyExistsError(absl::StrCat(named, ": found a second A and B, expected one"));
+  product = {.a = numbers.a.data(), .b = numbers.b.data(), .rank = numbers.rank, .scale = numbers.scale, .format = numbers.format};
+  shapes_[place] = {numbers.in, numbers.out};
   // Set for the same place twice is refused, so the order in which places are set does not matter to a sum.
-  content_ += ContentOf(layer * placeholders_ + placeholder, matrices);
-  bytes_ += (matrices.a.size() + matrices.b.size()) * sizeof(float);
-  numbers_.push_back(std::move(matrices.a));  // Moving a vector does not move its numbers.
-  numbers_.push_back(std::move(matrices.b));
+  content_ += ContentOf(place, numbers);
+  bytes_ += static_cast<int64_t>(numbers.a.size() + numbers.b.size());
+  numbers_[2 * place] = std::move(numbers.a);   // Moving a vector does not move its numbers.
+  numbers_[2 * place + 1] = std::move(numbers.b);
   return absl::OkStatus();
+}
+
+std::vector<int> LoraAdapter::Ranks() const {
+  std::vector<int> ranks;
+  for (const AdapterProduct& product : products_) ranks.push_back(product.a == nullptr ? 0 : product.rank);
+  return ranks;
+}
+
+void LoraAdapter::PadTo(const std::vector<int>& ranks, const std::vector<LoraShape>& shapes) {
+  CHECK(ranks.size() == products_.size() && shapes.size() == products_.size()) << ranks.size() << " and " << shapes.size();
+  bytes_ = 0;
+  for (size_t place = 0; place < products_.size(); ++place) {
+    AdapterProduct& product = products_[place];
+    CHECK(product.a == nullptr || product.rank <= ranks[place]) << product.rank << " at place " << place;
+    const BlockFormat format = product.a == nullptr ? BlockFormat::kF16 : product.format;
+    const int64_t row = ranks[place] * int64_t{InfoOf(format).bytes_per_block};
+    std::vector<std::byte>&a = numbers_[2 * place], &b = numbers_[2 * place + 1];
+    a.resize(static_cast<size_t>(row * shapes[place].in));
+    b.resize(static_cast<size_t>(row * shapes[place].out));
+    bytes_ += static_cast<int64_t>(a.size() + b.size());
+    if (product.a != nullptr) product.a = a.data(), product.b = b.data();
+  }
 }
 
 absl::Status LoraAdapter::CheckFits(const ModelConfig& config) const {

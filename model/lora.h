@@ -7,9 +7,11 @@
 // A row that has the adapter gets y += scale * B (A x) wherever the adapter changes a matrix; results of other matrices, and of rows
 // without adapter, keep their bits. Adapters are inputs of a graph, not part of it: each row of each pass names its own. Threads: Set from
 // one thread, before the adapter is used; from then on nothing changes, and any thread may read. Moving an adapter leaves its numbers where
-// they are; the pointers in Layer() stay valid while the adapter lives, wherever it is moved.
+// they are; the pointers in Layer() stay valid while the adapter lives, wherever it is moved. Numbers are kept in 16 bits where that holds
+// them exactly, which halves memory and changes no bit of a result.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -20,6 +22,7 @@
 #include "absl/types/span.h"
 #include "tessera/model/files/config.h"
 #include "tessera/npu/device.h"
+#include "tessera/quant/block_format.h"
 
 namespace tessera {
 
@@ -45,6 +48,17 @@ struct LoraMatrices {
   std::vector<float> b = {};  // [rank, out], row-major: the transpose of what most files hold.
 };
 
+// The same as it is kept.
+struct LoraNumbers {
+  int64_t in = 0;
+  int64_t out = 0;
+  int rank = 0;
+  float scale = 0;
+  BlockFormat format = BlockFormat::kF16;   // Both are in it: kF32, kF16 or kBF16.
+  std::vector<std::byte> a = {};
+  std::vector<std::byte> b = {};
+};
+
 class LoraAdapter {  // Move-only.
  public:
   // The adapter changes nothing until Set. placeholders: those of one layer, kLoraTargets for a decoder. InvalidArgument names the number
@@ -56,11 +70,15 @@ class LoraAdapter {  // Move-only.
   LoraAdapter& operator=(LoraAdapter&&) = default;
 
   // InvalidArgument (layer, placeholder, field, found, expected) if a number is out of range or not finite, or a or b is not of
-  // the size its shape gives; AlreadyExists if the place was set before. An error changes nothing.
-  absl::Status Set(int layer, int placeholder, LoraMatrices matrices);
-  absl::Status Set(int layer, LoraTarget target, LoraMatrices matrices) {
-    return Set(layer, static_cast<int>(target), std::move(matrices));
+  // the size its shape gives, or for a format that is none of those above; AlreadyExists if the place was set before. An error changes
+  // nothing.
+  // Keeps them in FP16 if that holds all numbers of both exactly, else in BF16 if that does, else in FP32.
+  absl::Status Set(int layer, int placeholder, const LoraMatrices& matrices);
+  absl::Status Set(int layer, LoraTarget target, const LoraMatrices& matrices) {
+    return Set(layer, static_cast<int>(target), matrices);
   }
+  // Keeps them as they are.
+  absl::Status SetNumbers(int layer, int placeholder, LoraNumbers numbers);
 
   // InvalidArgument (what, found, expected) unless it is for models of this shape: their layers, and each matrix that it changes.
   absl::Status CheckFits(const ModelConfig& config) const;
@@ -71,21 +89,33 @@ class LoraAdapter {  // Move-only.
 
   int layers() const { return static_cast<int>(products_.size()) / placeholders_; }
   int placeholders() const { return placeholders_; }
-  int64_t bytes() const { return bytes_; }  // Memory of all A and B.
-  // A number that tells adapters apart by what they change and how, the same in every process; never 0.
+  int64_t bytes() const { return bytes_; }  // Memory of all A and B, padding included.
+  // A number that tells adapters apart by what they change and how, the same in every process; never 0. Numbers in another format are
+  // another content, where they lie in memory is not.
   uint64_t content() const { return content_ == 0 ? 1 : content_; }
 
+  // The rank at each place, layer by layer; 0: nothing is changed there.
+  std::vector<int> Ranks() const;
+  LoraShape shape(int place) const { return shapes_[static_cast<size_t>(place)]; }   // {0, 0} where the rank is 0.
+  // Gives A and B of each place the memory of this rank, the rest zeros, as inputs of a graph have it that takes adapters of several ranks.
+  // Places that the adapter does not change have the shape of `shapes`, and stay unbound. Products keep their own ranks: padding is never
+  // multiplied. REQUIRES: both have layers() * placeholders() entries; no rank is below the adapter's own.
+  void PadTo(const std::vector<int>& ranks, const std::vector<LoraShape>& shapes);
+
  private:
+  friend class AdapterSet;   // Puts the numbers of several adapters side by side.
+
   LoraAdapter(int layers, int placeholders)
       : placeholders_(placeholders), products_(static_cast<size_t>(layers) * static_cast<size_t>(placeholders)),
-        shapes_(products_.size()) {}
+        shapes_(products_.size()), numbers_(2 * products_.size()) {}
 
   int placeholders_;
   int64_t bytes_ = 0;
   uint64_t content_ = 1;
   std::vector<AdapterProduct> products_;       // [layer][placeholder]
   std::vector<LoraShape> shapes_;              // The same.
-  std::vector<std::vector<float>> numbers_;    // What products_ point to, in the order of Set.
+  // What products_ point to: A of place p at [2 p], B at [2 p + 1]. Empty where they are an AdapterSet's.
+  std::vector<std::vector<std::byte>> numbers_;
 };
 
 }  // namespace tessera

@@ -135,6 +135,7 @@ CostSetting PassCoster::SettingOf(const PassShape& shape) const {
           .positions = SeesWholeContext(options_.style) ? options_.context : shape.positions,
           .attention_rows = shape.attention_rows,
           .adapter_rank = options_.adapter_rank,
+          .masks_adapters = options_.masks_adapters,
           .arrangement = options_.arrangement,
           .exp = options_.exp};
 }
@@ -212,6 +213,13 @@ PassCoster PassCoster::InForm(const GraphForm& form) const {
   PassCoster coster = *this;
   for (auto& [graph, times] : coster.layers_) graph.form = form;
   for (Graph& graph : coster.others_) graph.form = form;
+  return coster;
+}
+
+PassCoster PassCoster::WithAdapters(int rank, bool masked) const {
+  PassCoster coster = *this;
+  coster.options_.adapter_rank = rank;
+  coster.options_.masks_adapters = masked;
   return coster;
 }
 

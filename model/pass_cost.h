@@ -62,6 +62,7 @@ class PassCoster {
     int64_t most_rows = 512;     // In any pass, for activations.
     int calls_per_pass = 1;      // Graphs that the phone has a model cut into.
     int adapter_rank = 0;
+    bool masks_adapters = false;   // As CostSetting has it.
     WeightArrangement arrangement = WeightArrangement::kSuperGroups;
     ModeledExp exp = ModeledExp::kTable;
   };
@@ -82,6 +83,8 @@ class PassCoster {
 
   // The same model with graphs in another form, such as one in which a pass of npu/graph_passes.h was left out.
   PassCoster InForm(const GraphForm& form) const;
+  // The same model with other adapters, or none (0). REQUIRES: a rank that Options may have; of adapters under a mask, any.
+  PassCoster WithAdapters(int rank, bool masked) const;
 
   const PhoneMemory& memory() const { return memory_; }
   // All matrices that a pass reads, together, on the phone.

@@ -71,6 +71,10 @@ absl::Status CheckRopeTables(const CompiledGraph& graph, const RunArguments& arg
   return absl::OkStatus();
 }
 
+bool IsOfPlainFloats(BlockFormat format) {
+  return format == BlockFormat::kF32 || format == BlockFormat::kF16 || format == BlockFormat::kBF16;
+}
+
 absl::Status CheckAdapters(const CompiledGraph& graph, const RunArguments& arguments) {
   if (arguments.adapters.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(CheckCount("adapters", arguments.adapters.size(), arguments.rows));
@@ -87,6 +91,7 @@ absl::Status CheckAdapters(const CompiledGraph& graph, const RunArguments& argum
         return invalid(": rank: found ", product.rank, ", expected 1 to ", kLargestAdapterRank);
       }
       if (!std::isfinite(product.scale)) return invalid(": scale: found ", product.scale, ", expected a finite number");
+      if (!IsOfPlainFloats(product.format)) return invalid(": format: found ", InfoOf(product.format).name, ", expected F32, F16 or BF16");
     }
     checked = products;
   }

@@ -20,17 +20,26 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/npu/compiler.h"
+#include "tessera/quant/block_format.h"
 #include "tessera/quant/graph_weight.h"
 #include "tessera/tensor/kv_view.h"
 
 namespace tessera {
 
 
-// One adapter's numbers for one placeholder. a: [rank, in] and b: [rank, out], row-major FP32: B is stored transposed, so that sixteen
-// outputs lie side by side. Null a: not bound.
-// REQUIRES of a product that is bound: 1 <= rank <= kLargestAdapterRank, since kernels keep A x on their stack.
+// One adapter's numbers for one placeholder. a: [rank, in] and b: [rank, out], row-major, in `format`: B is stored transposed, so that
+// sixteen outputs lie side by side. Numbers of 16 bits are widened as they are read, which is exact: bits are those of the same numbers in
+// FP32. Null a: not bound.
+// REQUIRES of a product that is bound: 1 <= rank <= kLargestAdapterRank, which bounds the room for A x of all rows; format is kF32, kF16
+// or kBF16; a and b lie as numbers of that size do.
 inline constexpr int kLargestAdapterRank = 1024;
-struct AdapterProduct { const float* a = nullptr; const float* b = nullptr; int rank = 0; float scale = 0; };
+struct AdapterProduct {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  int rank = 0;
+  float scale = 0;
+  BlockFormat format = BlockFormat::kF32;
+};
 
 // An input or output buffer of the caller's: FP32, row r at data + r * row_stride.
 struct BoundBuffer { float* data = nullptr; int64_t row_stride = 0; };
@@ -66,7 +75,7 @@ enum class RowPolicy : uint8_t { kAny, kExact };
 // What loading a graph takes: memory while it is loaded, and time.
 struct LoadCost {
   int64_t bytes = 0;
-  double seconds = 0;         // What a load of its own takes.
+  double seconds = 0;         // What a load of its own takes. A device that reads learns it from its reads; 0 before the first.
   double fixed_seconds = 0;   // The part that does not grow with bytes: graphs that are one load pay it once (Device::SplitLoads).
 };
 
@@ -93,11 +102,18 @@ class Device {
 
   // Keeps a copy of what it needs of the graph. ResourceExhausted beyond limits().
   virtual absl::StatusOr<std::unique_ptr<LoadedGraph>> Load(const CompiledGraph& graph) = 0;
+  // The same for a graph of this block, by its number in a GraphStore. Graphs that are alike differ by it only on a device whose graphs
+  // hold the weights of their block: loading reads them, and runs take none of RunArguments'. ResourceExhausted, too, where such a
+  // device has memory for no other graph of the block.
+  virtual bool HoldsWeights(int /*block*/) const { return false; }
+  virtual LoadCost CostOfBlock(int /*block*/, const CompiledGraph& graph) const { return CostOf(graph); }
+  virtual absl::StatusOr<std::unique_ptr<LoadedGraph>> LoadBlock(int /*block*/, const CompiledGraph& graph) { return Load(graph); }
   // What is loaded after this is not one load with what was loaded before. A device on a virtual clock takes as one what is loaded at one
   // time of it; others have nothing to do.
   virtual void SplitLoads() {}
 
-  // False: a timeline that is the device's own gets nothing until this is called with true. Devices without one have nothing to do.
+  // False: a timeline that is the device's own gets nothing until this is called with true, nor do seconds that it counts as waited for
+  // loads. Devices without either have nothing to do.
   virtual void SetRecording(bool /*on*/) {}
 
   // Begins a run; arguments are borrowed until Wait returns. A device without threads of its own computes here. InvalidArgument if the

@@ -10,9 +10,10 @@ namespace tessera {
 
 GraphStore::GraphStore(Device& device, std::vector<BlockVariants> blocks) : device_(device), limits_(device.limits()) {
   for (BlockVariants& graphs : blocks) {
+    const int number = static_cast<int>(blocks_.size());
     Block block;
     for (std::shared_ptr<const CompiledGraph>& compiled : graphs) {
-      const int64_t bytes = device.CostOf(*compiled).bytes;
+      const int64_t bytes = device.CostOfBlock(number, *compiled).bytes;
       const int rows = compiled->row_capacity;
       block.variants.push_back({std::move(compiled), nullptr, bytes, rows});
       ++all_graphs_;
@@ -23,9 +24,9 @@ GraphStore::GraphStore(Device& device, std::vector<BlockVariants> blocks) : devi
 
 std::vector<std::vector<LoadCost>> GraphStore::Costs() const {
   std::vector<std::vector<LoadCost>> costs;
-  for (const Block& block : blocks_) {
+  for (size_t b = 0; b < blocks_.size(); ++b) {
     costs.emplace_back();
-    for (const Variant& variant : block.variants) costs.back().push_back(device_.CostOf(*variant.compiled));
+    for (const Variant& variant : blocks_[b].variants) costs.back().push_back(device_.CostOfBlock(static_cast<int>(b), *variant.compiled));
   }
   return costs;
 }
@@ -111,7 +112,7 @@ absl::Status GraphStore::Load(GraphId id) {
     const std::vector<ResidentGraph> idle = Idle();
     Unload(At(idle[NeededLast(idle, id.block)].id));
   }
-  ASSIGN_OR_RETURN(variant.loaded, device_.Load(*variant.compiled));
+  ASSIGN_OR_RETURN(variant.loaded, device_.LoadBlock(id.block, *variant.compiled));
   ++graphs_;
   bytes_ += variant.bytes;
   return absl::OkStatus();

@@ -6,8 +6,9 @@
 //
 // A block is run by its smallest graph that has so many rows. While the device computes, the graph that is needed next is loaded if it was
 // not, so that a device that holds few graphs loads one while another runs.
-// Blocks are numbered in the order in which a pass needs them. Where a graph has no room, the one that a pass needs last goes
-// (NeededLast), but never the one that For gave last, which may be running. Threads: those of the device.
+// Blocks are numbered in the order in which a pass needs them; the device is told for which block it loads a graph (Device::LoadBlock).
+// Where a graph has no room, the one that a pass needs last goes (NeededLast), but never the one that For gave last, which may be running.
+// Threads: those of the device.
 #pragma once
 
 #include <memory>

@@ -6,6 +6,7 @@
 #include <glog/logging.h>
 
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/placed_forecasts.h"
 
 namespace tessera {
 
@@ -31,10 +32,13 @@ absl::Status CachedText::PlaceNext(int count, const LoraAdapter* adapter, std::v
   return absl::OkStatus();
 }
 
-absl::Status CachedText::PlaceTree(const TokenTree& tree, const LoraAdapter* adapter, std::vector<PassRow>& rows) {
+absl::Status CachedText::PlaceTree(const TokenTree& tree, const LoraAdapter* adapter, std::vector<PassRow>& rows,
+                                   const TreeForecasts& forecasts) {
   CHECK(!tree_.has_value()) << "a tree waits for KeepPath";
   tree_ = tree;
-  if (const absl::Status placed = PlaceNodes(); !placed.ok()) {
+  absl::Status placed = PlaceNodes();
+  if (placed.ok()) placed = ForkForecasts(forecasts);
+  if (!placed.ok()) {
     EndTree(TokenTree::kNone);
     return placed;
   }
@@ -43,7 +47,35 @@ absl::Status CachedText::PlaceTree(const TokenTree& tree, const LoraAdapter* ada
     paths_.push_back(cache_->PathsOf(node_sequences_[node], length() + tree[node].depth + 1));
   }
   for (int node = 0; node < tree.size(); ++node) rows.push_back({.token = tree[node].token, .paths = paths_[node], .adapter = adapter});
+  AddForecastRows(forecasts, adapter, rows);
   return absl::OkStatus();
+}
+
+absl::Status CachedText::ForkForecasts(const TreeForecasts& forecasts) {
+  for (const int node : forecasts.nodes) {
+    ASSIGN_OR_RETURN(const KvCache::SequenceId fork, cache_->Fork(node_sequences_[node], length() + (*tree_)[node].depth + 1));
+    forecast_sequences_.push_back(fork);   // Before it can fail: EndTree is to release it.
+    RETURN_IF_ERROR(cache_->Extend(fork, forecasts.each));
+  }
+  return absl::OkStatus();
+}
+
+void CachedText::AddForecastRows(const TreeForecasts& forecasts, const LoraAdapter* adapter, std::vector<PassRow>& rows) {
+  if (forecasts.nodes.empty()) return;
+  const KvCache::Paths prefix = forecasts.placed->Prefix();
+  forecast_paths_.clear();
+  forecast_paths_.reserve(static_cast<size_t>(forecasts.rows()));   // Rows point into it.
+  for (size_t i = 0; i < forecasts.nodes.size(); ++i) {
+    const int to_node = length() + (*tree_)[forecasts.nodes[i]].depth + 1;
+    for (int k = 0; k < forecasts.each; ++k) {
+      KvCache::Paths& paths = forecast_paths_.emplace_back(cache_->PathsOf(forecast_sequences_[i], to_node + k + 1));
+      for (size_t group = 0; group < paths.size(); ++group) {
+        paths[group].insert(paths[group].begin(), prefix[group].begin(), prefix[group].end());
+      }
+      rows.push_back(
+          {.paths = paths, .adapter = adapter, .embedding = forecasts.placed->forecasts().embedding(k), .position = to_node + k});
+    }
+  }
 }
 
 // A first child goes on where its parent ends, which copies nothing and keeps slots together; its sisters are forks.
@@ -127,6 +159,8 @@ void CachedText::EndTree(int kept) {
 }
 
 void CachedText::ReleaseAllBut(KvCache::SequenceId survivor) {
+  for (const KvCache::SequenceId forecasts : forecast_sequences_) cache_->Release(forecasts);
+  forecast_sequences_.clear();
   std::sort(node_sequences_.begin(), node_sequences_.end());
   const auto end = std::unique(node_sequences_.begin(), node_sequences_.end());
   for (auto sequence = node_sequences_.begin(); sequence != end; ++sequence) {

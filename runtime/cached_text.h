@@ -17,6 +17,9 @@
 //   ... a pass; if it fails, text.TakeBackMore(); tree.Add(...) ...
 //   RETURN_IF_ERROR(text.PlaceMore(tree, {child}, /*adapter=*/nullptr, rows));
 //
+// Beside nodes of a tree there may be forecasts: rows that see the prefix of placed_forecasts.h, the path to the node and the forecasts of
+// it before them. No node sees any of these, and they leave the cache with the tree.
+//
 // Threads: one at a time for all texts of a cache.
 #pragma once
 
@@ -34,6 +37,16 @@
 #include "tessera/spec/token_tree.h"
 
 namespace tessera {
+
+class PlacedForecasts;
+
+// Which nodes of a tree have forecasts.
+struct TreeForecasts {
+  const PlacedForecasts* placed = nullptr;   // Of this cache. Null: no node has any.
+  absl::Span<const int> nodes = {};          // Ascending.
+  int each = 0;                              // Of each of them: the first ones that there are.
+  int rows() const { return static_cast<int>(nodes.size()) * each; }
+};
 
 class CachedText {
  public:
@@ -63,7 +76,9 @@ class CachedText {
   // The rows point into this text until the next call that places something. After an error of the cache nothing is placed. REQUIRES: room
   // was made in the cache; MakeExtendable was called since the text was changed; for a tree: held() == length().
   absl::Status PlaceNext(int count, const LoraAdapter* adapter, std::vector<PassRow>& rows);
-  absl::Status PlaceTree(const TokenTree& tree, const LoraAdapter* adapter, std::vector<PassRow>& rows);
+  // Rows of forecasts come after those of all nodes, node by node. REQUIRES: their prefix is in this cache.
+  absl::Status PlaceTree(const TokenTree& tree, const LoraAdapter* adapter, std::vector<PassRow>& rows,
+                         const TreeForecasts& forecasts = {});
 
   // The same for some nodes of a tree of which others may be placed: rows for the tokens that the cache lacks, then for these nodes, in
   // their order. Any placed node may get children in a later call. After an error of the cache all is as it was. REQUIRES: `tree` has what
@@ -99,6 +114,8 @@ class CachedText {
   static constexpr KvCache::SequenceId kNoSequence = -1;
   CachedText(KvCache& cache, KvCache::SequenceId sequence) : cache_(&cache), sequence_(sequence) {}
   absl::Status PlaceNodes();
+  absl::Status ForkForecasts(const TreeForecasts& forecasts);
+  void AddForecastRows(const TreeForecasts& forecasts, const LoraAdapter* adapter, std::vector<PassRow>& rows);
   absl::Status PlaceMoreNodes(absl::Span<const int> nodes);
   // Drops what the cache has of the tree, but for the node's path (TokenTree::kNone: of all).
   void EndTree(int kept);
@@ -111,6 +128,8 @@ class CachedText {
   std::vector<KvCache::Paths> paths_;               // Those of the rows that were placed last.
   std::optional<TokenTree> tree_;
   std::vector<KvCache::SequenceId> node_sequences_; // Per node of it: the sequence of its path; kNoSequence: it is not placed.
+  std::vector<KvCache::SequenceId> forecast_sequences_;   // Per node that has forecasts: its path, and they.
+  std::vector<KvCache::Paths> forecast_paths_;            // Those of their rows, with the prefix.
   std::vector<int> more_;                           // Nodes that the last PlaceMore placed,
   int held_before_more_ = 0;                        // and what it found of the text.
   std::vector<TokenId> kept_;                       // By the last KeepPath; its memory stays.

@@ -9,6 +9,7 @@
 #include <glog/logging.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/aligned_buffer.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/peak_memory.h"
@@ -19,6 +20,7 @@
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/internal/block_device_wrap.h"
 #include "tessera/runtime/internal/model_content.h"
 #include "tessera/runtime/session.h"
 #include "tessera/runtime/test_hooks.h"
@@ -27,10 +29,11 @@
 namespace tessera {
 namespace {
 
-// A device that computes all rows of a graph gets graphs of few rows, too: for a token, a draft tree and the end of a prompt.
+// A device that computes all rows of a graph gets graphs of few rows, too: for a token, a draft tree and the end of a prompt. Another gets
+// those that are asked for, to be switched.
 std::vector<int> GraphRowsFor(const Device& device, const ComputeOptions& compute) {
-  if (device.row_policy() != RowPolicy::kExact) return {};
-  return compute.graph_rows.empty() ? std::vector<int>{1, 8, 64} : compute.graph_rows;
+  if (!compute.graph_rows.empty() || device.row_policy() != RowPolicy::kExact) return compute.graph_rows;
+  return {1, 8, 64};
 }
 
 absl::StatusOr<int> ContextOf(int context, const ModelConfig& config) {
@@ -84,6 +87,17 @@ absl::StatusOr<std::optional<WeightRecipe>> RecipeOf(const ComputeOptions& compu
   return *std::move(recipe);
 }
 
+// Graphs can be read one by one only from a file in which their weights lie as they are computed with.
+absl::Status CheckHoldsGraphs(const LoadedModel& model) {
+  const ModelFile& file = model.file();
+  if (file.HoldsUnitsOf(model.layout())) return absl::OkStatus();
+  const WeightRecipe& recipe = model.layout().recipe();
+  return absl::InvalidArgumentError(absl::StrCat(
+      file.path(), ": found ", file.packed() == nullptr ? "a GGUF file" : "weights in other forms, or more layers than are computed",
+      ", expected a packed model, whose graphs can be read one by one: tessera_pack ",
+      recipe.keeps_all() ? "" : absl::StrCat("--recipe=", recipe.name(), " "), "MODEL.gguf MODEL.tsr"));
+}
+
 }  // namespace
 
 EngineCore::EngineCore(const EngineOptions& options)
@@ -96,7 +110,7 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
   RETURN_IF_ERROR(core->MakePool());
   ASSIGN_OR_RETURN(core->device_, MakeDevice(options, *core->pool_));
   ASSIGN_OR_RETURN(core->no_weights_, ResidentSource::Create({}));
-  if (options.streaming.memory_budget > 0) weights = ModelFile::Weights::kLater;
+  if (options.streaming.memory_budget > 0 || options.compute.graphs_hold_weights) weights = ModelFile::Weights::kLater;
   LoadedModel::Options loading = {.encoding = core->device_->weight_encoding(), .weights = weights,
                                   .importance = options.compute.importance, .first = options.first, .cancel = options.cancel};
   ASSIGN_OR_RETURN(loading.recipe, RecipeOf(options.compute, *core->device_));
@@ -139,6 +153,22 @@ absl::Status EngineCore::OfThisFile(const absl::Status& status) const {
                                                                         " tokens: ", status.message())));
 }
 
+absl::Status EngineCore::MakeReadingDevice(const CompiledModel& compiled) {
+  if (!options_.compute.graphs_hold_weights) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckHoldsGraphs(*model_));
+  const StreamingOptions& streaming = options_.streaming;
+  ReadingDevice::Options options = {.one_graph_of_each_block = options_.compute.switching.has_value(),
+                                    .reading = {.verify = streaming.verify,
+                                                .io = streaming.io,
+                                                .probe_in_child = streaming.probe_in_child,
+                                                .raise_priority = streaming.raise_priority,
+                                                .timeline = timeline_,
+                                                .cancel = options_.cancel}};
+  ASSIGN_OR_RETURN(options.reading.wrap_device, BlockDeviceWrapOf(streaming, options_.hooks.get()));
+  reading_ = std::make_unique<ReadingDevice>(*device_, *model_->file().packed(), compiled, std::move(options));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> EngineCore::MakeRunner() {
   const ModelConfig& config = model_->config();
   std::optional<CompiledModel> compiled;
@@ -147,11 +177,12 @@ absl::StatusOr<int> EngineCore::MakeRunner() {
         config, model_->layout(), {.row_capacity = rows, .graph_rows = GraphRowsFor(*device_, options_.compute)});
     RETURN_IF_ERROR(OfThisFile(model.status()));
     compiled.emplace(*std::move(model));
-    return device_->ScratchBytes(compiled->graphs(), context_) + PassRunner::ScratchBytes(config, rows);
+    return device_->ScratchBytes(compiled->graphs(), LongestPath()) + PassRunner::ScratchBytes(config, rows);
   };
   ASSIGN_OR_RETURN(const int rows, ChooseRows(options_.compute.row_capacity, context_, scratch_of));
+  RETURN_IF_ERROR(MakeReadingDevice(*compiled));
   absl::StatusOr<std::unique_ptr<PassRunner>> runner =
-      PassRunner::Create(config, model_->layout(), *std::move(compiled), *no_weights_, *device_,
+      PassRunner::Create(config, model_->layout(), *std::move(compiled), *no_weights_, device(),
                          {.timeline = timeline_, .cancel = options_.cancel, .exit_map = model_->exit_map(), .pool = pool_,
                           .loads_graphs = !options_.compute.switching.has_value()});
   RETURN_IF_ERROR(OfThisFile(runner.status()));
@@ -162,7 +193,17 @@ absl::StatusOr<int> EngineCore::MakeRunner() {
   return rows;
 }
 
-int64_t EngineCore::GraphBytes() const { return device_->ScratchBytes(runner_->model().graphs(), context_); }
+std::optional<int64_t> EngineCore::HeldWeightBytes() const {
+  if (reading_ == nullptr) return std::nullopt;
+  const WeightLayout& layout = model_->layout();
+  int64_t bytes = reading_->memory_bytes();
+  for (int unit = 0; unit < layout.units(); ++unit) {
+    if (!reading_->HoldsUnit(unit)) bytes += AlignUp(layout.UnitBytes(unit), AlignedBuffer::kAlignment);
+  }
+  return bytes;
+}
+
+int64_t EngineCore::GraphBytes() const { return device_->ScratchBytes(runner_->model().graphs(), LongestPath()); }
 
 void EngineCore::MakePlanner(int rows) {
   const ModelConfig& config = model_->config();
@@ -174,7 +215,7 @@ void EngineCore::MakePlanner(int rows) {
   inputs.cache = {.layers = static_cast<int>(config.layers.size()),
                   .heads = config.kv_heads,
                   .head_size = config.head_size,
-                  .slots = static_cast<int>(AlignUp(cache_tokens_, KvView::kSlotsPerBlock)),
+                  .slots = static_cast<int>(AlignUp(cache_tokens_ + options_.workload.reserved_slots, KvView::kSlotsPerBlock)),
                   .format = device_->kv_format(),
                   .windows = WindowsOf(config),
                   .largest_pass = rows,
@@ -182,6 +223,7 @@ void EngineCore::MakePlanner(int rows) {
                   .scatter_seed = options_.hooks == nullptr ? 0 : options_.hooks->scatter_seed};
   inputs.graphs = GraphBytes();
   inputs.hidden_states = runner_->scratch_bytes();
+  inputs.weights = HeldWeightBytes();
   const bool is_given = options_.hooks != nullptr && options_.hooks->own_memory.has_value();
   inputs.process = is_given ? options_.hooks->own_memory : OwnMemoryBytes();
   planner_ = std::make_unique<MemoryPlanner>(*model_, std::move(inputs));
@@ -197,10 +239,16 @@ absl::Status EngineCore::LoadWeights() {
 
 absl::Status EngineCore::OpenWeights() {
   logits_at_once_ = Session::kLogitRows;
-  if (options_.streaming.memory_budget == 0) return model_->LoadWeights(*pool_);
-  ASSIGN_OR_RETURN(plan_, planner_->PlanBudget(options_.streaming.memory_budget));
-  logits_at_once_ = std::max(plan_.logit_rows - 1, 1);
-  if (model_->file().packed() == nullptr) return model_->LoadWeights(*pool_);
+  const bool has_budget = options_.streaming.memory_budget > 0;
+  if (has_budget) {
+    ASSIGN_OR_RETURN(plan_, planner_->PlanBudget(options_.streaming.memory_budget));
+    logits_at_once_ = std::max(plan_.logit_rows - 1, 1);
+  }
+  if (reading_ != nullptr) {
+    RETURN_IF_ERROR(reading_->Start());
+    return model_->LoadUnits([this](int unit) { return !reading_->HoldsUnit(unit); });
+  }
+  if (!has_budget || model_->file().packed() == nullptr) return model_->LoadWeights(*pool_);
   return model_->StreamWeights(plan_.weights, options_.streaming, options_.hooks.get(), timeline_);
 }
 
@@ -213,10 +261,11 @@ bool EngineCore::compacts_drafts() const { return options_.hooks == nullptr || o
 
 EngineMemory EngineCore::memory() const {
   CHECK(cache_ != nullptr) << "memory: the weights are not loaded";
-  return {.weights = model_->weight_bytes(),
+  return {.weights = planner_->inputs().weights.value_or(model_->weight_bytes()),
           .cache = cache_->bytes(),
           .graphs = GraphBytes(),
-          .hidden_states = runner_->scratch_bytes()};
+          .hidden_states = runner_->scratch_bytes(),
+          .exit_map = model_->exit_map_bytes()};
 }
 
 int EngineCore::RoomFor(int most) {
@@ -230,13 +279,14 @@ absl::Status EngineCore::MakeRoom(int rows) {
 }
 
 absl::Status EngineCore::ShrinkCache(int64_t bytes) {
-  if (planner_->inputs().cache.slots < context_ + KvView::kSlotsPerBlock) return absl::OkStatus();   // It is for one text, which is to fit.
+  const int fewest = LongestPath();
+  if (planner_->inputs().cache.slots < fewest + KvView::kSlotsPerBlock) return absl::OkStatus();   // It is for one text, which is to fit.
   return Guarded([&]() -> absl::Status {
     const Hold hold = AwaitHold();
     RETURN_IF_ERROR(health());
     const int64_t least = cache_->bytes() - bytes;
     int wanted = cache_->slots();
-    while (wanted > context_ && cache_->BytesAt(wanted) > least) wanted = std::max(wanted - KvView::kSlotsPerBlock, context_);
+    while (wanted > fewest && cache_->BytesAt(wanted) > least) wanted = std::max(wanted - KvView::kSlotsPerBlock, fewest);
     while (wanted < cache_->slots() && cache_->Shrink(wanted) > wanted && beginnings_.EvictOldest()) {}
     return absl::OkStatus();
   });
@@ -251,7 +301,7 @@ absl::StatusOr<BudgetPlan> EngineCore::ShrinkMemory(int64_t budget) {
   }
   if (const int64_t too_much = plan_.Total() - budget; too_much > 0) {
     BudgetPlan least = plan_;
-    least.memory.cache = std::min(least.memory.cache, cache_->BytesAt(context_));
+    least.memory.cache = std::min(least.memory.cache, cache_->BytesAt(LongestPath()));
     RETURN_IF_ERROR(planner_->Shrink(least, budget).status());
     RETURN_IF_ERROR(ShrinkCache(too_much));
     plan_.memory.cache = cache_->bytes();

@@ -26,6 +26,7 @@
 #include "tessera/base/timeline.h"
 #include "tessera/model/kv_cache.h"
 #include "tessera/model/pass_runner.h"
+#include "tessera/model/reading_device.h"
 #include "tessera/npu/device.h"
 #include "tessera/runtime/loaded_model.h"
 #include "tessera/runtime/memory_planner.h"
@@ -52,7 +53,8 @@ class EngineCore {
   const LoadedModel& model() const { return *model_; }
   const MemoryPlanner& planner() const { return *planner_; }
   int context() const { return context_; }
-  Device& device() const { return *device_; }
+  Device& device() const { return reading_ != nullptr ? *reading_ : *device_; }
+  ReadingDevice* reading() const { return reading_.get(); }   // The device, if its graphs hold weights; else null.
   ThreadPool& pool() const { return *pool_; }
   PassRunner& runner() const { return *runner_; }
   KvCache& cache() const { return *cache_; }  // REQUIRES: the weights are loaded.
@@ -132,10 +134,14 @@ class EngineCore {
  private:
   explicit EngineCore(const EngineOptions& options);
   absl::Status MakePool();
+  // The device whose graphs hold weights, if the options ask for it.
+  absl::Status MakeReadingDevice(const CompiledModel& compiled);
   // For passes of as many rows as are chosen, which it returns, without weights so far.
   absl::StatusOr<int> MakeRunner();
   absl::Status OfThisFile(const absl::Status& status) const;  // Its error, with the file named.
+  int LongestPath() const { return context_ + options_.workload.reserved_slots; }   // Of a row, and the least slots that are of use.
   int64_t GraphBytes() const;                                 // What the device computes in.
+  std::optional<int64_t> HeldWeightBytes() const;             // As MemoryPlanner::Inputs::weights.
   void MakePlanner(int rows);
   absl::Status OpenWeights();
   // Gives about so many bytes of the cache back, as far as running texts and a context leave them: beginnings are given up for it.
@@ -154,6 +160,7 @@ class EngineCore {
   std::unique_ptr<Device> device_;
   std::unique_ptr<WeightSource> no_weights_;  // The runner's, before there are any.
   std::unique_ptr<LoadedModel> model_;
+  std::unique_ptr<ReadingDevice> reading_;    // Computes by device_, and reads model_'s file. Null: graphs hold no weights.
   std::unique_ptr<MemoryPlanner> planner_;
   std::mutex shrinking_;
   BudgetPlan plan_;                           // As carried out. Under shrinking_, once the weights are loaded.

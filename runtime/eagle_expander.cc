@@ -46,7 +46,7 @@ TokenEmbeddings EmbeddingsOf(const LoadedModel& model) {
 }
 
 EagleExpander::Options EagleExpander::OptionsFor(const EngineCore& core) {
-  return {.embeddings = EmbeddingsOf(core.model()), .pool = &core.pool(), .clock = core.options().clock};
+  return {.embeddings = EmbeddingsOf(core.model()), .pool = &core.pool(), .clock = core.options().clock, .timeline = core.timeline()};
 }
 
 EagleExpander::EagleExpander(std::shared_ptr<const EagleHead> head, Options options)
@@ -90,6 +90,7 @@ void EagleExpander::ForgetFeatures(int before) {
 }
 
 absl::StatusOr<std::vector<TopTokens>> EagleExpander::Expand(const TokenTree& tree, absl::Span<const int> nodes, int most) {
+  TimelineScope scope(options_.timeline, Zone::kDraft, 0);
   const int64_t began = clock_.NowNanos(), rows_before = text_rows_ + tree_rows_;
   if (std::find(nodes.begin(), nodes.end(), TokenTree::kRoot) != nodes.end()) {
     CHECK_EQ(tree[TokenTree::kRoot].token, text_.back());
@@ -106,6 +107,7 @@ absl::StatusOr<std::vector<TopTokens>> EagleExpander::Expand(const TokenTree& tr
     return said;
   }
   const int64_t rows = text_rows_ + tree_rows_ - rows_before;
+  scope.SetDetail(static_cast<int32_t>(rows));
   if (rows >= 1 && rows <= kMeasuredRows) {
     costs_.AddPass({.rows = static_cast<int>(rows)}, static_cast<double>(clock_.NowNanos() - began) * 1e-9);
   }
@@ -262,6 +264,7 @@ void EagleExpander::EndPass(int first, absl::Span<const TokenId> tokens, absl::S
     states.insert(states.end(), told_.begin() + static_cast<int64_t>(row * fused), told_.begin() + static_cast<int64_t>((row + 1) * fused));
   }
   const auto count = static_cast<int64_t>(rows.size());
+  const TimelineScope scope(options_.timeline, Zone::kDraft, static_cast<int32_t>(count));
   features_.resize(features_.size() + static_cast<size_t>(count * width_));
   const absl::Status done = head_->Fuse({states.data(), count, static_cast<int64_t>(fused)},
                                         {features_.data() + kept * width_, count, width_}, *options_.pool, memory_);

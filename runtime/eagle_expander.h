@@ -30,6 +30,7 @@
 #include "absl/types/span.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/thread_pool.h"
+#include "tessera/base/timeline.h"
 #include "tessera/model/eagle_head.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/layer_states.h"
@@ -48,12 +49,14 @@ TokenEmbeddings EmbeddingsOf(const LoadedModel& model);
 
 class EagleExpander : public Expander, public LayerListener {
  public:
+  static constexpr char kName[] = "eagle";
   static constexpr int kMostTokens = 2048;   // For which published heads are trained.
   struct Options {
     TokenEmbeddings embeddings = nullptr;    // Not needed by a head that has its own.
     ThreadPool* pool = nullptr;              // The model's: they take turns. Must outlive it.
     int most_tokens = kMostTokens;           // At least 1.
     const Clock* clock = nullptr;            // By which its passes are timed. Null: the real one. Must outlive it.
+    Timeline* timeline = nullptr;            // What it computes is recorded there (Zone::kDraft). Null: it is not. Must outlive it.
   };
   // For the engine's model, whose core must outlive the result.
   static Options OptionsFor(const EngineCore& core);
@@ -61,7 +64,7 @@ class EagleExpander : public Expander, public LayerListener {
   // REQUIRES: a head, a pool, and embeddings from one side.
   EagleExpander(std::shared_ptr<const EagleHead> head, Options options);
 
-  absl::string_view name() const override { return "eagle"; }
+  absl::string_view name() const override { return kName; }
   absl::Status Begin(absl::Span<const TokenId> text) override;
   absl::StatusOr<std::vector<TopTokens>> Expand(const TokenTree& tree, absl::Span<const int> nodes, int most) override;
   absl::Status Commit(const TokenTree& tree, absl::Span<const TokenId> emitted) override;

@@ -30,6 +30,9 @@ absl::Status Engine::LoadWeights() {
 }
 
 absl::Status Engine::AwaitWeights(WeightsAre state) {
+  if (ReadingDevice* const reading = core_->reading(); reading != nullptr) {
+    return OrOutOfMemory([&] { return reading->AwaitLoads(); });
+  }
   Loading* const loading = model().loading();
   if (loading == nullptr) return absl::OkStatus();
   return OrOutOfMemory([&] { return state == WeightsAre::kVerified ? loading->AwaitChecked() : loading->AwaitResident(); });
@@ -60,7 +63,7 @@ const EngineOptions& Engine::options() const { return core_->options(); }
 
 const Clock& Engine::ClockOr(const Clock* given) const { return GivenOrRealClock(given != nullptr ? given : options().clock); }
 int Engine::context() const { return core_->context(); }
-int Engine::cache_tokens() const { return core_->planner().inputs().cache.slots; }
+int Engine::cache_tokens() const { return core_->planner().inputs().cache.slots - core_->options().workload.reserved_slots; }
 int Engine::threads() const { return core_->pool().threads(); }
 
 }  // namespace tessera

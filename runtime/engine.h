@@ -44,7 +44,7 @@ class Engine {
   absl::Status LoadWeights();
   // After LoadWeights the weights of a packed model may still be read. The first passes wait for those they need, and fail if these cannot
   // be read. This waits until all that stay in memory were read and verified, and returns the first error; or until they are also in their
-  // final place, which is to be awaited before passes are timed. REQUIRES: LoadWeights succeeded.
+  // final place, which is to be awaited before passes are timed. So for graphs that hold their weights. REQUIRES: LoadWeights succeeded.
   enum class WeightsAre { kVerified, kInPlace };
   absl::Status AwaitWeights(WeightsAre state = WeightsAre::kInPlace);
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ struct GenerateOptions {
   int max_tokens = 0;                                    // 0: until the context is full.
   std::vector<std::string> stop = {};                    // Never shown; may span tokens, or be the text of a special token.
   uint64_t stream = 0;                                   // The stream of the sampler's draws: parallel samples differ in it.
+  // The text begins with this token, whatever the sampler would say: it counts as written, is shown, and may end the text
+  // (first_tokens.h). InvalidArgument if it is not in the vocabulary. Nullopt: the sampler chooses.
+  std::optional<TokenId> first = std::nullopt;
   bool starts_text = false;                              // See TextStreamOptions.
   bool ignore_end = false;                               // Go on after end tokens (benchmarks).
   std::function<void(absl::string_view text)> on_text = nullptr;  // Whole characters, as they become certain.

@@ -1,6 +1,7 @@
 #include "tessera/runtime/loaded_model.h"
 
 #include <utility>
+#include <vector>
 
 #include <glog/logging.h>
 
@@ -8,9 +9,9 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/read_tokenizer.h"
+#include "tessera/runtime/internal/block_device_wrap.h"
 #include "tessera/runtime/test_hooks.h"
-#include "tessera/storage/flash_profile.h"
-#include "tessera/storage/throttled_device.h"
+#include "tessera/storage/resident_source.h"
 
 namespace tessera {
 
@@ -58,6 +59,21 @@ absl::Status LoadedModel::LoadWeights(ThreadPool& pool) {
   return absl::OkStatus();
 }
 
+absl::Status LoadedModel::LoadUnits(absl::FunctionRef<bool(int unit)> is_wanted) {
+  CHECK(source_ == nullptr) << "LoadUnits: called a second time";
+  CHECK(file_->HoldsUnitsOf(layout_)) << file_->path();
+  std::vector<int64_t> bytes;
+  for (int unit = 0; unit < layout_.units(); ++unit) bytes.push_back(is_wanted(unit) ? layout_.UnitBytes(unit) : 0);
+  absl::StatusOr<std::unique_ptr<ResidentSource>> source = ResidentSource::Create(bytes);
+  if (!source.ok()) return absl::Status(source.status().code(), absl::StrCat(file_->path(), ": weights: ", source.status().message()));
+  for (int unit = 0; unit < layout_.units(); ++unit) {
+    if (options_.cancel != nullptr && *options_.cancel) return absl::CancelledError("loading: cancelled");
+    if (bytes[static_cast<size_t>(unit)] > 0) RETURN_IF_ERROR(file_->packed()->ReadUnit(unit, (*source)->Unit(unit)));
+  }
+  source_ = *std::move(source);
+  return absl::OkStatus();
+}
+
 absl::Status LoadedModel::StreamWeights(const StreamPlan& plan, const StreamingOptions& streaming, const TestHooks* hooks,
                                         Timeline* timeline) {
   CHECK(source_ == nullptr) << "StreamWeights: called a second time";
@@ -67,13 +83,7 @@ absl::Status LoadedModel::StreamWeights(const StreamPlan& plan, const StreamingO
     return absl::OkStatus();
   }
   LayerStreamer::Options options;
-  if (hooks != nullptr) options.wrap_device = hooks->wrap_device;
-  if (!streaming.flash.empty()) {
-    ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile(streaming.flash));
-    options.wrap_device = [flash, wrap = options.wrap_device](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
-      return std::make_unique<ThrottledDevice>(wrap == nullptr ? std::move(device) : wrap(std::move(device)), flash);
-    };
-  }
+  ASSIGN_OR_RETURN(options.wrap_device, BlockDeviceWrapOf(streaming, hooks));
   options.pins = plan.pins;
   options.parts_only = plan.parts_only;
   options.ring_bytes = plan.ring_bytes;
@@ -97,7 +107,7 @@ WeightSource& LoadedModel::weights() const {
 }
 
 int64_t LoadedModel::weight_bytes() const {
-  if (streamer_ == nullptr) return layout_.TotalBytes() + (exit_map_ == nullptr ? 0 : exit_map_->bytes());
+  if (streamer_ == nullptr) return layout_.TotalBytes();
   const LayerStreamer::Stats stats = streamer_->stats();
   return stats.pinned_bytes + stats.ring_bytes + LayerStreamer::kPartsBytes;
 }

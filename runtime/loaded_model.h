@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/base/thread_pool.h"
@@ -61,8 +62,11 @@ class LoadedModel {
   int64_t logit_row_bytes() const { return config_.vocabulary * static_cast<int64_t>(sizeof(float)); }
 
   // Puts all weights in memory. Those of a packed file may still be read when this returns: the first leases then wait for them.
-  // REQUIRES, as for StreamWeights: no weights are loaded yet.
+  // REQUIRES, as for LoadUnits and StreamWeights: no weights are loaded yet.
   absl::Status LoadWeights(ThreadPool& pool);
+  // Puts these units of a packed file in memory, and nothing of the others: graphs hold them (model/reading_device.h). The errors of
+  // TsrReader::ReadUnit; Cancelled; ResourceExhausted. REQUIRES: the file holds the layout's units (ModelFile::HoldsUnitsOf).
+  absl::Status LoadUnits(absl::FunctionRef<bool(int unit)> is_wanted);
   // Pins and streams the weights of a packed file as `plan` says; pins may still be read when this returns, as for LoadWeights. Null
   // hooks: none. The timeline, if any, must outlive the model.
   // InvalidArgument (found, expected, how to pack it) if they do not lie in the file as the layout has them (ModelFile::CheckStreams).
@@ -80,8 +84,10 @@ class LoadedModel {
   const LayerStreamer* timed_streamer() const { return reads_in_real_time_ ? streamer_ : nullptr; }
   // Whether passes read weights as they go: not all are pinned.
   bool streams() const { return streamer_ != nullptr && streamer_->stats().pass_bytes > 0; }
-  // Memory that weights take now, a map before the norm included.
+  // Memory that weights take now.
   int64_t weight_bytes() const;
+  // That of a map before the norm, from Open on.
+  int64_t exit_map_bytes() const { return exit_map_ == nullptr ? 0 : exit_map_->bytes(); }
 
  private:
   explicit LoadedModel(const Options& options) : options_(options) {}

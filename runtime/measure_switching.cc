@@ -72,7 +72,7 @@ LoadCost CostOfLoading(const EngineCore& core, int layer, int rows) {
   const CompiledModel& model = core.runner().model();
   const auto cost_of = [&](int block) {
     const CompiledGraph* const graph = GraphOf(model, block, rows);
-    return graph == nullptr ? LoadCost() : core.device().CostOf(*graph);
+    return graph == nullptr ? LoadCost() : core.device().CostOfBlock(block, *graph);
   };
   LoadCost cost = cost_of(model.layer(layer));
   if (layer < model.layers() - 1) return cost;

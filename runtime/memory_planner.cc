@@ -24,8 +24,11 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 
 absl::StatusOr<EngineMemory> MemoryPlanner::Plan() const {
   ASSIGN_OR_RETURN(const int64_t cache, KvCache::BytesFor(inputs_.cache));
-  return EngineMemory{
-      .weights = model_.layout().TotalBytes(), .cache = cache, .graphs = inputs_.graphs, .hidden_states = inputs_.hidden_states};
+  return EngineMemory{.weights = inputs_.weights.value_or(model_.layout().TotalBytes()),
+                      .cache = cache,
+                      .graphs = inputs_.graphs,
+                      .hidden_states = inputs_.hidden_states,
+                      .exit_map = model_.exit_map_bytes()};
 }
 
 int64_t MemoryPlanner::drafting() const {
@@ -42,14 +45,14 @@ absl::StatusOr<BudgetPlan> MemoryPlanner::WithoutWeights(int64_t budget) const {
                                                       "the program has, expected it"));
   }
   BudgetPlan plan = {.budget = budget, .process = *inputs_.process, .logit_rows = least, .logits = least * model_.logit_row_bytes(),
-                     .drafting = drafting(), .reserve = kReserve};
+                     .drafting = drafting(), .adapters = workload.adapter_room, .reserve = kReserve};
   ASSIGN_OR_RETURN(plan.memory, Plan());
-  plan.memory.weights = 0;
+  plan.memory.weights = plan.memory.exit_map = 0;   // The map was read as the model was opened.
   return plan;
 }
 
 absl::Status MemoryPlanner::TooSmall(const BudgetPlan& plan) const {
-  const int all = inputs_.cache.slots;
+  const int all = inputs_.cache.slots - inputs_.workload.reserved_slots;
   const std::string shared = all < inputs_.context + KvView::kSlotsPerBlock ? "" : absl::StrCat(", and of ", all, " for all texts,");
   const char* less = model_.file().packed() != nullptr ? "" : " (less once it is packed, and so streamed)";
   const std::string found = absl::StrCat(model_.file().path(), ": found ", FormatByteSize(plan.budget), ", expected at least ",
@@ -61,14 +64,15 @@ absl::Status MemoryPlanner::TooSmall(const BudgetPlan& plan) const {
 absl::StatusOr<BudgetPlan> MemoryPlanner::PlanBudget(int64_t budget) const {
   ASSIGN_OR_RETURN(BudgetPlan plan, WithoutWeights(budget));
   const StreamNeeds needs = WeightNeedsOf(model_.config(), model_.layout());
-  const bool packed = model_.file().packed() != nullptr;
-  const int64_t needed = plan.Total() + (packed ? LeastStreamBytes(needs) : needs.total_bytes), row_bytes = model_.logit_row_bytes();
+  const bool streams = model_.file().packed() != nullptr && !inputs_.weights.has_value();
+  const int64_t held = inputs_.weights.value_or(needs.total_bytes), row_bytes = model_.logit_row_bytes();
+  const int64_t needed = plan.Total() + (streams ? LeastStreamBytes(needs) : held);
   plan.least = AlignUp(needed + kMiB, kMiB);  // What a process has of its own differs a little from run to run.
   if (budget < needed) return TooSmall(plan);
   plan.logit_rows += static_cast<int>(std::min<int64_t>(inputs_.workload.logit_rows - plan.logit_rows, (budget - needed) / row_bytes));
   plan.logits = plan.logit_rows * row_bytes;
-  if (!packed) {
-    plan.memory.weights = needs.total_bytes;
+  if (!streams) {
+    plan.memory.weights = held;
     return plan;
   }
   ASSIGN_OR_RETURN(plan.weights, PlanStreaming(needs, budget - plan.Total(), inputs_.pin));

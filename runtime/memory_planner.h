@@ -28,7 +28,8 @@ struct EngineMemory {
   int64_t cache = 0;          // Keys and values.
   int64_t graphs = 0;         // The device's scratch.
   int64_t hidden_states = 0;  // Between blocks.
-  int64_t Total() const { return weights + cache + graphs + hidden_states; }
+  int64_t exit_map = 0;       // Before the norm of first layers. In a budget's plan it is 0: the process has it already.
+  int64_t Total() const { return weights + cache + graphs + hidden_states + exit_map; }
 };
 
 // How a memory budget is spent.
@@ -39,10 +40,11 @@ struct BudgetPlan {
   int logit_rows = 0;         // Workload::logit_rows, or fewer if there is no room, or more for logits_of_each.
   int64_t logits = 0;         // The bytes of these rows.
   int64_t drafting = 0;
+  int64_t adapters = 0;       // Workload::adapter_room.
   int64_t reserve = 0;        // For what is not counted: stacks, lists of a pass, what an allocator rounds up.
   EngineMemory memory = {};   // With the weights' share.
   StreamPlan weights = {};
-  int64_t Total() const { return process + logits + drafting + reserve + memory.Total(); }
+  int64_t Total() const { return process + logits + drafting + adapters + reserve + memory.Total(); }
 };
 
 class MemoryPlanner {
@@ -53,6 +55,7 @@ class MemoryPlanner {
     KvCache::Options cache = {};
     int64_t graphs = 0;          // As EngineMemory has them.
     int64_t hidden_states = 0;
+    std::optional<int64_t> weights = {};   // What they take in any case: graphs hold them. nullopt: all in memory, or streamed by a budget.
     std::optional<int64_t> process = 0;  // As BudgetPlan has it. nullopt: the system does not say.
     PinPolicy pin = PinPolicy::kAuto;
     Workload workload = {};
@@ -62,12 +65,13 @@ class MemoryPlanner {
 
   const Inputs& inputs() const { return inputs_; }
 
-  // All weights in memory. The errors of KvCache::BytesFor.
+  // All weights in memory, or Inputs::weights. The errors of KvCache::BytesFor.
   absl::StatusOr<EngineMemory> Plan() const;
   int64_t logits() const { return inputs_.workload.logit_rows * model_.logit_row_bytes(); }  // Bytes of all rows of the workload.
   int64_t drafting() const;                                                                  // Bytes.
 
-  // How `budget` bytes would be spent. A model that is not packed cannot be streamed: its least budget has room for all its weights.
+  // How `budget` bytes would be spent. A model that is not packed cannot be streamed, nor one whose graphs hold its weights: its least
+  // budget has room for all of them.
   // ResourceExhausted (found, expected) if the budget is too small; FailedPrecondition if it is not known what the process has.
   absl::StatusOr<BudgetPlan> PlanBudget(int64_t budget) const;
 

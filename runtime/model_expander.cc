@@ -191,6 +191,7 @@ absl::Status ModelExpander::ReadText(int nodes) {
     rows_.clear();
     RETURN_IF_ERROR(text_->PlaceNext(count, /*adapter=*/nullptr, rows_));
     const auto run = [&]() -> absl::Status {
+      const TimelineScope scope(options_.timeline, Zone::kDraft, count);
       ASSIGN_OR_RETURN(Pass pass, core_->Begin(rows_, /*cancel=*/nullptr));
       return core_->Finish(pass, /*wanted=*/{}).status();
     };
@@ -216,6 +217,7 @@ absl::Status ModelExpander::RunNodes(int first, int most, std::vector<TopTokens>
   const int rows = static_cast<int>(rows_.size()), nodes = rows - first;
   std::vector<int> wanted(static_cast<size_t>(nodes));
   std::iota(wanted.begin(), wanted.end(), first);
+  const TimelineScope scope(options_.timeline, Zone::kDraft, rows);
   const double begin = clock_.Seconds();
   ASSIGN_OR_RETURN(Pass pass, core_->Begin(rows_, /*cancel=*/nullptr));
   ASSIGN_OR_RETURN(const HiddenRows done, core_->Finish(pass, wanted));

@@ -32,6 +32,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/timeline.h"
 #include "tessera/model/pass.h"
 #include "tessera/runtime/cached_text.h"
 #include "tessera/runtime/engine.h"
@@ -51,6 +52,8 @@ class ModelExpander : public Expander {
     // What passes take, by nodes: learns from each. Expanders of one engine may share it. Must outlive the expander. Null: its own.
     CostProfile* costs = nullptr;
     const Clock* clock = nullptr;   // What passes are timed by. Null: the engine's. Must outlive the expander.
+    // The target's, for its trace: each pass with its logits is an event of Zone::kDraft. Null: nothing is recorded. Must outlive it.
+    Timeline* timeline = nullptr;
   };
   // FailedPrecondition if the weights are not loaded, or graphs are switched (ComputeOptions::switching); WrongUsage (vocabulary) below 0.
   static absl::StatusOr<std::unique_ptr<ModelExpander>> Create(std::shared_ptr<Engine> draft, const Options& options);

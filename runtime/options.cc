@@ -103,6 +103,10 @@ absl::Status CheckOptions(const EngineOptions& options) {
     if (tokens < 0 || tokens > kMostContext) return WrongUsage(field, tokens, absl::StrCat("0 (by the context) to ", kMostContext));
   }
   if (options.workload.sessions < 1) return WrongUsage("sessions", options.workload.sessions, "1 or more");
+  const int reserved = options.workload.reserved_slots;
+  if (reserved < 0 || reserved > kMostReservedSlots) {
+    return WrongUsage("reserved_slots", reserved, absl::StrCat("0 to ", kMostReservedSlots));
+  }
   for (size_t i = 0; i < options.compute.graph_rows.size(); ++i) {
     const int rows = options.compute.graph_rows[i], least = i == 0 ? 1 : options.compute.graph_rows[i - 1] + 1;
     if (rows < least || rows > kMostRows) return WrongUsage("graph_rows", rows, absl::StrCat(least, " to ", kMostRows));

@@ -62,8 +62,12 @@ struct ComputeOptions {
   std::function<absl::StatusOr<std::unique_ptr<Device>>(ThreadPool& pool)> make_device = nullptr;
   // Takes the device that was made and gives the one to use, such as a ModeledDevice over it, which must not outlive it. Null: as made.
   std::function<absl::StatusOr<std::unique_ptr<Device>>(std::unique_ptr<Device> made)> wrap_device = nullptr;
-  // Rows that each block is compiled for, ascending, on a device that computes all rows of a graph. Empty: 1, 8 and 64.
+  // Rows that each block is compiled for besides those of the largest passes, ascending. Empty: 1, 8 and 64 for a device that computes all
+  // rows of a graph, and none for others.
   std::vector<int> graph_rows = {};
+  // Graphs of a packed model's layers hold their weights, which are read from the file as a graph is loaded (model/reading_device.h), as
+  // StreamingOptions say. Then memory holds one graph of each block where graphs are switched, and all of them where they are not.
+  bool graphs_hold_weights = false;
   // For a device that holds one graph of each block of layers at a time: when prefill and decode graphs change places. Rows of both are
   // among graph_rows, and prefill_rows those of a pass over a prompt. Nothing: graphs are loaded as the device has room.
   std::optional<SwitchingOptions> switching = {};
@@ -99,9 +103,10 @@ struct CacheOptions {
 };
 inline constexpr int kDefaultContext = 8192;
 inline constexpr int kMostContext = 1 << 24;     // The bound of cache_tokens, too.
+inline constexpr int kMostReservedSlots = 1 << 16;
 
 // A memory budget, and how a packed model (.tsr) that is larger is read from its file: every pass reads what is not pinned. The other
-// fields apply only to a packed model under a budget.
+// fields apply only to a packed model under a budget; those from io to flash also to one whose graphs hold its weights (ComputeOptions).
 struct StreamingOptions {
   int64_t memory_budget = 0;  // Most bytes of the whole process, not counting code shared with others; 0: no limit.
   PinPolicy pin = PinPolicy::kAuto;
@@ -131,9 +136,13 @@ struct Workload {
   bool logits_of_each = false;
   // Bytes that drafting takes, for a context and a vocabulary. Null: none.
   std::function<int64_t(int context, int vocabulary)> drafting_bytes = nullptr;
-  // Bytes of adapters that were read before the engine is opened. They are a part of what the process has, which a budget counts by itself;
-  // programs show them apart.
+  // Slots of the cache besides those of texts: a prefix that forecasts see (placed_forecasts.h). 0 to kMostReservedSlots.
+  int reserved_slots = 0;
+  // Bytes of adapters that were read before the engine is opened, and those of them that are padding alone. They are a part of what the
+  // process has, which a budget counts by itself; programs show them apart.
   int64_t adapter_bytes = 0;
+  int64_t adapter_padding = 0;
+  int64_t adapter_room = 0;   // Most that others will take beside them, which are read as texts name them.
 };
 
 // Work of the CPU beside passes, which a modeled machine is charged for by its amount: steps of drafting (all drafters together), and

@@ -12,6 +12,7 @@
 #include "tessera/model/exit_predictor.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/layer_states.h"
+#include "tessera/runtime/placed_forecasts.h"
 #include "tessera/runtime/text_queue.h"
 #include "tessera/runtime/internal/text_writer.h"
 #include "tessera/runtime/prompt.h"
@@ -46,6 +47,16 @@ absl::Status CheckPruning(EngineCore& core, const GenerateOptions& text) {
   return text.prune.predictor->CheckFits(core.model().config(), core.model().weights());
 }
 
+absl::Status CheckText(EngineCore& core, const GenerateOptions& text) {
+  const PlacedForecasts* const forecasts = text.speculator == nullptr ? nullptr : text.speculator->forecasts();
+  if (forecasts != nullptr) RETURN_IF_ERROR(forecasts->CheckFits(core));
+  const int vocabulary = core.model().config().vocabulary;
+  if (text.first.has_value() && (*text.first < 0 || *text.first >= vocabulary)) {
+    return absl::InvalidArgumentError(absl::StrCat("first token: found ", *text.first, ", expected 0 to ", vocabulary - 1));
+  }
+  return CheckPruning(core, text);
+}
+
 }  // namespace
 
 Stream::Stream(EngineCore& core, StreamOptions options, Sampler sampler)
@@ -58,7 +69,7 @@ Stream::~Stream() = default;
 
 absl::StatusOr<std::unique_ptr<Stream>> Stream::Create(EngineCore& core, StreamOptions&& options) {
   ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(options.sampling));
-  RETURN_IF_ERROR(CheckPruning(core, options.text));
+  RETURN_IF_ERROR(CheckText(core, options.text));
   if (options.adapter != nullptr) RETURN_IF_ERROR(options.adapter->CheckFits(core.model().config()));
   const int tokens = static_cast<int>(options.prompt.size()), vocabulary = core.model().config().vocabulary;
   if (tokens == 0) return absl::InvalidArgumentError("stream: found a prompt without tokens, expected at least one");
@@ -76,7 +87,7 @@ absl::StatusOr<std::unique_ptr<Stream>> Stream::Create(EngineCore& core, StreamO
 
 absl::StatusOr<std::unique_ptr<Stream>> Stream::Continue(EngineCore& core, CachedText& text, absl::Span<const float> logits,
                                                          const Sampler& sampler, StreamOptions options) {
-  RETURN_IF_ERROR(CheckPruning(core, options.text));
+  RETURN_IF_ERROR(CheckText(core, options.text));
   auto stream = std::unique_ptr<Stream>(new Stream(core, std::move(options), sampler));
   stream->text_ = &text;
   RETURN_IF_ERROR(stream->Choose(logits));
@@ -145,12 +156,14 @@ absl::Status Stream::PlacePiece(int count, std::vector<PassRow>& rows) {
 absl::Status Stream::PlaceTree(const RowChoice& choice, std::vector<PassRow>& rows) {
   base_ = static_cast<int>(rows.size());
   tree_ = speculator() == nullptr ? *draft_ : speculator()->Choose(choice);
-  RETURN_IF_ERROR(text_->PlaceTree(*tree_, options_.adapter, rows));
+  RETURN_IF_ERROR(text_->PlaceTree(*tree_, options_.adapter, rows, TreeForecastsNow()));
   plan_ = speculator() == nullptr ? LogitsPlan() : speculator()->logits_plan();
   verification_ = Verification(*tree_);
   pruned_ = false;
   gone_.clear();
   top_.assign(tree_->size(), {});
+  last_node_ = TokenTree::kNone;
+  ahead_.clear();
   given_ = 0;
   return absl::OkStatus();
 }
@@ -162,6 +175,7 @@ void Stream::AddWanted(std::vector<int>& wanted) const {
     for (int node = 0; node < tree_->size(); ++node) {
       if (!IsGone(node)) wanted.push_back(base_ + node);
     }
+    AddRowsOfForecasts(/*gone=*/false, wanted);
   }
 }
 
@@ -210,7 +224,8 @@ absl::Status Stream::GiveTree(TensorView<const float> logits, absl::Span<TopToke
   while (verification_.node() != TokenTree::kNone) {
     const auto place = std::lower_bound(asked_.begin(), asked_.end(), base_ + verification_.node());
     if (place == asked_.end() || *place != base_ + verification_.node()) break;
-    RETURN_IF_ERROR(Choose({logits.row(place - asked_.begin()), columns}, DrawnAfter(verification_.node())));
+    last_node_ = verification_.node();
+    RETURN_IF_ERROR(Choose({logits.row(place - asked_.begin()), columns}, DrawnAfter(last_node_)));
     verification_.Next(*next_);
   }
   given_ += asked_.size();
@@ -271,6 +286,7 @@ void Stream::Prune(absl::Span<const int> kept, std::vector<int>& dropped) {
   for (int node = 0; node < tree_->size(); ++node) {
     if (gone_[node]) dropped.push_back(base_ + node);
   }
+  AddRowsOfForecasts(/*gone=*/true, dropped);
   verification_.Prune(gone_);
 }
 
@@ -289,13 +305,14 @@ void Stream::SettleTree(const absl::Status& pass, const StepTime& time) {
   TellKept(text_->held() - static_cast<int>(verdict.path.size()), verdict.path);
   if (!chose_all) return;
   result_.passes += 1;
-  result_.rows += tree_->size() - std::count(gone_.begin(), gone_.end(), true);
+  result_.rows += RowsLeft();
   if (pruned_) {
     gate_.LearnLoss(LostByPruning(verdict));
     result_.pruned = gate_.report();
   }
   if (speculator() == nullptr) return;
   verdict.top = std::move(top_);
+  verdict.ahead = std::move(ahead_);
   speculator()->Commit(*tree_, verdict, time);
 }
 

@@ -5,7 +5,7 @@
 //   stream->Start(/*begun=*/nullptr);
 //   while (!stream->finished()) {
 //     if (stream->pending() > 0) RETURN_IF_ERROR(stream->PlacePiece(std::min(stream->pending(), 512), rows));
-//     else RETURN_IF_ERROR(stream->PlaceTree(ChooseRows(stream->Draft(room), costs, limits), rows));
+//     else RETURN_IF_ERROR(stream->PlaceTree(ChooseRows(stream->Draft(room), costs, limits), rows));   // AddForecasts before, if any
 //     ... a pass over the rows, of which stream->AddWanted(wanted) get logits ...
 //     while (!stream->WantsLogits(32).empty()) stream->Give(logits_of(stream->WantsLogits(32)));
 //     stream->Settle(absl::OkStatus(), time);
@@ -56,14 +56,14 @@ struct StreamOptions {
 
 class Stream {
  public:
-  // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary, for
-  // an adapter of another model, for pruning that cannot be (a rule out of range, a predictor of another model, no speculator), and for
-  // pruning or a listener where the engine switches graphs; ResourceExhausted (limited by context) if the prompt leaves no room; the errors
-  // of Sampler::Create. After an error the options are as they were.
+  // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary, for a
+  // first token of the text outside it, for an adapter of another model, for pruning that cannot be (a rule out of range, a predictor of
+  // another model, no speculator), and for pruning or a listener where the engine switches graphs; ResourceExhausted (limited by context)
+  // if the prompt leaves no room; the errors of Sampler::Create. After an error the options are as they were.
   static absl::StatusOr<std::unique_ptr<Stream>> Create(EngineCore& core, StreamOptions&& options);
   // A stream that goes on in `text`, which is not its own and must outlive it; `logits`, [vocabulary], are those after its last token. The
-  // first token is chosen already. Options: but for the prompt and the sampling. InvalidArgument for pruning, as above; the error of
-  // choosing. BeginSpeculation is to be called.
+  // first token is chosen already. Options: but for the prompt and the sampling. InvalidArgument for pruning and a first token, as above;
+  // the error of choosing. BeginSpeculation is to be called.
   static absl::StatusOr<std::unique_ptr<Stream>> Continue(EngineCore& core, CachedText& text, absl::Span<const float> logits,
                                                           const Sampler& sampler, StreamOptions options);
   ~Stream();
@@ -92,6 +92,8 @@ class Stream {
   const TokenTree& Draft(const TreeRoom& room);
   // How that draft may be cut.
   TreeToCut ToCut(const TokenTree& draft) const;
+  // Gives what is chosen of it forecasts, if its speculator has them, as far as that pays; nodes may go for it. rows: of this text in all.
+  void AddForecasts(int rows, RowChoice& choice) const;
 
   // Appends its rows of the next pass: the next `count` pending tokens, or the chosen part of the draft. After an error of the cache
   // nothing is placed. REQUIRES: room was made in the cache.
@@ -101,6 +103,7 @@ class Stream {
   // base() + 1, ... in the pass.
   const TokenTree* TreeToPrune() const;
   int base() const { return base_; }
+  int forecast_rows() const { return TreeForecastsNow().rows(); }   // Those of its tree, behind it.
   const Pruning& pruning() const { return options_.text.prune; }
   PruneGate& prune_gate() { return gate_; }
   // For each node of it with children, what may come after it.
@@ -116,6 +119,11 @@ class Stream {
   // The logits it wanted: [rows, vocabulary], and `top` of each if that was needed. Chooses tokens and shows them. An error is this
   // stream's alone. The core need not be held: this looks at nothing of the cache, which other threads may use meanwhile.
   absl::Status Give(TensorView<const float> logits, absl::Span<TopTokens> top);
+  // Once it wants no more: the forecasts of the node that its text has come to, of which it wants so many likeliest tokens each; none: it
+  // wants nothing. And these, one for each row.
+  absl::Span<const int> WantsAhead();
+  int wants_top_ahead() const;
+  void GiveAhead(absl::Span<TopTokens> top);
 
   // After the pass: keeps what came true, or is as it was before if the pass failed. An ended text is released by the owner.
   void Settle(const absl::Status& pass, const StepTime& time);
@@ -153,6 +161,11 @@ class Stream {
   // Tells the listener which rows are text now: the text's tokens from `first` on, one for each.
   void TellKept(int first, absl::Span<const int> rows);
   bool IsGone(int node) const { return !gone_.empty() && gone_[static_cast<size_t>(node)]; }
+  // Those of the tree that was placed.
+  TreeForecasts TreeForecastsNow() const;
+  // Appends their rows, of nodes that are gone or of the others.
+  void AddRowsOfForecasts(bool gone, std::vector<int>& rows) const;
+  int64_t RowsLeft() const;   // Of the tree and its forecasts.
   // Whether the text went where a pruned node was.
   bool LostByPruning(const Verdict& verdict) const;
 
@@ -184,6 +197,8 @@ class Stream {
   std::vector<int> asked_;                   // Rows of the pass.
   size_t given_ = 0;                         // Rows of wanted_, or nodes of the tree, the first ones.
   std::vector<TopTokens> top_;               // By node.
+  int last_node_ = TokenTree::kNone;         // From whose logits the last token was chosen,
+  std::vector<TopTokens> ahead_;             // and what its forecasts say.
 
   // What a drafter learns from the prompt (prompt.h): places in it, ascending, and what the model said after each token so far.
   std::vector<int> learn_;

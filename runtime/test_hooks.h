@@ -21,7 +21,7 @@
 namespace tessera {
 
 struct TestHooks {
-  // Wraps the device that a streamed model is read with, to make it fail. Null: the device as it is.
+  // Wraps the device that a streamed model is read with, or graphs that hold weights, to make it fail. Null: the device as it is.
   std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device = nullptr;
   // Where a packed model's weights come from under a budget, to compare with other ways of streaming. Null: a LayerStreamer.
   std::function<absl::StatusOr<std::unique_ptr<WeightSource>>(const TsrReader& file, const StreamPlan& plan)> open_source = nullptr;

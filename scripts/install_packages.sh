@@ -19,7 +19,8 @@ libraries=(
   liburing-dev libprotobuf-dev                      # reading from flash, manifests and profiles
   libedit-dev                                       # lines typed at a terminal
   libmd-dev                                         # SHA-256 of models and prompts
-  libgtest-dev libseccomp-dev                       # tests
+  libseccomp-dev                                    # a sandbox for code that models wrote; tests
+  libgtest-dev                                      # tests
 )
 packages=(
   g++ cmake ninja-build ccache pkg-config protobuf-compiler   # build; protoc runs on this machine, whatever the target

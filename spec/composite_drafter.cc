@@ -61,8 +61,11 @@ DrafterNeeds CompositeDrafter::needs() const {
   for (const Member& member : members_) {
     if (!member.on) continue;
     const DrafterNeeds needs = member.drafter->needs();
-    most = {.top_of_rows = std::max(most.top_of_rows, needs.top_of_rows),
-            .top_of_prompt = std::max(most.top_of_prompt, needs.top_of_prompt)};
+    most.top_of_rows = std::max(most.top_of_rows, needs.top_of_rows);
+    most.top_of_prompt = std::max(most.top_of_prompt, needs.top_of_prompt);
+    most.forecast_rows = std::max(most.forecast_rows, needs.forecast_rows);
+    most.top_of_forecasts = std::max(most.top_of_forecasts, needs.top_of_forecasts);
+    most.forecast_tokens = std::max(most.forecast_tokens, needs.forecast_tokens);
   }
   return most;
 }
@@ -167,6 +170,13 @@ void CompositeDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
 LayerListener* CompositeDrafter::listener() {
   for (Member& member : members_) {
     if (LayerListener* const listener = member.drafter->listener(); listener != nullptr) return listener;
+  }
+  return nullptr;
+}
+
+const PlacedForecasts* CompositeDrafter::forecasts() const {
+  for (const Member& member : members_) {
+    if (const PlacedForecasts* const forecasts = member.drafter->forecasts(); forecasts != nullptr) return forecasts;
   }
   return nullptr;
 }

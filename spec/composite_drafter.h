@@ -53,6 +53,7 @@ class CompositeDrafter : public Drafter {
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   LayerListener* listener() override;   // That of the first drafter that has one.
+  const PlacedForecasts* forecasts() const override;   // The same.
   int64_t bytes() const override;
 
   int size() const { return static_cast<int>(members_.size()); }

@@ -204,6 +204,17 @@ double CostProfile::DraftSeconds(absl::string_view drafter) const {
   return place == drafts_.end() ? 0 : place->second.seconds;
 }
 
+bool CostProfile::IsYield(const Yield& yield) { return yield.tokens >= 1 && yield.rows >= yield.tokens && yield.rows <= kMostRows; }
+
+void CostProfile::SetYield(absl::string_view drafter, const Yield& yield) {
+  if (!frozen_ && IsYield(yield)) yields_.insert_or_assign(std::string(drafter), yield);
+}
+
+std::optional<CostProfile::Yield> CostProfile::YieldOf(absl::string_view drafter) const {
+  const auto place = yields_.find(drafter);
+  return place == yields_.end() ? std::nullopt : std::optional<Yield>(place->second);
+}
+
 std::string CostProfile::ToJson() const {
   JsonWriter json(/*indent=*/1);
   const auto write = [&json](absl::string_view name, const Curve& curve, double level) {
@@ -219,7 +230,13 @@ std::string CostProfile::ToJson() const {
   json.Key("top_seconds").Double(top_.seconds, 6);
   json.Key("drafters").BeginArray();
   for (const auto& [name, mean] : drafts_) json.BeginObject().Key("name").String(name).Key("seconds").Double(mean.seconds, 6).EndObject();
-  json.EndArray().EndObject();
+  json.EndArray();
+  if (!yields_.empty()) json.Key("yields").BeginArray();
+  for (const auto& [name, yield] : yields_) {
+    json.BeginObject().Key("name").String(name).Key("tokens").Double(yield.tokens, 6).Key("rows").Double(yield.rows, 6).EndObject();
+  }
+  if (!yields_.empty()) json.EndArray();
+  json.EndObject();
   return std::move(json).Take() + "\n";
 }
 
@@ -248,6 +265,24 @@ absl::Status CostProfile::Curve::Read(const JsonValue& file, absl::string_view n
   return absl::OkStatus();
 }
 
+// Older files have none.
+absl::Status CostProfile::ReadYields(const JsonValue& file) {
+  if (!file.Has("yields")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const JsonValue yields, file.Array("yields"));
+  for (int64_t i = 0; i < yields.size(); ++i) {
+    ASSIGN_OR_RETURN(const std::string name, yields[i].String("name"));
+    Yield yield;
+    ASSIGN_OR_RETURN(yield.tokens, yields[i].Double("tokens"));
+    ASSIGN_OR_RETURN(yield.rows, yields[i].Double("rows"));
+    if (!IsYield(yield)) {
+      return yields[i].Error(absl::StrCat(yield.tokens, " tokens of ", yield.rows, " rows"),
+                             absl::StrCat("1 token or more, and as many rows or more, at most ", kMostRows));
+    }
+    if (!yields_.emplace(name, yield).second) return yields[i].Error(absl::StrCat("a second entry for ", name), "one");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CostProfile> CostProfile::Parse(absl::string_view text, absl::string_view source) {
   ASSIGN_OR_RETURN(const JsonValue file, JsonValue::Parse(text, source, {.max_bytes = kMostFileBytes, .max_values = 1 << 14}));
   RETURN_IF_ERROR(file.Int("version", kVersion, kVersion).status());
@@ -267,6 +302,7 @@ absl::StatusOr<CostProfile> CostProfile::Parse(absl::string_view text, absl::str
       return drafters[i].Error(absl::StrCat("a second entry for ", name), "one");
     }
   }
+  RETURN_IF_ERROR(costs.ReadYields(file));
   costs.Freeze();
   return costs;
 }

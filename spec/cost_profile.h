@@ -1,5 +1,5 @@
 // What a step costs on this machine, with this model: a pass of so many rows, leaves and texts, the head over so many rows, and what
-// drafters take.
+// drafters take; and what drafts gave, for whoever plans memory.
 //
 //   CostProfile costs;
 //   costs.AddPass({.rows = 1, .leaves = 1}, 0.0070);          // as measured; any number of times, whenever there is a pass
@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -76,6 +77,15 @@ class CostProfile {
   // A token without any draft. Only once that was measured are times of one text better than guesses.
   bool KnowsPlain() const { return pass_.contains(1) && head_.contains(1); }
   double PlainSeconds() const { return PassSeconds({}) + HeadSeconds(1); }
+
+  // What drafts of one kind gave, for plans of memory (draft_choice.h): no choice of rows looks at it.
+  struct Yield {
+    double tokens = 1;   // That a pass gave on average: 1, and those of its guesses that came true.
+    double rows = 1;     // That it had: the root, and those of its guesses that were verified.
+  };
+  // Nothing happens once frozen, or if a number is below 1 or no number, or there are more tokens than rows or more rows than kMostRows.
+  void SetYield(absl::string_view drafter, const Yield& yield);
+  std::optional<Yield> YieldOf(absl::string_view drafter) const;   // nullopt: it is not known.
 
   void Freeze() { frozen_ = true; }
   bool frozen() const { return frozen_; }
@@ -135,6 +145,8 @@ class CostProfile {
     double one_ = 0;       // and a pass for each row; infinite while one row was not measured.
   };
 
+  static bool IsYield(const Yield& yield);
+  absl::Status ReadYields(const JsonValue& file);
   static int Clamped(int rows) { return std::clamp(rows, 1, kMostRows); }
   double LeafSeconds() const { return std::max(leaf_, 0.0); }
   double TextSeconds() const { return std::max(text_, 0.0); }
@@ -151,6 +163,7 @@ class CostProfile {
   std::array<PromptPass, 3> prompt_passes_;   // The last ones, at level 1; no rows: there were fewer.
   size_t next_prompt_pass_ = 0;               // Is overwritten by the next.
   std::map<std::string, Mean, std::less<>> drafts_;
+  std::map<std::string, Yield, std::less<>> yields_;
   double level_ = 1;            // How much slower than the curves everything is now.
   std::array<double, 2> last_ = {1, 1};   // What the last passes took, as shares of what was expected of them; the newest first.
   bool frozen_ = false;

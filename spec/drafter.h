@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -23,7 +24,8 @@
 
 namespace tessera {
 
-class LayerListener;   // runtime/layer_states.h
+class LayerListener;     // runtime/layer_states.h
+class PlacedForecasts;   // runtime/placed_forecasts.h
 struct DrawnChildren;
 
 struct DraftBudget {
@@ -35,6 +37,10 @@ struct DraftBudget {
 struct DrafterNeeds {
   int top_of_rows = 0;     // Likeliest tokens after each verified node (Verdict::top); 0: none.
   int top_of_prompt = 0;   // And after each token of the prompt (LearnPrompt); 0: none.
+  // Rows beside a verified node that guess ahead from there (Verdict::ahead); 0: none. So many of the likeliest tokens of each are wanted,
+  // and as a draft they are expected to add so many tokens to the next pass. Not every node gets them (forecast_rows.h).
+  int forecast_rows = 0, top_of_forecasts = 0;
+  double forecast_tokens = 0;
 };
 
 class Drafter {
@@ -66,6 +72,12 @@ class Drafter {
 
   // What is to be told of the model's layers while passes compute the text, from its first token on; null: nothing. It stays the same.
   virtual LayerListener* listener() { return nullptr; }
+
+  // By what forecasts are computed, where it needs some; null: they are not. It stays the same.
+  virtual const PlacedForecasts* forecasts() const { return nullptr; }
+
+  // What it has settled on for this text, for people; empty: it has nothing to settle on.
+  virtual std::string choice() const { return ""; }
 
   // Memory it holds, for the budget.
   virtual int64_t bytes() const = 0;

@@ -36,10 +36,16 @@ struct RowChoice {
   double tokens = 1;           // To be expected of the step, 1 for the root alone.
   double seconds = 0;          // This tree's share of it.
   int leaves = 1;              // The tree's, as chosen.
+  // Nodes of the draft that have rows beside them, ascending, and how many each (AddForecasts, forecast_rows.h).
+  std::vector<int> forecasts = {};
+  int forecast_rows = 0;
   // The other trees of the pass, as chosen for them.
   CostProfile::Shape beside = {.rows = 0, .leaves = 0, .texts = 0};
 
-  CostProfile::Shape shape() const { return {.rows = 1 + static_cast<int>(nodes.size()), .leaves = leaves}; }
+  int tree_rows() const { return 1 + static_cast<int>(nodes.size()); }
+  CostProfile::Shape shape() const {
+    return {.rows = tree_rows() + static_cast<int>(forecasts.size()) * forecast_rows, .leaves = leaves};
+  }
 };
 
 RowChoice ChooseRows(const TokenTree& tree, const CostProfile& costs, const RowLimits& limits);

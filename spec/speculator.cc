@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "glog/logging.h"
+#include "tessera/spec/forecast_rows.h"
 
 namespace tessera {
 namespace {
@@ -44,6 +45,14 @@ std::string SpeculationReport::Pauses() const {
   if (rested_steps > 0) {
     absl::StrAppendFormat(&text, "%sall: rested for %d of %d passes (nothing they drafted was worth a row)", text.empty() ? "" : "\n",
                           rested_steps, steps);
+  }
+  return text;
+}
+
+std::string SpeculationReport::Choices() const {
+  std::string text;
+  for (const Source& source : sources) {
+    if (!source.choice.empty()) absl::StrAppend(&text, text.empty() ? "" : "\n", source.name, ": ", source.choice);
   }
   return text;
 }
@@ -140,10 +149,20 @@ void Speculator::Ask(const TreeRoom& room) {
   for (int source = 0; source < composite_.size(); ++source) merging_ -= composite_.propose_seconds(source);
 }
 
+void Speculator::AddForecasts(const TreeRoom& room, RowChoice& choice) const {
+  const DrafterNeeds wants = needs();
+  if (wants.forecast_rows == 0 || resting_ || (options_.weigh_costs && !costs_.KnowsSteps())) return;
+  const ForecastLimits limits = {.rows_each = wants.forecast_rows, .most_rows = std::min(room.rows, options_.max_rows),
+                                 .most_depth = room.depth - wants.forecast_rows, .tokens = wants.forecast_tokens,
+                                 .weigh_costs = options_.weigh_costs};
+  tessera::AddForecasts(draft_, costs_, limits, choice);
+}
+
 TokenTree Speculator::Choose(const RowChoice& choice) {
   const double begin = Seconds();
   choice_ = choice;
   TokenTree tree = draft_.Pick(choice.nodes);
+  FindForecasts(tree);
   if (asked_) {
     costs_.AddDraft(kMerging, merging_ + Seconds() - begin);
     RestIfIdle(tree);
@@ -166,10 +185,41 @@ void Speculator::RestIfIdle(const TokenTree& tree) {
   }
 }
 
+std::vector<int> Speculator::InDraft(const TokenTree& tree) const {
+  std::vector<int> in_draft(tree.size(), TokenTree::kRoot);
+  for (int node = 0; node < tree.size(); ++node) {
+    if (node != TokenTree::kRoot) in_draft[node] = draft_.Child(in_draft[tree[node].parent], tree[node].token);
+    CHECK_NE(in_draft[node], TokenTree::kNone) << "a tree that was not chosen from the draft";
+  }
+  return in_draft;
+}
+
+void Speculator::FindForecasts(const TokenTree& tree) {
+  forecast_nodes_.clear();
+  if (choice_.forecasts.empty()) return;
+  const std::vector<int> in_draft = InDraft(tree);
+  for (int node = 0; node < tree.size(); ++node) {
+    if (std::binary_search(choice_.forecasts.begin(), choice_.forecasts.end(), in_draft[node])) forecast_nodes_.push_back(node);
+  }
+}
+
+CostProfile::Shape Speculator::Placed(const TokenTree& tree) const {
+  CostProfile::Shape shape = ShapeOf(tree);
+  shape.rows += ForecastRows();
+  return shape;
+}
+
+double Speculator::ForecastSeconds(const TokenTree& tree, const StepTime& time) const {
+  if (forecast_nodes_.empty()) return 0;
+  const CostProfile::Shape& beside = choice_.beside;
+  return costs_.PassSeconds(Sum(Placed(tree), beside)) - costs_.PassSeconds(Sum(ShapeOf(tree), beside)) +
+         costs_.HeadSeconds(time.ahead_rows) + costs_.TopSeconds(time.ahead_rows);
+}
+
 void Speculator::PlanLogits(const TokenTree& tree) {
   plan_ = {.top = AnyActive() ? needs().top_of_rows : 0};
   learning_head_ = 0;
-  const CostProfile::Shape own = ShapeOf(tree), all = Sum(own, choice_.beside);
+  const CostProfile::Shape own = Placed(tree), all = Sum(own, choice_.beside);
   const int most = std::min(tree.size(), LogitsPlan::kMostFirst), others = choice_.beside.texts;
   const HeadChoice head = ChooseHeadRows(tree, costs_, most, others);
   plan_.first_rows = head.first_rows;
@@ -188,10 +238,8 @@ void Speculator::PlanLogits(const TokenTree& tree) {
 
 std::vector<CandidateSet> Speculator::Candidates(const TokenTree& tree) const {
   std::vector<CandidateSet> sets;
-  std::vector<int> in_draft(tree.size(), TokenTree::kRoot);
+  const std::vector<int> in_draft = InDraft(tree);
   for (int node = 0; node < tree.size(); ++node) {
-    if (node != TokenTree::kRoot) in_draft[node] = draft_.Child(in_draft[tree[node].parent], tree[node].token);
-    CHECK_NE(in_draft[node], TokenTree::kNone) << "a tree that was not chosen from the draft";
     CandidateSet set = {.node = node};
     const auto add = [&set](TokenId token) {
       if (std::find(set.tokens.begin(), set.tokens.end(), token) == set.tokens.end()) set.tokens.push_back(token);
@@ -229,16 +277,18 @@ void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const Ste
   LearnDrafts();
   report_.steps += 1;
   report_.tokens += verdict.emitted.size();
-  report_.rows += tree.size();
+  report_.rows += tree.size() + ForecastRows();
+  report_.forecast_rows += ForecastRows();
+  report_.forecast_head_rows += time.ahead_rows;
   report_.drafted_steps += tree.size() > 1 ? 1 : 0;
   report_.paused_steps += AnyActive() && !resting_ ? 0 : 1;
   report_.rested_steps += resting_ ? 1 : 0;
   report_.first_head_rows += time.first_rows;
   report_.later_head_rows += time.later_rows;
   report_.pass_seconds += time.pass_seconds;
-  report_.head_seconds += time.first_seconds + time.later_seconds;
+  report_.head_seconds += time.first_seconds + time.later_seconds + time.ahead_seconds;
   report_.top_seconds += time.top_seconds;
-  if (tree.size() == 1) {
+  if (tree.size() == 1 && forecast_nodes_.empty()) {
     const double seconds = time.pass_seconds + time.first_seconds;
     plain_step_ += (plain_step_ == 0 ? 1 : kNewPlainWeight) * (seconds - plain_step_);
   }
@@ -272,13 +322,15 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   for (int source = 0; source < composite_.size(); ++source) {
     learners += rules_[source].active() && composite_.drafter(source).needs().top_of_rows > 0 ? 1 : 0;
   }
-  const double learning = learning_head_ + costs_.TopSeconds(time.top_rows);
+  const double learning = learning_head_ + costs_.TopSeconds(time.top_rows), forecasts = ForecastSeconds(tree, time);
   for (int source = 0; source < composite_.size(); ++source) {
     const Drafter& drafter = composite_.drafter(source);
     if (!rules_[source].active()) {
       rules_[source].Skip();
     } else {
-      const double fixed = costs_.DraftSeconds(drafter.name()) + (drafter.needs().top_of_rows > 0 ? learning / learners : 0);
+      const DrafterNeeds needs = drafter.needs();
+      const double fixed = costs_.DraftSeconds(drafter.name()) + (needs.top_of_rows > 0 ? learning / learners : 0) +
+                           (needs.forecast_rows > 0 ? forecasts : 0);
       const double gain = accepted[source] * pass - nodes[source] * row_seconds - fixed;
       rules_[source].Add({.gain = gain / plain, .fixed_cost = fixed / plain});
     }
@@ -290,7 +342,8 @@ void SpeculationReport::Add(const SpeculationReport& more) {
   for (int64_t SpeculationReport::* const count :
        {&SpeculationReport::steps, &SpeculationReport::tokens, &SpeculationReport::rows, &SpeculationReport::drafted_steps,
         &SpeculationReport::paused_steps, &SpeculationReport::rested_steps, &SpeculationReport::first_head_rows,
-        &SpeculationReport::later_head_rows, &SpeculationReport::prompt_tokens, &SpeculationReport::prompt_learnt}) {
+        &SpeculationReport::later_head_rows, &SpeculationReport::forecast_rows, &SpeculationReport::forecast_head_rows,
+        &SpeculationReport::prompt_tokens, &SpeculationReport::prompt_learnt}) {
     this->*count += more.*count;
   }
   for (double SpeculationReport::* const amount :
@@ -311,7 +364,8 @@ SpeculationReport Speculator::report() const {
   SpeculationReport report = report_;
   for (int source = 0; source < composite_.size(); ++source) {
     const PauseRule& rule = rules_[source];
-    report.sources.push_back({.name = std::string(composite_.drafter(source).name()), .account = composite_.account(source),
+    const Drafter& drafter = composite_.drafter(source);
+    report.sources.push_back({.name = std::string(drafter.name()), .choice = drafter.choice(), .account = composite_.account(source),
                               .pauses = rule.pauses(), .paused_steps = rule.skipped(), .loss = rule.loss()});
   }
   return report;

@@ -14,7 +14,8 @@
 //
 //   speculator.Draft({.rows = 512, .depth = 4000});                            // of each
 //   ... ShareRows over ToCut() of each ...
-//   const TokenTree tree = speculator.Choose(choice);                          // its own of the choices
+//   speculator.AddForecasts({.rows = 32, .depth = 4000}, choice);              // its own of the choices, where passes can have forecasts
+//   const TokenTree tree = speculator.Choose(choice);
 //
 // Decisions follow from the text, what was learnt from it, and the costs. They can be repeated with frozen costs, and also with others if
 // the same times are given: those passed to Commit, and those of the drafters, by a clock that the caller gives in. Threads: as a Drafter;
@@ -57,6 +58,7 @@ struct LogitsPlan {
 struct SpeculationReport {
   struct Source {
     std::string name = {};
+    std::string choice = {};              // Drafter::choice; of several texts' drafters that of the first.
     DraftAccount account = {};
     int64_t pauses = 0, paused_steps = 0;
     double loss = 0;                      // Per step, as a share of a plain step, before the last pause.
@@ -64,7 +66,8 @@ struct SpeculationReport {
 
   int64_t steps = 0;                      // Passes.
   int64_t tokens = 0;                     // Given by them.
-  int64_t rows = 0;                       // Computed in them.
+  int64_t rows = 0;                       // Computed in them, and
+  int64_t forecast_rows = 0, forecast_head_rows = 0;    // of these forecasts; and for how many of them logits were computed.
   int64_t drafted_steps = 0;              // With more than the root.
   int64_t paused_steps = 0;               // With all drafters paused, or resting:
   int64_t rested_steps = 0;               // nothing that they had drafted was worth a row, for some steps, so they were not asked.
@@ -84,6 +87,8 @@ struct SpeculationReport {
   // "lookup: paused 3 times, for 44 of 127 passes (it cost 5 % of a pass more than it gave)", one line per drafter that was paused, and one
   // if all rested; empty if none did.
   std::string Pauses() const;
+  // "forecasts: 3,2", one line for each drafter that has settled on something; empty if none has.
+  std::string Choices() const;
   // "model: failed 2 times, first: NOT_FOUND: ...", one line for each drafter that gave errors; empty if none did.
   std::string Failures() const;
 };
@@ -130,11 +135,17 @@ class Speculator {
   const TokenTree& Draft(const TreeRoom& room);
   // How that draft may be cut.
   TreeToCut ToCut() const { return {.tree = &draft_, .whole = !options_.weigh_costs, .draft_seconds = DraftSeconds()}; }
+  // Gives nodes of a choice forecasts as far as that pays, for which nodes may leave it (forecast_rows.h). room: all rows of this text, and
+  // how deep a forecast may be, as a node that many below its own. Nothing happens unless an active drafter wants forecasts.
+  void AddForecasts(const TreeRoom& room, RowChoice& choice) const;
   // What of it is verified, in Pick's order. Rows and tokens are weighed, and drafters judged, beside the trees that the choice names.
   TokenTree Choose(const RowChoice& choice);
 
   // For the tree that was chosen last.
   const LogitsPlan& logits_plan() const { return plan_; }
+  // Its nodes that have forecasts, ascending, and how many each.
+  absl::Span<const int> forecast_nodes() const { return forecast_nodes_; }
+  int forecasts_each() const { return choice_.forecast_rows; }
   // For each of its nodes with children, in order, what was proposed or only thought of after it, by any drafter. Without scores.
   std::vector<CandidateSet> Candidates(const TokenTree& tree) const;
   // What was drawn after the node to which these tokens lead, by the first drafter that drew something there; null: nothing. Chance must
@@ -142,6 +153,8 @@ class Speculator {
   const DrawnChildren* Drawn(absl::Span<const TokenId> path) const;
   // Drafter::listener, of the first drafter that has one.
   LayerListener* listener() { return composite_.listener(); }
+  // Drafter::forecasts, the same.
+  const PlacedForecasts* forecasts() const { return composite_.forecasts(); }
   // What came of it, and what it took: of a shared pass, this text's share (MarginalShare). Costs learn nothing of that but what drafters
   // took.
   void Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
@@ -153,6 +166,14 @@ class Speculator {
   bool AnyActive() const;
   void Ask(const TreeRoom& room);
   void RestIfIdle(const TokenTree& tree);
+  // For each node of a tree that was chosen from the draft, which node of that it is.
+  std::vector<int> InDraft(const TokenTree& tree) const;
+  void FindForecasts(const TokenTree& tree);
+  int ForecastRows() const { return static_cast<int>(forecast_nodes_.size()) * choice_.forecast_rows; }
+  // Of the tree that was chosen last, with its forecasts.
+  CostProfile::Shape Placed(const TokenTree& tree) const;
+  // What forecasts took in the last step beside the tree's rows.
+  double ForecastSeconds(const TokenTree& tree, const StepTime& time) const;
   void PlanLogits(const TokenTree& tree);
   void LearnDrafts();
   void Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
@@ -168,7 +189,8 @@ class Speculator {
   TokenTree draft_ = TokenTree(0);
   bool asked_ = false;             // Drafters, for the last draft,
   double merging_ = 0;             // which took so long beside their own time.
-  RowChoice choice_;               // For the last tree.
+  RowChoice choice_;               // For the last tree,
+  std::vector<int> forecast_nodes_;   // and its nodes that have forecasts.
   double plain_step_ = 0;          // Mean of the steps without draft, as measured; 0 before the first.
   LogitsPlan plan_;
   double learning_head_ = 0;       // What its logits cost beyond those that verification is expected to need.

@@ -19,7 +19,9 @@ struct StepTime {
   double first_seconds = 0;
   int later_rows = 0;          // And rows that were computed one by one, in all.
   double later_seconds = 0;
-  int top_rows = 0;            // Rows for which TopTokensOf was called.
+  int ahead_rows = 0;          // And rows of forecasts (Verdict::ahead), with the choice of their likeliest tokens.
+  double ahead_seconds = 0;
+  int top_rows = 0;            // Rows for which TopTokensOf was called, but for forecasts.
   double top_seconds = 0;
 };
 

@@ -31,6 +31,9 @@ struct Verdict {
   std::vector<int> path = {};            // Starts with the root.
   std::vector<TokenId> emitted = {};     // At least one, unless there was an error.
   std::vector<TopTokens> top = {};       // [node]: what the model says after it; empty where no logits were computed. Verify leaves it.
+  // Where the last node of the path has forecasts (DrafterNeeds::forecast_rows): [k] is what may come k + 1 tokens after the last emitted
+  // one. Empty: it has none. Verify leaves it.
+  std::vector<TopTokens> ahead = {};
 };
 
 struct Choice {

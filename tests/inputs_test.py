@@ -12,7 +12,9 @@ from path_kinds import ANSWER, BIN, EARLIER, GAINS, MAKERS, MODEL, PROMPT, ROOT,
 
 
 class TextIsRead(Folder):
-    """--prompt_file, --prompts, --flagfile and --peer_curve: each of them with each kind of file."""
+    """--prompt_file, --prompts, --flagfile, --peer_curve and --recordings: each of them with each kind of file."""
+    drafts = json.dumps({"model": "peer", "tree": "ds2d:3,2",
+                         "categories": [{"category": "rag", "texts": 1, "drafted": {"tokens": 3, "passes": 2}}]})
     curve = json.dumps({"name": "peer", "rows": [{"rows": 1, "seconds": 0.1}, {"rows": 2, "seconds": 0.2}]})
 
     def readers(self):
@@ -22,7 +24,8 @@ class TextIsRead(Folder):
                 ("flagfile", TOKENIZE, f"--prompt={PROMPT}\n", lambda result: json.loads(result.stdout)["tokens"] == self.tokens),
                 ("prompts", [BIN / "tessera_verify", f"--model={MODEL}", "--n_predict=1", "--threads=1", "--raw"], PROMPT + "\n",
                  lambda result: result.stdout.startswith("equal: 1 prompts")),
-                ("peer_curve", [*ROWS, f"--plot={drawing}"], self.curve, lambda result: ">peer" in drawing.read_text())]
+                ("peer_curve", [*ROWS, f"--plot={drawing}"], self.curve, lambda result: ">peer" in drawing.read_text()),
+                ("recordings", [BIN / "tessera_reproduce", "onemodel"], self.drafts, lambda result: "real runs of peer" in result.stdout)]
 
     def setUp(self):
         super().setUp()

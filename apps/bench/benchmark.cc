@@ -1,6 +1,7 @@
 #include "tessera/apps/bench/benchmark.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <glog/logging.h>
 
@@ -94,6 +95,12 @@ void WriteSpread(JsonWriter& json, const Spread& spread) {
 }
 
 double MedianOf(std::vector<double> values) { return SpreadOf(std::move(values)).median; }
+
+double GeometricMean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
+}
 
 double Quantile(const std::vector<double>& values, double share) {
   CHECK(!values.empty());

@@ -70,6 +70,7 @@ struct Spread {
 Spread SpreadOf(std::vector<double> values);  // REQUIRES: not empty.
 void WriteSpread(JsonWriter& json, const Spread& spread);   // {"min": ..., "median": ..., "max": ...}
 double MedianOf(std::vector<double> values);   // REQUIRES: not empty.
+double GeometricMean(const std::vector<double>& values);   // 0 for none.
 // `share` of the values, which are sorted, lie below; 0.5: the median. REQUIRES: not empty.
 double Quantile(const std::vector<double>& values, double share);
 

@@ -4,53 +4,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/bench/flash_speed.h"
-#include "tessera/apps/bench/machine_probe.h"
-#include "tessera/apps/bench/pass_work.h"
-#include "tessera/apps/bench/product_speed.h"
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/byte_size.h"
-#include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/runtime/core.h"
 
 namespace tessera {
 namespace {
-
-constexpr int64_t kProbedMemory = int64_t{64} << 20;     // Larger than most caches, smaller than most budgets.
-constexpr int kReadings = 3;
-
-// Whole steps of the probe, one for each thread at least.
-int64_t ProbedBytes(const Engine& engine, int64_t room) {
-  const int64_t steps = std::min(room, kProbedMemory) / PeakLoops::kReadStep;
-  return std::max<int64_t>(steps, engine.threads()) * PeakLoops::kReadStep;
-}
-
-// If the weights take less memory than that, the probe does, too.
-absl::StatusOr<double> MemorySpeed(const Engine& engine, int64_t room) {
-  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
-  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), kernels, ProbedBytes(engine, room)));
-  double best = 0;
-  for (int i = 0; i < kReadings; ++i) best = std::max(best, probe.Read());
-  return best;
-}
-
-// The seconds that the products of a row take with weights in cache.
-absl::StatusOr<double> ProductSeconds(const Engine& engine, const PassWork& work) {
-  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
-  double seconds = 0;
-  for (const BlockFormatInfo& info : AllBlockFormats()) {
-    const double operations = work.products[static_cast<int>(info.format)];
-    if (operations == 0) continue;
-    ASSIGN_OR_RETURN(const double of_thread, MeasureRowProduct(info.format, kernels));
-    seconds += operations / (of_thread * engine.threads());
-  }
-  return seconds;
-}
 
 int PinnedUnits(const BudgetPlan& plan) {
   return static_cast<int>(std::count(plan.weights.pins.pinned.begin(), plan.weights.pins.pinned.end(), true));
@@ -63,40 +26,32 @@ void WriteKnown(JsonWriter& json, double value) {
 
 }  // namespace
 
-absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
+absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine, const std::optional<PassSpeeds>& speeds) {
   BudgetReport report;
   ASSIGN_OR_RETURN(const BudgetPlan plan, engine.planner().PlanBudget(engine.options().streaming.memory_budget));
   report.units_ = engine.model().layout().units();
   report.wanted_logit_rows_ = engine.options().workload.logit_rows;
-  const PassWork work = WeightWorkOf(engine, {.rows = 1});
-  report.pass_bytes_ = work.weight_bytes;
-  ASSIGN_OR_RETURN(report.product_seconds_, ProductSeconds(engine, work));
-  const int64_t room = plan.budget - plan.process - plan.reserve;  // For weights, keys and values, scratch: none exists yet.
-  ASSIGN_OR_RETURN(report.memory_bytes_per_second_, MemorySpeed(engine, room));
+  if (speeds.has_value()) {
+    report.speeds_ = *speeds;
+  } else {
+    ASSIGN_OR_RETURN(report.speeds_, PassSpeeds::Measure(engine, plan));
+  }
   std::vector<int64_t> others = {plan.least};
-  report.packed_ = engine.model().file().packed() != nullptr;
+  report.graphs_hold_weights_ = engine.options().compute.graphs_hold_weights;
+  report.packed_ = engine.model().file().packed() != nullptr && !report.graphs_hold_weights_;
   if (report.packed_) {
-    ASSIGN_OR_RETURN(report.flash_bytes_per_second_, FlashSpeed(engine, room));
     const int64_t besides = plan.Total() - plan.memory.weights;
     const int64_t whole_pages = engine.model().layout().TotalBytes() + report.units_ * AlignedBuffer::kAlignment;
     const int64_t all = besides + whole_pages + LayerStreamer::kPartsBytes;
     others.insert(others.end(), {(plan.least + all) / 2, all});
   }
-  report.forecasts_.push_back({plan, report.TokensPerSecond(plan)});
+  report.forecasts_.push_back({plan, report.speeds_.TokensPerSecond(plan.weights.pass_bytes)});
   for (const int64_t budget : others) {
     ASSIGN_OR_RETURN(BudgetPlan each, engine.planner().PlanBudget(std::max(budget, plan.least)));
-    const double speed = report.TokensPerSecond(each);
+    const double speed = report.speeds_.TokensPerSecond(each.weights.pass_bytes);
     report.forecasts_.push_back({std::move(each), speed});
   }
   return report;
-}
-
-double BudgetReport::TokensPerSecond(const BudgetPlan& plan) const {
-  const auto streamed = static_cast<double>(plan.weights.pass_bytes);
-  if (streamed > 0 && flash_bytes_per_second_ == 0) return 0;
-  const double memory_seconds = (pass_bytes_ + streamed) / memory_bytes_per_second_;
-  const double flash_seconds = streamed > 0 ? streamed / flash_bytes_per_second_ : 0;
-  return 1 / std::max({product_seconds_, memory_seconds, flash_seconds});
 }
 
 std::string BudgetReport::Line() const {
@@ -106,7 +61,8 @@ std::string BudgetReport::Line() const {
       plan.logit_rows < wanted_logit_rows_ ? absl::StrFormat(", drafts of %d rows at most", plan.logit_rows - 1) : "";
   const std::string held = absl::StrCat("keys and values ", FormatByteSize(plan.memory.cache), drafts, "; ", about, "\n");
   if (!packed_) {
-    return absl::StrFormat("memory budget %s: all weights in memory (%s), %s", FormatByteSize(plan.budget),
+    return absl::StrFormat("memory budget %s: %s (%s), %s", FormatByteSize(plan.budget),
+                           graphs_hold_weights_ ? "weights in graphs and beside them" : "all weights in memory",
                            FormatByteSize(plan.memory.weights), held);
   }
   const std::string ring = FormatByteSize(plan.weights.ring_bytes);
@@ -125,7 +81,7 @@ std::string BudgetReport::Table() const {
     table.AddRow({FormatByteSize(plan.budget), FormatByteSize(plan.weights.pins.bytes), FormatByteSize(plan.weights.ring_bytes),
                   FormatByteSize(plan.weights.pass_bytes), speed > 0 ? absl::StrFormat("%.3g", speed) : "unknown"});
   }
-  if (packed_) return table.ToString();
+  if (packed_ || graphs_hold_weights_) return table.ToString();
   return absl::StrCat(table.ToString(), "All weights stay in memory, whatever the budget; packed with tessera_pack they need not.\n");
 }
 
@@ -133,9 +89,9 @@ void BudgetReport::Write(JsonWriter& json) const {
   const BudgetPlan& plan = forecasts_[0].plan;
   json.BeginObject().Key("budget").Int(plan.budget).Key("least").Int(plan.least).Key("total").Int(plan.Total());
   json.Key("pinned_units").Int(PinnedUnits(plan)).Key("units").Int(units_).Key("logit_rows").Int(plan.logit_rows);
-  json.Key("memory_bytes_per_second").Double(memory_bytes_per_second_, 4);
-  json.Key("product_seconds").Double(product_seconds_, 4);
-  WriteKnown(json.Key("flash_bytes_per_second"), flash_bytes_per_second_);
+  json.Key("memory_bytes_per_second").Double(speeds_.memory_bytes_per_second, 4);
+  json.Key("product_seconds").Double(speeds_.product_seconds, 4);
+  WriteKnown(json.Key("flash_bytes_per_second"), speeds_.flash_bytes_per_second);
   json.Key("forecasts").BeginArray();
   for (const auto& [each, speed] : forecasts_) {
     json.BeginObject().Key("budget").Int(each.budget).Key("pinned_bytes").Int(each.weights.pins.bytes);
@@ -148,14 +104,20 @@ void BudgetReport::Write(JsonWriter& json) const {
 
 absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options, const std::shared_ptr<DraftModel>& draft) {
   OpenedEngine opened;
-  opened.draft = draft;
   ASSIGN_OR_RETURN(opened.engine, Engine::Open(options, ModelFile::Weights::kAtOnce));
   WarnOfShortages(*opened.engine);
-  if (draft != nullptr) RETURN_IF_ERROR(draft->Open(*opened.engine));
+  const absl::Status with_draft = draft == nullptr ? absl::OkStatus() : draft->Open(*opened.engine);
+  if (options.streaming.memory_budget > 0) CatchSignals(CtrlC::kEndsProgram);
+  std::optional<PassSpeeds> speeds;
+  if (draft != nullptr) {
+    ASSIGN_OR_RETURN(opened.draft_use, DraftUse::Settle(*opened.engine, *draft, with_draft));
+    WriteError(opened.draft_use->Line());
+    if (opened.draft_use->drafts) opened.draft = draft;
+    speeds = opened.draft_use->speeds;
+  }
   if (options.streaming.memory_budget == 0) return opened;
-  CatchSignals(CtrlC::kEndsProgram);
-  const absl::StatusOr<BudgetReport> report = BudgetReport::Make(*opened.engine);
-  RETURN_IF_ERROR(ExplainedBy(draft.get(), report.status()));
+  const absl::StatusOr<BudgetReport> report = BudgetReport::Make(*opened.engine, speeds);
+  RETURN_IF_ERROR(ExplainedBy(opened.draft.get(), report.status()));
   WriteError(report->Line());
   opened.flash_bytes_per_second = report->flash_bytes_per_second();
   return opened;

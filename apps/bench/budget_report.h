@@ -4,16 +4,17 @@
 //   WriteError(report.Line());                                                     // before starting
 //   text += report.Table();          // this budget, the least, and two above; only the least if the model is not packed
 //
-// The forecast is for passes of one row. It is the longest of three times: the products at their speed in cache; reading weights from
-// memory and writing streamed ones to it; and reading streamed weights from flash (docs/storage.md). A pass cannot be faster than that. The
-// forecast leaves out attention, waits between the three, and other work on the machine. Thread-compatible.
+// The forecast is for passes of one row (pass_speeds.h). A pass cannot be faster than that. Thread-compatible.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/apps/bench/draft_or_pins.h"
+#include "tessera/apps/bench/pass_speeds.h"
 #include "tessera/apps/cli/draft_flags.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/runtime/engine.h"
@@ -22,13 +23,13 @@ namespace tessera {
 
 class BudgetReport {
  public:
-  // The probes take no more memory than is planned for what is not loaded yet. The errors of MemoryPlanner::PlanBudget. REQUIRES:
-  // engine.options().streaming.memory_budget > 0, and weights are not loaded.
-  static absl::StatusOr<BudgetReport> Make(const Engine& engine);
+  // speeds: where they were measured already. The errors of MemoryPlanner::PlanBudget. REQUIRES: engine.options().streaming.memory_budget
+  // > 0, and weights are not loaded.
+  static absl::StatusOr<BudgetReport> Make(const Engine& engine, const std::optional<PassSpeeds>& speeds = std::nullopt);
 
   std::string Line() const;            // "memory budget 400 MiB: 3 of 51 units pinned, ...\n"
   std::string Table() const;
-  double flash_bytes_per_second() const { return flash_bytes_per_second_; }
+  double flash_bytes_per_second() const { return speeds_.flash_bytes_per_second; }
   void Write(JsonWriter& json) const;  // {"budget", "least", ..., "forecasts": [{"budget", "pinned_bytes", ...}]}
 
  private:
@@ -36,13 +37,12 @@ class BudgetReport {
     BudgetPlan plan;
     double tokens_per_second;   // 0: unknown, since the flash's speed is unknown.
   };
-  double TokensPerSecond(const BudgetPlan& plan) const;
 
-  bool packed_ = false;                           // Other files are not streamed.
+  bool packed_ = false;                           // Other files are not streamed,
+  bool graphs_hold_weights_ = false;              // nor is what graphs hold.
   int units_ = 0;
   int wanted_logit_rows_ = 0;
-  double pass_bytes_ = 0, product_seconds_ = 0;   // Weights of a pass, and the time of its products in cache.
-  double memory_bytes_per_second_ = 0, flash_bytes_per_second_ = 0;
+  PassSpeeds speeds_ = {};
   std::vector<Forecast> forecasts_;    // The first is for this budget.
 };
 
@@ -50,11 +50,13 @@ class BudgetReport {
 struct OpenedEngine {
   std::unique_ptr<Engine> engine;
   double flash_bytes_per_second = 0;   // FlashSpeed; 0: nothing is streamed, or it is unknown.
-  std::shared_ptr<DraftModel> draft = nullptr;   // Open, too; null: none.
+  std::shared_ptr<DraftModel> draft = nullptr;   // Open, too; null: there is none, or it was left out.
+  std::optional<DraftUse> draft_use = std::nullopt;   // None: none was given.
 };
 
 // Engine::Open; under a budget it also writes the line to standard error and catches signals (interrupt.h), since from here on the end of
-// the program must wait for reads. draft: is opened beside it; null: none. REQUIRES: the options' plans count it (DraftModel::CountIn).
+// the program must wait for reads. draft: is opened beside it, or left out, which a line says (draft_or_pins.h); null: none.
+// REQUIRES: the options' plans count it (DraftModel::CountIn).
 absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options, const std::shared_ptr<DraftModel>& draft = nullptr);
 
 }  // namespace tessera

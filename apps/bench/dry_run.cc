@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tessera/apps/bench/budget_report.h"
+#include "tessera/apps/bench/draft_or_pins.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/apps/cli/output.h"
@@ -33,18 +35,23 @@ struct LoadPlan {
   EngineMemory memory = {};
   std::optional<int64_t> prompt_tokens = {};  // nullopt: no flag gives a prompt.
   const DraftModel* draft = nullptr;
+  std::optional<DraftUse> draft_use = std::nullopt;   // Where there is a draft.
   int64_t logits = 0, drafting = 0, adapters = 0;  // Drafting without the draft model.
   int64_t reserve = 0;             // Under a budget: its reserve for memory that is not counted.
   // Code, libraries, stacks, but no adapters; under a budget without code that is shared with other processes. nullopt: not known, as what
   // follows.
   std::optional<int64_t> program_bytes = {};
   std::optional<int64_t> tokenizer_bytes = {};  // Includes metadata.
+  bool Drafts() const { return draft_use.has_value() && draft_use->drafts; }
   int64_t DraftBytes() const { return draft == nullptr ? 0 : draft->bytes(); }
+  int64_t TreeBytes() const { return draft == nullptr ? 0 : draft->tree_bytes(); }   // A part of drafting.
   std::optional<int64_t> Total() const {
     if (!program_bytes.has_value() || !tokenizer_bytes.has_value()) return std::nullopt;
     return memory.Total() + logits + drafting + DraftBytes() + adapters + reserve + *program_bytes + *tokenizer_bytes;
   }
 };
+
+using PartList = std::vector<std::pair<const char*, int64_t>>;   // What it is, and its bytes.
 
 struct FormatUse {
   std::set<std::string> tensors;
@@ -79,6 +86,17 @@ int64_t LargestUnit(const WeightLayout& layout) {
   return largest;
 }
 
+// Those that it has.
+PartList PartsOfDraft(const LoadPlan& plan) {
+  if (!plan.Drafts()) return plan.DraftBytes() == 0 ? PartList() : PartList{{"draft model, closed again", plan.DraftBytes()}};
+  const tessera::DraftBytes& parts = plan.draft->parts();
+  PartList all = {{"draft: weights", parts.weights}, {"draft: keys and values", parts.cache}, {"draft: scratch", parts.scratch},
+                  {"draft: head", parts.head}, {"draft: map", parts.exit_map}, {"draft: tokenizer", parts.vocabulary},
+                  {"draft: predictor", parts.predictor}, {"draft: trees", plan.TreeBytes()}};
+  std::erase_if(all, [](const auto& part) { return part.second == 0; });
+  return all;
+}
+
 std::string PlanText(const LoadPlan& plan) {
   const Engine& engine = plan.engine;
   Table what({{"what"}, {"value"}});
@@ -90,7 +108,7 @@ std::string PlanText(const LoadPlan& plan) {
     what.AddRow({"texts at once", absl::StrCat(engine.options().workload.sessions, ", of ", engine.cache_tokens(), " tokens together")});
   }
   if (plan.prompt_tokens.has_value()) what.AddRow({"prompt", absl::StrCat(*plan.prompt_tokens, " tokens")});
-  if (plan.draft != nullptr) what.AddRow({"draft model", plan.draft->Describe()});
+  if (plan.draft != nullptr) what.AddRow({"draft model", plan.Drafts() ? plan.draft->Describe() : "left out"});
   what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
   const WeightLayout& layout = engine.model().layout();
   if (!layout.recipe().keeps_all()) what.AddRow({"recipe", layout.recipe().name()});
@@ -107,9 +125,11 @@ std::string PlanText(const LoadPlan& plan) {
   add("scratch of graphs", plan.memory.graphs);
   add("hidden states", plan.memory.hidden_states);
   add("logits", plan.logits);
-  add("drafting", plan.drafting);
-  if (plan.draft != nullptr) add("draft model", plan.DraftBytes());
-  if (plan.adapters > 0) add("adapters", plan.adapters);
+  add("drafting", plan.drafting - plan.TreeBytes());
+  for (const auto& [part, bytes] : PartsOfDraft(plan)) add(part, bytes);
+  const int64_t padding = engine.options().workload.adapter_padding;
+  if (plan.adapters > 0) add("adapters", plan.adapters - padding);
+  if (padding > 0) add("adapters: padding", padding);
   add("tokenizer, metadata", plan.tokenizer_bytes);
   add("program", plan.program_bytes);
   if (plan.reserve > 0) add("reserve", plan.reserve);
@@ -148,6 +168,14 @@ void WriteMemory(JsonWriter& json, const LoadPlan& plan) {
   json.EndObject();
 }
 
+// What "draft_model" and a part of "drafting" are: the trees.
+void WriteDraftParts(JsonWriter& json, const LoadPlan& plan) {
+  const tessera::DraftBytes parts = plan.Drafts() ? plan.draft->parts() : tessera::DraftBytes();
+  json.BeginObject().Key("weights").Int(parts.weights).Key("cache").Int(parts.cache).Key("scratch").Int(parts.scratch);
+  json.Key("head").Int(parts.head).Key("exit_map").Int(parts.exit_map).Key("tokenizer").Int(parts.vocabulary);
+  json.Key("predictor").Int(parts.predictor).Key("trees").Int(plan.TreeBytes()).EndObject();
+}
+
 std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& budget) {
   const Engine& engine = plan.engine;
   JsonWriter json(2);
@@ -169,6 +197,11 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
   json.Key("largest_unit_bytes").Int(LargestUnit(engine.model().layout()));
   WriteFormats(json.Key("formats"), engine);
   WriteMemory(json.Key("memory_bytes"), plan);
+  json.Key("adapter_padding_bytes").Int(engine.options().workload.adapter_padding);   // A part of "adapters".
+  if (plan.draft_use.has_value()) {
+    WriteDraftParts(json.Key("draft_model_bytes"), plan);
+    plan.draft_use->Write(json.Key("speculation"));
+  }
   if (budget) budget->Write(json.Key("memory_budget"));
   json.EndObject();
   return std::move(json).Take() + "\n";
@@ -221,25 +254,31 @@ absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& cou
   const std::optional<int64_t> peak = PeakMemoryBytes();
   const MemoryPlanner& planner = engine->planner();
   WarnOfShortages(*engine);
-  if (draft != nullptr) RETURN_IF_ERROR(draft->Plan(*engine));
   LoadPlan plan = {.engine = *engine, .draft = draft, .logits = planner.logits(), .program_bytes = peak_before};
-  plan.drafting = planner.drafting() - plan.DraftBytes();
   if (peak.has_value() && peak_before.has_value()) plan.tokenizer_bytes = *peak - *peak_before;
+  if (draft != nullptr) {
+    ASSIGN_OR_RETURN(plan.draft_use, DraftUse::Settle(*engine, *draft, draft->Plan(*engine, plan.tokenizer_bytes.value_or(0))));
+  }
+  plan.drafting = planner.drafting() - plan.DraftBytes();
   if (prompt.has_value()) {
     ASSIGN_OR_RETURN(plan.prompt_tokens, count_prompt(*engine, *prompt));
   }
   ASSIGN_OR_RETURN(plan.memory, engine->planner().Plan());
   if (options.streaming.memory_budget > 0) RETURN_IF_ERROR(PlanUnderBudget(options.streaming.memory_budget, own_before, plan));
-  plan.adapters = options.workload.adapter_bytes;   // They are there already, so the program's part has them.
-  if (plan.program_bytes.has_value()) *plan.program_bytes = std::max<int64_t>(*plan.program_bytes - plan.adapters, 0);
+  // Those that were read are there already, so the program's part has them.
+  const int64_t read = options.workload.adapter_bytes;
+  plan.adapters = read + options.workload.adapter_room;
+  if (plan.program_bytes.has_value()) *plan.program_bytes = std::max<int64_t>(*plan.program_bytes - read, 0);
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
   plan.path = std::string(ComputePathName(options.compute.path));
   plan.kernels = options.compute.path == ComputePath::kReference ? "none" : std::string(KernelPathName(kernels));
   std::optional<BudgetReport> budget;
   if (options.streaming.memory_budget > 0) {
-    ASSIGN_OR_RETURN(budget, BudgetReport::Make(*engine));
+    ASSIGN_OR_RETURN(budget, BudgetReport::Make(*engine, plan.draft_use.has_value() ? plan.draft_use->speeds : std::nullopt));
   }
-  return WriteOutput(FLAGS_json ? PlanJson(plan, budget) : absl::StrCat(PlanText(plan), budget ? "\n" + budget->Table() : ""));
+  if (FLAGS_json) return WriteOutput(PlanJson(plan, budget));
+  const std::string use = plan.draft_use.has_value() ? plan.draft_use->Table() : "";
+  return WriteOutput(absl::StrCat(PlanText(plan), budget ? "\n" + budget->Table() : "", use.empty() ? "" : "\n", use));
 }
 
 }  // namespace tessera

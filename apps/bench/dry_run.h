@@ -23,7 +23,8 @@ namespace tessera {
 // The tokens that a run with this prompt would compute, or the error with which it would end.
 using PromptCounter = std::function<absl::StatusOr<int64_t>(const Engine& engine, const std::string& prompt)>;
 
-// draft: has a line of its own; null: none. REQUIRES: the options' plans count it (DraftModel::CountIn).
+// draft: its parts have lines of their own, and under a budget it is said what pins in its place would give, or that it would be left out
+// (draft_or_pins.h); null: none. REQUIRES: the options' plans count it (DraftModel::CountIn).
 absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt = nullptr, DraftModel* draft = nullptr);
 
 }  // namespace tessera

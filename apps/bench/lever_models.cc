@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/draft_or_pins.h"
+#include "tessera/apps/bench/pass_work.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
@@ -38,6 +40,7 @@ absl::StatusOr<std::unique_ptr<LeverModels>> LeverModels::Load(const Options& op
   if (!options.draft_model.empty()) RETURN_IF_ERROR(models->LoadDraft());
   RETURN_IF_ERROR(models->LoadTarget());
   if (options.pins_draft) RETURN_IF_ERROR(models->LoadPinned());
+  if (options.chooses) RETURN_IF_ERROR(models->Choose());
   return models;
 }
 
@@ -64,14 +67,14 @@ int64_t LeverModels::WeightBytes(const Engine& engine) {
   return bytes;
 }
 
-absl::StatusOr<int64_t> LeverModels::BudgetForRing() const {
+absl::StatusOr<int64_t> LeverModels::BudgetFor(double share, int64_t less) const {
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options_.target));
   if (engine->model().file().packed() == nullptr) {
-    return WrongUsage("model", options_.target.model_path, "a packed model (tessera_pack): --ring_share streams it");
+    return WrongUsage("model", options_.target.model_path, "a packed model (tessera_pack): a share of it is streamed");
   }
   ASSIGN_OR_RETURN(const BudgetPlan all, engine->planner().PlanBudget(kNoLimit));
-  const int64_t others = all.Total() - all.memory.weights;
-  return std::max(all.least, others + static_cast<int64_t>(options_.ring_share * static_cast<double>(WeightBytes(*engine)))) + kSlack;
+  const int64_t others = all.Total() - all.memory.weights - less;
+  return std::max(all.least, others + static_cast<int64_t>(share * static_cast<double>(WeightBytes(*engine)))) + kSlack;
 }
 
 absl::Status LeverModels::LoadTarget() {
@@ -85,10 +88,18 @@ absl::Status LeverModels::LoadTarget() {
   }
   if (options_.ring_share > 0) {
     target.streaming.pin = PinPolicy::kNone;
-    ASSIGN_OR_RETURN(target.streaming.memory_budget, BudgetForRing());
+    ASSIGN_OR_RETURN(target.streaming.memory_budget, BudgetFor(options_.ring_share, /*less=*/0));
+  }
+  if (options_.weights_share > 0) {
+    const int64_t of_draft = draft_ == nullptr ? 0 : draft_->memory().Total();
+    ASSIGN_OR_RETURN(target.streaming.memory_budget, BudgetFor(options_.weights_share, of_draft));
   }
   own_before_target_ = OwnMemoryBytes().value_or(0);
   ASSIGN_OR_RETURN(target_, Engine::Open(target));
+  if (options_.chooses) {
+    ASSIGN_OR_RETURN(plan_, target_->planner().PlanBudget(target.streaming.memory_budget));
+    ASSIGN_OR_RETURN(speeds_, PassSpeeds::Measure(*target_, plan_));
+  }
   if (draft_ != nullptr) {
     RETURN_IF_ERROR(ForField("draft_model", CheckSameVocabulary(target_->model(), draft_->model())));
     ASSIGN_OR_RETURN(expander_, ModelExpander::Create(draft_, {.vocabulary = target_->config().vocabulary, .costs = &draft_costs_}));
@@ -104,12 +115,21 @@ absl::Status LeverModels::LoadPinned() {
   const int64_t others = OwnMemoryBytes().value_or(0) - own_before_target_;
   pinned.streaming.memory_budget += others + draft_->memory().Total();
   if (pinned.streaming.pin == PinPolicy::kNone) pinned.streaming.pin = PinPolicy::kAuto;
+  if (options_.pins_retrieve) PlanDrafting("auto", /*history_bytes=*/0, pinned);
   ASSIGN_OR_RETURN(pinned_, Engine::Open(pinned));
   return LoadAll(*pinned_);
 }
 
+absl::Status LeverModels::Choose() {
+  if (speeds_.flash_bytes_per_second <= 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const BudgetPlan pinned, pinned_->planner().PlanBudget(pinned_->options().streaming.memory_budget));
+  const double draft_bytes = WeightWorkOf(*draft_, {.rows = 1}).weight_bytes;
+  choice_ = ChooseDraft(DraftInputsFor(speeds_, plan_.weights, pinned.weights, draft_bytes));
+  return absl::OkStatus();
+}
+
 LeverMemory LeverModels::memory() const {
-  LeverMemory memory;
+  LeverMemory memory = {.budget = options_.target.streaming.memory_budget};
   if (draft_ != nullptr) memory.draft = draft_->memory().Total();
   if (const LayerStreamer* const streamer = target_->model().streamer(); streamer != nullptr) {
     const LayerStreamer::Stats stats = streamer->stats();

@@ -9,14 +9,17 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/bench/lever_run.h"
+#include "tessera/apps/bench/pass_speeds.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/runtime/model_expander.h"
 #include "tessera/spec/cost_profile.h"
+#include "tessera/spec/draft_choice.h"
 
 namespace tessera {
 
@@ -27,9 +30,13 @@ class LeverModels {
     std::string draft_model = {};   // A file. Empty: there is none.
     double ring_share = 0;          // Above 0: a budget that leaves this share of the weights' bytes to the ring, or the least that works,
                                     // and pins nothing.
+    double weights_share = 0;       // Above 0: a budget that would have room for this share of the weights if there were no draft, or the
+                                    // least that works with it.
     bool drafts = true;             // Memory of the target is planned for drafts,
     bool retrieval = true;          // and for drafters that read the text.
     bool pins_draft = false;        // The second target is wanted. REQUIRES: a draft, and a target that is streamed.
+    bool pins_retrieve = false;     // Its memory is planned for drafters that read the text, too.
+    bool chooses = false;           // It is to be predicted which of the two targets is faster. REQUIRES: pins_draft.
   };
   // WrongUsage (draft_model, model) for a draft of another vocabulary or that cannot be opened, and where a ring is asked for of a model
   // that is not packed; the errors of loading.
@@ -37,13 +44,17 @@ class LeverModels {
 
   LeverEngines engines() { return {.target = target_.get(), .pinned = pinned_.get(), .draft = expander_.get()}; }
   LeverMemory memory() const;
+  // As options say. nullopt: they do not, or the flash's speed is not known.
+  const std::optional<DraftChoice>& choice() const { return choice_; }
 
  private:
   LeverModels(const Options& options, int threads);
   absl::Status LoadDraft();
   absl::Status LoadTarget();
   absl::Status LoadPinned();
-  absl::StatusOr<int64_t> BudgetForRing() const;
+  absl::Status Choose();
+  // For a share of the weights; the rest has `less` bytes less than it takes.
+  absl::StatusOr<int64_t> BudgetFor(double share, int64_t less) const;
   static int64_t WeightBytes(const Engine& engine);
 
   Options options_;
@@ -52,6 +63,9 @@ class LeverModels {
   int64_t own_before_target_ = 0;       // The process's.
   std::shared_ptr<Engine> draft_;
   std::unique_ptr<Engine> target_, pinned_;
+  BudgetPlan plan_ = {};                // The target's, and speeds that were measured before its weights were loaded: if it chooses.
+  PassSpeeds speeds_ = {};
+  std::optional<DraftChoice> choice_;
   CostProfile draft_costs_;
   std::unique_ptr<ModelExpander> expander_;
 };

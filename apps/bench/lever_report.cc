@@ -20,12 +20,6 @@ namespace {
 constexpr auto kRight = Table::Align::kRight;
 constexpr char kPlain[] = "flash_ar", kLever[] = "lever";
 
-double GeometricMean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += std::log(value);
-  return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
-}
-
 std::string Percent(double share) { return absl::StrFormat("%.1f %%", 100 * share); }
 std::string Ratio(const std::optional<double>& ratio) { return ratio.has_value() ? absl::StrFormat("%.2f", *ratio) : "-"; }
 
@@ -130,6 +124,14 @@ std::string MemoryText(const LeverMemory& memory) {
   return memory.draft > 0 || memory.weights > 0 ? absl::StrCat("\n", table.ToString()) : "";
 }
 
+std::string AutoText(const LeverFindings& findings) {
+  if (findings.auto_is.empty()) return "";
+  if (!findings.predicted.has_value()) return absl::StrCat("auto is ", findings.auto_is, ": nothing could be predicted\n");
+  const auto rate = [&](MemoryUse use) { return findings.predicted->of(use).tokens_per_second; };
+  return absl::StrFormat("auto is %s; predicted: %.3g tokens/s with the draft, %.3g with pins in its place\n", findings.auto_is,
+                         rate(MemoryUse::kBoth), rate(MemoryUse::kRetrieval));
+}
+
 std::string LeftOutText(const LeverFindings& findings) {
   std::string text;
   for (const LeverSet& set : findings.sets) {
@@ -194,7 +196,22 @@ class Writer {
   void Memory() {
     const LeverMemory& memory = findings_.memory;
     json_.Key("memory_bytes").BeginObject().Key("draft").Int(memory.draft).Key("weights").Int(memory.weights);
-    json_.Key("ring").Int(memory.ring).Key("pinned").Int(memory.pins).Key("pinned_instead").Int(memory.pins_instead).EndObject();
+    json_.Key("ring").Int(memory.ring).Key("pinned").Int(memory.pins).Key("pinned_instead").Int(memory.pins_instead);
+    json_.Key("budget").Int(memory.budget).EndObject();
+  }
+
+  void Auto() {
+    if (findings_.auto_is.empty()) return;
+    json_.Key("auto").BeginObject().Key("is").String(findings_.auto_is).Key("predicted");
+    if (!findings_.predicted.has_value()) {
+      json_.Null().EndObject();
+      return;
+    }
+    json_.BeginObject();
+    for (const MemoryUse use : kMemoryUses) {
+      json_.Key(MemoryUseName(use)).Double(findings_.predicted->of(use).tokens_per_second, 4);
+    }
+    json_.EndObject().EndObject();
   }
 
   void Reliability(const ReliabilityTable& table) {
@@ -260,7 +277,7 @@ LeverFigures FiguresOverSets(const LeverFindings& findings, size_t system) {
 }
 
 std::string LeverText(const LeverFindings& findings, const LeverShow& show) {
-  return absl::StrCat(SetsText(findings), LeftOutText(findings), SweepText(findings), MemoryText(findings.memory),
+  return absl::StrCat(SetsText(findings), AutoText(findings), LeftOutText(findings), SweepText(findings), MemoryText(findings.memory),
                       show.reliability ? ReliabilityText(TableOfLever(findings)) : "");
 }
 
@@ -270,6 +287,7 @@ void WriteLever(JsonWriter& json, const LeverFindings& findings, const LeverShow
   writer.Systems();
   writer.Sets();
   writer.Memory();
+  writer.Auto();
   if (show.reliability) writer.Reliability(TableOfLever(findings));
   json.EndObject();
 }

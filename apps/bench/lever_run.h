@@ -12,12 +12,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/bench/lever_systems.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/spec/draft_choice.h"
 #include "tessera/spec/expander.h"
 #include "tessera/spec/reliability.h"
 
@@ -64,6 +66,7 @@ struct LeverMemory {
   int64_t weights = 0;              // The target's, all together. 0: they are not streamed.
   int64_t ring = 0, pins = 0;
   int64_t pins_instead = 0;         // What the engine pins that has the draft's bytes.
+  int64_t budget = 0;               // What the process might have, with the target and the draft alone. 0: no limit.
 };
 
 struct LeverFindings {
@@ -73,7 +76,9 @@ struct LeverFindings {
   std::vector<ReliabilityTable> tables = {};                        // [system], over all repetitions; empty without a draft model.
   std::string difference = {};      // The first text that is not that of the first system. Empty: there is none.
   bool streams = false;             // Else no pass waits for weights.
-  LeverMemory memory = {};          // The caller's to fill in.
+  LeverMemory memory = {};          // The caller's to fill in, as what follows.
+  std::string auto_is = {};         // The system that auto is here. Empty: it is none of the systems.
+  std::optional<DraftChoice> predicted = std::nullopt;   // Why. None: nothing was predicted.
 };
 
 // Cancelled if an engine's flag is set; the errors of passes. What drafters failed at is said as a warning: the text goes on without them.

@@ -28,6 +28,7 @@ struct Known {
   const char* tree = "";
   bool retrieval = false;
   bool pins_draft = false;
+  bool chooses = false;
 };
 constexpr Known kSystems[] = {{"flash_ar"},
                               {"chain", "chain:tokens=8"},
@@ -39,10 +40,13 @@ constexpr Known kSystems[] = {{"flash_ar"},
                               {kLever, kLever},
                               {"retrieval", "", true},
                               {"lever_retrieval", kLever, true},
-                              {"pinned", "", false, true}};
+                              {"pinned", "", false, true},
+                              {"pinned_retrieval", "", true, true},
+                              {"auto", kLever, true, false, true}};
 
 LeverSpec SpecOf(const Known& known) {
-  return {.system = known.name, .variant = known.name, .tree = known.tree, .retrieval = known.retrieval, .pins_draft = known.pins_draft};
+  return {.system = known.name, .variant = known.name, .tree = known.tree, .retrieval = known.retrieval, .pins_draft = known.pins_draft,
+          .chooses = known.chooses};
 }
 
 absl::StatusOr<std::vector<LeverSpec>> Chosen(const std::string& systems) {
@@ -115,6 +119,14 @@ absl::StatusOr<std::vector<LeverSpec>> LeverSpecs(const std::string& systems, co
     if (specs.size() == before) specs.push_back(spec);
   }
   return specs;
+}
+
+void ResolveAuto(bool drafts, std::vector<LeverSpec>& specs) {
+  for (LeverSpec& spec : specs) {
+    if (!spec.chooses) continue;
+    spec.tree = drafts ? kLever : "";
+    spec.pins_draft = !drafts;
+  }
 }
 
 absl::StatusOr<std::unique_ptr<LeverSystem>> LeverSystem::Create(const LeverSpec& spec, const Engine& target, Expander* draft) {

@@ -12,6 +12,8 @@
 //   retrieval         what the built-in drafters find in the text (--speculate=auto)
 //   lever_retrieval   both, as one tree
 //   pinned            no draft, and in the draft's memory pinned weights
+//   pinned_retrieval  the same, and drafts from the text
+//   auto              lever_retrieval or pinned_retrieval, whichever is predicted to be faster (draft_or_pins.h)
 // Threads: one at a time.
 #pragma once
 
@@ -36,6 +38,7 @@ struct LeverSpec {
   std::string tree = {};      // For MakeTreePolicy. Empty: no draft model.
   bool retrieval = false;     // Drafters that read the text.
   bool pins_draft = false;    // Written by the engine with more pins.
+  bool chooses = false;       // Whether it has a draft or more pins, ResolveAuto says.
 
   bool drafts() const { return !tree.empty() || retrieval; }
 };
@@ -43,6 +46,9 @@ struct LeverSpec {
 // systems: names separated by commas, or "all". sweep: trees separated by semicolons, each of a system with a tree among them; all of one
 // system's stand in its place. Empty: none. WrongUsage (systems or sweep; found, expected) for what is neither, or is there twice.
 absl::StatusOr<std::vector<LeverSpec>> LeverSpecs(const std::string& systems, const std::string& sweep);
+
+// Makes "auto" what it is here: with the draft, or with more pins.
+void ResolveAuto(bool drafts, std::vector<LeverSpec>& specs);
 
 class LeverSystem {
  public:

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/logit_math.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/text/logit_math.h"
 
 namespace tessera {
 namespace {

@@ -33,6 +33,7 @@ class OracleDrafter : public Drafter {
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   LayerListener* listener() override { return others_ == nullptr ? nullptr : others_->listener(); }
+  const PlacedForecasts* forecasts() const override { return others_ == nullptr ? nullptr : others_->forecasts(); }
   int64_t bytes() const override;
 
  private:

@@ -139,7 +139,8 @@ void WriteDrafting(JsonWriter& json, const SpeculationReport& report) {
       .Int(report.drafted_steps)
       .Key("paused_steps")
       .Int(report.paused_steps);
-  json.Key("head_rows").Int(report.first_head_rows + report.later_head_rows);
+  json.Key("head_rows").Int(report.first_head_rows + report.later_head_rows + report.forecast_head_rows);
+  json.Key("forecast_rows").Int(report.forecast_rows);
   json.Key("draft_seconds").Double(report.draft_seconds, 6).Key("pass_seconds").Double(report.pass_seconds, 6);
   json.Key("head_seconds").Double(report.head_seconds, 6).Key("top_seconds").Double(report.top_seconds, 6);
   json.Key("gain").Double(report.Gain(), 6).Key("expected_gain").Double(report.PredictedGain(), 6);
@@ -148,7 +149,9 @@ void WriteDrafting(JsonWriter& json, const SpeculationReport& report) {
   json.Key("expected_plain_seconds").Double(report.predicted_plain_seconds, 6).Key("plain_seconds").Double(report.plain_seconds, 6);
   json.Key("drafters").BeginArray();
   for (const SpeculationReport::Source& source : report.sources) {
-    json.BeginObject().Key("drafter").String(source.name).Key("proposed").Int(source.account.proposed);
+    json.BeginObject().Key("drafter").String(source.name);
+    if (!source.choice.empty()) json.Key("choice").String(source.choice);
+    json.Key("proposed").Int(source.account.proposed);
     json.Key("verified").Int(source.account.verified).Key("accepted").Int(source.account.accepted);
     WriteCounts(json.Key("verified_at"), source.account.verified_at);
     WriteCounts(json.Key("accepted_at"), source.account.accepted_at);

@@ -23,11 +23,11 @@ absl::StatusOr<std::unique_ptr<TextsTogether>> TextsTogether::Create(Engine& eng
   return together;
 }
 
-int TextsTogether::Add(std::vector<TokenId> prompt, const GenerateOptions& options) {
+int TextsTogether::Add(std::vector<TokenId> prompt, const GenerateOptions& options, const LoraAdapter* adapter) {
   texts_.push_back(std::make_unique<Text>(Text{.begin_seconds = Now()}));
   Text* const text = texts_.back().get();
   StreamOptions stream = {.prompt = std::move(prompt), .sampling = {.temperature = 0}, .text = options,
-                          .cancel = engine_.options().cancel};
+                          .adapter = adapter, .cancel = engine_.options().cancel};
   stream.text.on_token = [this, text](TokenId, absl::Span<const float>) {
     text->token_seconds.push_back(Now());
     step_.tokens += 1;
@@ -78,8 +78,10 @@ absl::StatusOr<SteadyRate> WriteTogether(Engine& engine, CostProfile& costs, con
       if (texts.make_speculator != nullptr) {
         ASSIGN_OR_RETURN(slot.speculator, texts.make_speculator());
       }
-      slot.text = together->Add(texts.prompts[static_cast<size_t>(added++) % texts.prompts.size()],
-                                {.max_tokens = texts.tokens + 1, .ignore_end = texts.ignore_end, .speculator = slot.speculator.get()});
+      const size_t number = static_cast<size_t>(added++);
+      slot.text = together->Add(texts.prompts[number % texts.prompts.size()],
+                                {.max_tokens = texts.tokens + 1, .ignore_end = texts.ignore_end, .speculator = slot.speculator.get()},
+                                texts.adapters.empty() ? nullptr : texts.adapters[number % texts.adapters.size()]);
     }
     ASSIGN_OR_RETURN(const TimedStep step, together->Step());
     if (!step.any) break;

@@ -42,8 +42,8 @@ class TextsTogether {
   // engine, costs: must outlive this. most_gap: StepperOptions'.
   static absl::StatusOr<std::unique_ptr<TextsTogether>> Create(Engine& engine, CostProfile& costs, double most_gap = 2);
 
-  // Its number. on_token of the options is not called.
-  int Add(std::vector<TokenId> prompt, const GenerateOptions& options);
+  // Its number. on_token of the options is not called. adapter: must outlive this; null: the model as it is.
+  int Add(std::vector<TokenId> prompt, const GenerateOptions& options, const LoraAdapter* adapter = nullptr);
   const Text& text(int number) const { return *texts_[static_cast<size_t>(number)]; }
 
   // The first error of a text, or Cancelled once the engine's cancel flag is set.
@@ -75,6 +75,7 @@ struct SteadyTexts {
   int texts = 1;                                          // At once.
   int tokens = 1;                                         // Each, after its first: a text that ends is followed by another.
   absl::Span<const std::vector<TokenId>> prompts = {};    // In this order, and again from the first.
+  absl::Span<const LoraAdapter* const> adapters = {};     // Likewise. Empty: the model as it is.
   bool ignore_end = false;
   // A new one for each text; null: each step gives a text one token.
   std::function<absl::StatusOr<std::unique_ptr<Speculator>>()> make_speculator = nullptr;

@@ -6,10 +6,12 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "glog/logging.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/base/byte_size.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -43,6 +45,23 @@ absl::StatusOr<AdapterSource> SourceOf(absl::string_view item) {
   }
   return source;
 }
+
+// The model that adapters are for, without its weights.
+struct BaseModel {
+  static absl::StatusOr<BaseModel> Open(const EngineOptions& options) {
+    BaseModel base;
+    ASSIGN_OR_RETURN(base.file, ModelFile::Open(options.model_path, ModelFile::Weights::kLater, options.cancel));
+    ASSIGN_OR_RETURN(base.config, ReadModelConfig(base.file->gguf()));
+    return base;
+  }
+  absl::StatusOr<LoraAdapter> Read(const AdapterSource& source) const {
+    ASSIGN_OR_RETURN(AdapterFile adapter, ReadAdapter(source.path, file->gguf(), config));
+    return MakeLoraAdapter(std::move(adapter), config, source.scale);
+  }
+
+  std::unique_ptr<ModelFile> file = nullptr;
+  ModelConfig config = {};
+};
 
 }  // namespace
 
@@ -80,45 +99,137 @@ absl::Status Adapters::Choose(const std::vector<AdapterSource>& sources) {
 }
 
 absl::Status Adapters::Read(const std::vector<AdapterSource>& sources, EngineOptions& options) {
-  if (sources.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(options.model_path, ModelFile::Weights::kLater, options.cancel));
-  ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(model->gguf()));
+  if (!FLAGS_adapter_memory.empty()) return ReadAsNamed(sources, options);
+  ASSIGN_OR_RETURN(const BaseModel base, BaseModel::Open(options));
+  std::vector<LoraAdapter> adapters;
   for (const AdapterSource& source : sources) {
-    ASSIGN_OR_RETURN(const AdapterFile file, ReadAdapter(source.path, model->gguf(), config));
-    ASSIGN_OR_RETURN(LoraAdapter adapter, MakeLoraAdapter(file, config, source.scale));
-    options.workload.adapter_bytes += adapter.bytes();
-    loaded_.push_back(std::move(adapter));
+    ASSIGN_OR_RETURN(LoraAdapter adapter, base.Read(source));
+    adapters.push_back(std::move(adapter));
   }
+  ASSIGN_OR_RETURN(AdapterSet set, AdapterSet::Create(mode_, std::move(adapters), base.config));
+  options.workload.adapter_bytes = set.bytes();
+  options.workload.adapter_padding = set.padding_bytes();
+  set_ = std::make_shared<const AdapterSet>(std::move(set));
   return absl::OkStatus();
+}
+
+// Ranks are those of all files, whichever of them memory holds.
+absl::Status Adapters::ReadAsNamed(const std::vector<AdapterSource>& sources, EngineOptions& options) {
+  const absl::StatusOr<int64_t> most = ParseByteSize(FLAGS_adapter_memory);
+  if (!most.ok()) return ForField("adapter_memory", most.status());
+  if (mode_ == LoraMode::kMask) return WrongUsage("adapter_memory", "with --lora_mode=mask", "input or graph: a mask has all in memory");
+  ASSIGN_OR_RETURN(BaseModel opened, BaseModel::Open(options));
+  const auto base = std::make_shared<const BaseModel>(std::move(opened));
+  const std::vector<LoraShape> shapes = LoraShapesOf(base->config);
+  std::vector<LoraPlan> plans;
+  std::vector<int> largest;
+  for (const AdapterSource& source : sources) {
+    ASSIGN_OR_RETURN(const AdapterFile file, ReadAdapter(source.path, base->file->gguf(), base->config, AdapterRead::kShapes));
+    plans.push_back(PlanLoraAdapter(file, base->config));
+    RaiseRanks(plans.back().ranks, largest);
+  }
+  cache_ = std::make_unique<AdapterCache>(AdapterCache::Options{.most_bytes = *most});
+  const bool pads = mode_ == LoraMode::kInput;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const int64_t own = plans[i].BytesPaddedTo(plans[i].ranks, shapes), bytes = pads ? plans[i].BytesPaddedTo(largest, shapes) : own;
+    paddings_.push_back(bytes - own);
+    cache_->Add({.name = names_[i], .bytes = bytes, .read = [=, source = sources[i]]() -> absl::StatusOr<LoraAdapter> {
+                   ASSIGN_OR_RETURN(LoraAdapter adapter, base->Read(source));
+                   if (pads) adapter.PadTo(largest, shapes);
+                   return adapter;
+                 }});
+  }
+  return FillCache(*most, options);
+}
+
+// The chosen one first: a text that names none has it. Without requests nothing else is asked for.
+absl::Status Adapters::FillCache(int64_t most, EngineOptions& options) {
+  const int texts = FLAGS_jsonl ? FLAGS_parallel : 1;
+  const int64_t least = FLAGS_jsonl || chosen_ != kNone ? cache_->LeastBytes(texts) : 0;
+  if (most < least) {
+    return WrongUsage("adapter_memory", FormatByteSize(most),
+                      absl::StrCat("at least ", least, " bytes, for the largest of as many texts as are written at once: ", texts));
+  }
+  if (chosen_ != kNone) RETURN_IF_ERROR(cache_->Lease(chosen_).status());
+  for (int i = 0; FLAGS_jsonl && i < cache_->size(); ++i) {
+    if (cache_->HasRoomFor(i)) RETURN_IF_ERROR(cache_->Lease(i).status());
+  }
+  options.workload.adapter_bytes = cache_->bytes();
+  options.workload.adapter_padding = padding_bytes();
+  options.workload.adapter_room = FLAGS_jsonl ? cache_->MostBytes() - cache_->bytes() : 0;
+  return absl::OkStatus();
+}
+
+absl::Status Adapters::CheckFlags(const std::vector<AdapterSource>& sources) {
+  ASSIGN_OR_RETURN(mode_, LoraModeFromName(FLAGS_lora_mode));
+  for (const char* const flag : {"lora_mode", "adapter_memory"}) {
+    if (sources.empty() && IsGiven(flag)) return WrongUsage(flag, "without --adapter", "both");
+  }
+  if (sources.empty() || FLAGS_device.empty()) return absl::OkStatus();
+  return WrongUsage("adapter", "it beside --device", "one of them: a phone's time does not count adapters that are read");
 }
 
 absl::StatusOr<Adapters> Adapters::OfFlags(EngineOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<AdapterSource> sources, ParseAdapterList(FLAGS_adapter));
   Adapters adapters;
   RETURN_IF_ERROR(adapters.Choose(sources));
-  if (!sources.empty() && !FLAGS_device.empty()) {
-    return WrongUsage("adapter", "it beside --device", "one of them: a phone's time does not count adapters that are read");
-  }
-  RETURN_IF_ERROR(adapters.Read(sources, options));
+  RETURN_IF_ERROR(adapters.CheckFlags(sources));
+  if (!sources.empty()) RETURN_IF_ERROR(adapters.Read(sources, options));
   return adapters;
 }
 
-const LoraAdapter* Adapters::Named(const std::optional<std::string>& name) const {
-  if (!name.has_value()) return chosen();
-  if (name->empty()) return nullptr;
+int Adapters::Named(const std::optional<std::string>& name) const {
+  if (!name.has_value()) return chosen_;
+  if (name->empty()) return kNone;
   const auto found = std::find(names_.begin(), names_.end(), *name);
   CHECK(found != names_.end()) << *name;
-  return &loaded_[static_cast<size_t>(found - names_.begin())];
+  return static_cast<int>(found - names_.begin());
 }
 
-absl::StatusOr<const LoraAdapter*> Adapters::OfRequest(const JsonValue& body) const {
+absl::StatusOr<int> Adapters::OfRequest(const JsonValue& body) const {
   ASSIGN_OR_RETURN(const std::optional<std::string> name, AdapterNameOf(body, names_));
   return Named(name);
 }
 
-absl::Status UseAdapter(Engine& engine, const LoraAdapter* adapter, std::unique_ptr<Session>& session) {
-  if (session != nullptr && session->adapter() == adapter) return absl::OkStatus();
-  ASSIGN_OR_RETURN(session, engine.NewSession({.adapter = adapter}));
+absl::StatusOr<AdapterLease> Adapters::Lease(int number) const {
+  if (number == kNone) return AdapterLease();
+  if (set_ != nullptr) return AdapterLease(set_, &(*set_)[number]);
+  return cache_->Lease(number);
+}
+
+int64_t Adapters::padding_bytes() const {
+  if (set_ != nullptr) return set_->padding_bytes();
+  int64_t bytes = 0;
+  for (int i = 0; cache_ != nullptr && i < cache_->size(); ++i) bytes += cache_->IsInMemory(i) ? paddings_[static_cast<size_t>(i)] : 0;
+  return bytes;
+}
+
+std::string Adapters::StatsLine() const {
+  if (names_.empty()) return "";
+  const std::string padding = padding_bytes() == 0 ? "" : absl::StrCat(", of which ", FormatByteSize(padding_bytes()), " are padding");
+  const int in_memory = set_ != nullptr ? set_->size() : cache_->InMemory();
+  return absl::StrCat("adapters: ", in_memory, " by ", LoraModeName(mode_), ", ", FormatByteSize(bytes()), padding, "\n");
+}
+
+void WriteAdapters(const Workload& workload, JsonWriter& json) {
+  if (workload.adapter_bytes == 0) return;
+  json.Key("adapters").BeginObject().Key("lora_mode").String(FLAGS_lora_mode).Key("bytes").Int(workload.adapter_bytes);
+  json.Key("padding_bytes").Int(workload.adapter_padding).EndObject();
+}
+
+std::string Adapters::ReadsLine() const {
+  if (cache_ == nullptr || cache_->stats().evictions == 0) return "";
+  const AdapterCache::Stats& stats = cache_->stats();
+  return absl::StrFormat("adapters: read %d times, %s in %.3f s, since --adapter_memory has no room for all\n", stats.reads,
+                         FormatByteSize(stats.read_bytes), stats.read_seconds);
+}
+
+absl::Status UseAdapter(Engine& engine, const Adapters& adapters, int number, AdaptedSession& session) {
+  if (session.session != nullptr && session.number == number) return absl::OkStatus();
+  session = AdaptedSession();
+  ASSIGN_OR_RETURN(session.adapter, adapters.Lease(number));
+  ASSIGN_OR_RETURN(session.session, engine.NewSession({.adapter = session.adapter.get()}));
+  session.number = number;
   return absl::OkStatus();
 }
 

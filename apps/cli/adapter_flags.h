@@ -2,14 +2,18 @@
 //
 //   ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));                   // before the engine is opened
 //   ... the engine is opened, its weights are loaded ...
-//   RETURN_IF_ERROR(answerer.UseAdapter(adapters.chosen()));                                 // a text that names none
-//   ASSIGN_OR_RETURN(const LoraAdapter* adapter, adapters.OfRequest(request.body()));        // one that may: {"adapter": "pirate"}
+//   ASSIGN_OR_RETURN(const int number, adapters.OfRequest(request.body()));   // {"adapter": "pirate"}; chosen() if it names none
+//   ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(number));     // in memory while there is a lease
+//   RETURN_IF_ERROR(answerer.UseAdapter(adapter.get()));
 //
 // A text that names none has --use_adapter or, without it, the only adapter; of several it has none. They are read before the engine is
-// opened, so that a memory budget counts them like all else that the process has. Wrong flags are wrong usage; errors of files are those
-// of ReadAdapter and of opening the model. Threads: one at a time; adapters themselves may be read by any.
+// opened, so that a memory budget counts them like all else that the process has; --lora_mode says how they lie in memory. With
+// --adapter_memory files are checked and as many are read as it has room for; the others are read as texts name them, and take the places
+// of those that were used least recently (runtime/adapter_cache.h). Wrong flags are wrong usage; errors of files are those of ReadAdapter
+// and of opening the model. Threads: one at a time; adapters themselves may be read by any.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +23,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tessera/base/json.h"
-#include "tessera/model/lora.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/model/adapter_set.h"
+#include "tessera/runtime/adapter_cache.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/runtime/options.h"
 
@@ -39,31 +45,61 @@ absl::StatusOr<std::vector<AdapterSource>> ParseAdapterList(absl::string_view li
 
 class Adapters {   // Move-only.
  public:
+  static constexpr int kNone = -1;
+
   Adapters() = default;   // None.
   Adapters(Adapters&&) = default;
   Adapters& operator=(Adapters&&) = default;
 
-  // Reads those of --adapter, and sets Workload::adapter_bytes. Must outlive all that is written with them. REQUIRES: options are those of
+  // Reads those of --adapter, and sets Workload::adapter_bytes, adapter_padding and adapter_room. REQUIRES: options are those of
   // EngineOptionsOfFlags.
   static absl::StatusOr<Adapters> OfFlags(EngineOptions& options);
 
   const std::vector<std::string>& names() const { return names_; }   // As listed.
-  const LoraAdapter* chosen() const { return chosen_ < 0 ? nullptr : &loaded_[static_cast<size_t>(chosen_)]; }   // Null: none.
+  int chosen() const { return chosen_; }                             // That of a text which names none: its place in names(), or kNone.
   // As TextRequest::adapter has it. REQUIRES: one of names(), an empty text, or nothing.
-  const LoraAdapter* Named(const std::optional<std::string>& name) const;
+  int Named(const std::optional<std::string>& name) const;
   // The error is the request's alone: AdapterNameOf.
-  absl::StatusOr<const LoraAdapter*> OfRequest(const JsonValue& body) const;
+  absl::StatusOr<int> OfRequest(const JsonValue& body) const;
+
+  // Null for kNone. Only with --adapter_memory there are errors, those of AdapterCache::Lease, all of them of a text alone. Whoever has a
+  // lease and takes another gives the first one back before: room is for --parallel of them.
+  absl::StatusOr<AdapterLease> Lease(int number) const;
+
+  // "adapters: 3 by input, 12.5 MiB, of which 1.2 MiB are padding\n"; empty: there are none.
+  std::string StatsLine() const;
+  // A line about adapters that were read again; empty: there were none.
+  std::string ReadsLine() const;
 
  private:
   absl::Status Choose(const std::vector<AdapterSource>& sources);
+  absl::Status CheckFlags(const std::vector<AdapterSource>& sources);
   absl::Status Read(const std::vector<AdapterSource>& sources, EngineOptions& options);
+  absl::Status ReadAsNamed(const std::vector<AdapterSource>& sources, EngineOptions& options);
+  absl::Status FillCache(int64_t most, EngineOptions& options);
+  int64_t bytes() const { return set_ != nullptr ? set_->bytes() : cache_ != nullptr ? cache_->bytes() : 0; }
+  int64_t padding_bytes() const;
 
   std::vector<std::string> names_;
-  std::vector<LoraAdapter> loaded_;   // In the same order.
-  int chosen_ = -1;                   // Its place; -1: none.
+  int chosen_ = kNone;
+  LoraMode mode_ = LoraMode::kGraph;
+  std::shared_ptr<const AdapterSet> set_;   // All of them. Null: there are none, or
+  std::unique_ptr<AdapterCache> cache_;     // they are here, and of each how much of it is padding.
+  std::vector<int64_t> paddings_;
 };
 
-// Puts an empty session in the place of one that has another adapter. The errors of Engine::NewSession.
-absl::Status UseAdapter(Engine& engine, const LoraAdapter* adapter, std::unique_ptr<Session>& session);
+// A session for texts that come one after another, and the adapter that it has.
+struct AdaptedSession {
+  std::unique_ptr<Session> session = nullptr;
+  AdapterLease adapter = nullptr;
+  int number = Adapters::kNone;
+};
+
+// Adds "adapters", with the way, bytes and padding bytes, to an object; nothing where no adapter is read. workload: as OfFlags set it.
+void WriteAdapters(const Workload& workload, JsonWriter& json);
+
+// Puts an empty session in the place of one that has another adapter, or of none. The errors of Adapters::Lease and of Engine::NewSession;
+// after one there is no session.
+absl::Status UseAdapter(Engine& engine, const Adapters& adapters, int number, AdaptedSession& session);
 
 }  // namespace tessera

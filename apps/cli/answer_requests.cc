@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,11 +15,13 @@
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/jsonl.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/output_queue.h"
 #include "tessera/apps/cli/parallel_flags.h"
 #include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/base/joined_status.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/first_tokens.h"
 
 namespace tessera {
 namespace {
@@ -57,11 +60,16 @@ class RequestsInTurn {
     const int64_t begin = RealClock().NowNanos();
     ASSIGN_OR_RETURN(const TextRequest asked,
                      ReadTextRequest(request, engine_, defaults_.chat, defaults_.sampling, adapters_.names()));
-    RETURN_IF_ERROR(answerer_.UseAdapter(adapters_.Named(asked.adapter)));
+    RETURN_IF_ERROR(UseAdapter(adapters_.Named(asked.adapter)));
     answerer_.Reset();
+    std::vector<std::optional<FirstToken>> firsts(asked.answers.value_or(1));   // Nullopt: as the sampler says.
+    if (asked.distinct_first_tokens) {
+      ASSIGN_OR_RETURN(const std::vector<FirstToken> found, answerer_.FirstTokens(asked.prompt, *asked.answers, progress_.Of({})));
+      firsts.assign(found.begin(), found.end());
+    }
     std::vector<TimedAnswer> answers;
-    for (int stream = 0; stream < asked.answers.value_or(1); ++stream) {
-      ASSIGN_OR_RETURN(answers.emplace_back(), WriteText(asked, stream, begin));
+    for (size_t stream = 0; stream < firsts.size(); ++stream) {
+      ASSIGN_OR_RETURN(answers.emplace_back(), WriteText(asked, static_cast<uint64_t>(stream), firsts[stream], begin));
       if (answers.back().text.reason == FinishReason::kCancelled) return absl::CancelledError("terminated");
     }
     // Saved before the answer is written: on a busy disk a signal would leave too little time for it. The last Save reports an error.
@@ -70,10 +78,23 @@ class RequestsInTurn {
   }
 
  private:
-  absl::StatusOr<TimedAnswer> WriteText(const TextRequest& asked, int stream, int64_t begin) {
-    TimedAnswer answer;
+  // The last one is given back before this one is read: there may be room for one.
+  absl::Status UseAdapter(int number) {
+    if (number == number_) return absl::OkStatus();
+    if (adapter_ != nullptr) RETURN_IF_ERROR(answerer_.UseAdapter(nullptr));
+    adapter_ = nullptr;
+    number_ = Adapters::kNone;
+    ASSIGN_OR_RETURN(adapter_, adapters_.Lease(number));
+    RETURN_IF_ERROR(answerer_.UseAdapter(adapter_.get()));
+    number_ = number;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<TimedAnswer> WriteText(const TextRequest& asked, uint64_t stream, const std::optional<FirstToken>& first, int64_t begin) {
+    TimedAnswer answer = {.first = first};
     AnswerOptions options = {.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict), .starts_text = false};
-    options.stream = static_cast<uint64_t>(stream);
+    options.stream = stream;
+    if (first.has_value()) options.first = first->token;
     options.stop = asked.stop;
     ASSIGN_OR_RETURN(options.sampler, Sampler::Create(asked.sampling));
     options.on_token = [&](TokenId, absl::Span<const float>) {
@@ -89,6 +110,8 @@ class RequestsInTurn {
   Engine& engine_;
   Answerer& answerer_;
   const Adapters& adapters_;
+  AdapterLease adapter_ = nullptr;   // That the answerer has,
+  int number_ = Adapters::kNone;     // and its number.
   AnswerProgress progress_;
   const Defaults defaults_;
 };
@@ -136,6 +159,7 @@ class ParallelRequests {
     TextRequest text;
     std::vector<TimedAnswer> answers = {};
     int unended = 0;
+    AdapterLease adapter = nullptr;   // Until they have ended.
     absl::Status error = absl::OkStatus();
   };
 
@@ -175,22 +199,40 @@ class ParallelRequests {
     if (!request.ok()) return Give(turn, failed_.AnswerOf(line_, request.status()));
     absl::StatusOr<TextRequest> text = ReadTextRequest(*request, engine_, defaults_.chat, defaults_.sampling, adapters_.names());
     if (!text.ok()) return Give(turn, failed_.AnswerOf(*request, text.status()));
+    absl::StatusOr<AdapterLease> adapter = adapters_.Lease(adapters_.Named(text->adapter));
+    if (!adapter.ok()) return Give(turn, failed_.AnswerOf(*request, adapter.status()));
     auto asked = std::make_shared<Asked>(
         Asked{.turn = turn, .begin_nanos = begin, .request = *std::move(request), .text = *std::move(text)});
     asked_[turn] = asked;
     asked->unended = asked->text.answers.value_or(1);
     asked->answers.resize(asked->unended);
-    for (int stream = 0, texts = asked->unended; stream < texts; ++stream) Add(asked, stream);
+    asked->adapter = *std::move(adapter);
+    if (asked->text.distinct_first_tokens) return AskFirstTokens(asked);
+    for (int stream = 0, texts = asked->unended; stream < texts; ++stream) Add(asked, stream, std::nullopt);
   }
 
-  void Add(const std::shared_ptr<Asked>& asked, int stream) {
+  void AskFirstTokens(const std::shared_ptr<Asked>& asked) {
+    answers_.AskFirstTokens(asked->text.prompt, asked->adapter.get(), asked->unended,
+                            [this, asked](const absl::StatusOr<std::vector<FirstToken>>& firsts) {
+                              if (!firsts.ok()) {
+                                asked->unended = 1;   // No text is written for it.
+                                return End(*asked, 0, firsts.status());
+                              }
+                              for (int stream = 0; stream < static_cast<int>(firsts->size()); ++stream) {
+                                Add(asked, stream, (*firsts)[static_cast<size_t>(stream)]);
+                              }
+                            });
+  }
+
+  void Add(const std::shared_ptr<Asked>& asked, int stream, const std::optional<FirstToken>& first) {
     answers_.Add({.prompt = asked->text.prompt,
                   .sampling = asked->text.sampling,
                   .stream = static_cast<uint64_t>(stream),
+                  .first = first,
                   .stop = asked->text.stop.value_or(defaults_.stop),
                   .max_tokens = asked->text.max_tokens.value_or(FLAGS_n_predict),
                   .starts_text = false,
-                  .adapter = adapters_.Named(asked->text.adapter),
+                  .adapter = asked->adapter.get(),
                   .begin_nanos = asked->begin_nanos,
                   .on_end = [this, asked, stream](const absl::StatusOr<TimedAnswer>& answer) { End(*asked, stream, answer); }});
   }
@@ -198,9 +240,10 @@ class ParallelRequests {
   void End(Asked& asked, int stream, const absl::StatusOr<TimedAnswer>& answer) {
     if (answer.ok()) asked.answers[stream] = *answer;
     asked.error.Update(answer.status());
-    is_cancelled_ = is_cancelled_ || (answer.ok() && answer->text.reason == FinishReason::kCancelled);
+    is_cancelled_ = is_cancelled_ || absl::IsCancelled(answer.status()) || (answer.ok() && answer->text.reason == FinishReason::kCancelled);
     if (--asked.unended > 0 || is_cancelled_) return;
     const std::shared_ptr<Asked> ended = std::move(asked_.extract(asked.turn).mapped());
+    ended->adapter = nullptr;   // Its place is free for that of the next request, whatever else still holds this one.
     if (!ended->error.ok()) return Give(ended->turn, failed_.AnswerOf(ended->request, ended->error));
     SaveNowAndThen();
     Give(ended->turn, AnswerOf(ended->request, ended->text, ended->answers));
@@ -258,8 +301,10 @@ absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineR
                             const std::shared_ptr<DraftModel>& draft) {
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  if (FLAGS_parallel == 1) return AnswerInTurn(engine, flash_bytes_per_second, lines, adapters, draft);
-  return AnswerInParallel(engine, flash_bytes_per_second, lines, adapters, draft);
+  const auto answer = FLAGS_parallel == 1 ? AnswerInTurn : AnswerInParallel;
+  const absl::Status status = answer(engine, flash_bytes_per_second, lines, adapters, draft);
+  WriteError(adapters.ReadsLine());
+  return status;
 }
 
 }  // namespace tessera

@@ -1,17 +1,10 @@
 #include "tessera/apps/cli/draft_flags.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/cord.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/seed_flag.h"
@@ -19,7 +12,6 @@
 #include "tessera/base/byte_size.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/peak_memory.h"
-#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/safetensors.h"
@@ -33,50 +25,11 @@
 namespace tessera {
 namespace {
 
-constexpr char kFlag[] = "draft_model", kLever[] = "lever", kPrune[] = "prune", kThreshold[] = "prune_threshold", kAccept[] = "accept";
-constexpr char kMatch[] = "match", kRejection[] = "rejection", kHeadKey[] = ",head=";
-constexpr char kSources[] = "a file, or a copy of the model: self:q2, self:q3 or self:q4 (self:q3:FILE: of that file), or its first "
-                            "layers: self:layers=8 or self:layers=8,head=FILE";
+constexpr char kFlag[] = "draft_model", kLever[] = "lever", kPrune[] = "prune";
 constexpr int kDrawn = 4;                               // Children of a node, where drafts are sampled.
 constexpr int64_t kPredictorBytes = int64_t{1} << 20;   // What a predictor takes beside its file.
 constexpr int kTreeTokens = 256;                        // In the draft's cache, for each text.
 constexpr int64_t kDrafterBytes = int64_t{1} << 20;     // The pool of what was said, and counts.
-
-absl::Status CheckPruneFlags() {
-  if (FLAGS_prune.empty()) {
-    return IsGiven(kThreshold) ? WrongUsage(kThreshold, "without --prune", "both") : absl::OkStatus();
-  }
-  if (FLAGS_draft_model.empty()) return WrongUsage(kPrune, "without --draft_model", "both: it drops rows of what that drafts");
-  return ForField(kThreshold, CheckPruneOptions({.threshold = static_cast<float>(FLAGS_prune_threshold)}));
-}
-
-absl::Status CheckAcceptFlag() {
-  if (FLAGS_accept == kMatch) return absl::OkStatus();
-  if (FLAGS_accept != kRejection) return WrongUsage(kAccept, Quoted(FLAGS_accept), absl::StrCat(kMatch, " or ", kRejection));
-  if (FLAGS_draft_model.empty()) return WrongUsage(kAccept, "rejection without --draft_model", "both: a draft that is sampled");
-  if (FLAGS_temperature > 0) return absl::OkStatus();
-  return WrongUsage(kAccept, absl::StrCat("rejection with --temperature=", FLAGS_temperature),
-                    "match, or a temperature above 0: what is not sampled has one token to accept");
-}
-
-// A tree that --draft_model does not grow, and drafts that it does not make, are refused.
-absl::Status CheckFlags(absl::string_view speculate) {
-  RETURN_IF_ERROR(CheckPruneFlags());
-  RETURN_IF_ERROR(CheckAcceptFlag());
-  const std::vector<absl::string_view> names = absl::StrSplit(speculate, ',');
-  if (FLAGS_draft_model.empty()) {
-    if (std::find(names.begin(), names.end(), kDraft) != names.end()) {
-      return WrongUsage("speculate", "draft without --draft_model", "both: --draft_model=FILE, or self:q3 for a copy of the model itself");
-    }
-    if (!FLAGS_tree.empty()) return WrongUsage("tree", "without --draft_model", "both: a tree of what the draft model says");
-    return absl::OkStatus();
-  }
-  if (!AsksForDraftModel(speculate)) {
-    return WrongUsage(kFlag, absl::StrCat("with --speculate=", speculate), "auto, draft, or a list with draft");
-  }
-  if (!FLAGS_device.empty()) return WrongUsage(kFlag, "beside --device", "one of them: the phone's clock knows no second model");
-  return ForField("tree", MakeTreePolicy(TreeOfFlag(), {}).status());
-}
 
 absl::StatusOr<ModelConfig> ConfigOf(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
@@ -85,15 +38,6 @@ absl::StatusOr<ModelConfig> ConfigOf(const std::string& path) {
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// "8" or "8,head=FILE".
-absl::StatusOr<DraftSource> ParseLayers(absl::string_view text, absl::string_view rest) {
-  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(rest, absl::MaxSplits(kHeadKey, 1));
-  DraftSource source = {.map = std::string(parts.second)};
-  const bool is_number = absl::SimpleAtoi(parts.first, &source.layers) && source.layers > 0;
-  if (!is_number || (source.map.empty() && absl::StrContains(rest, kHeadKey))) return WrongUsage(kFlag, Quoted(text), kSources);
-  return source;
-}
-
 // Layers are a part of the flag's value here.
 absl::Status OfDraft(const absl::Status& status) {
   return FieldOf(status) == "layers" ? ForField(kFlag, absl::Status(status.code(), status.message())) : status;
@@ -101,52 +45,19 @@ absl::Status OfDraft(const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<DraftSource> DraftSource::Parse(absl::string_view text) {
-  absl::string_view rest = text;
-  if (!absl::ConsumePrefix(&rest, "self:")) return DraftSource{.file = std::string(text)};
-  if (absl::ConsumePrefix(&rest, "layers=")) return ParseLayers(text, rest);
-  const std::pair<std::string, std::string> parts = absl::StrSplit(rest, absl::MaxSplits(':', 1));
-  const std::vector<std::string>& names = LowBitCopy::Names();
-  const bool is_known = std::find(names.begin(), names.end(), parts.first) != names.end();
-  if (!is_known || (parts.second.empty() && absl::StrContains(rest, ':'))) return WrongUsage(kFlag, Quoted(text), kSources);
-  return DraftSource{.file = parts.second, .copy = parts.first};
-}
-
-bool DraftSource::IsHead() const {
-  std::error_code unknown;
-  return copy.empty() && (absl::EndsWith(file, ".safetensors") || (!file.empty() && std::filesystem::is_directory(file, unknown)));
-}
-
-std::string TreeOfFlag() { return FLAGS_tree.empty() ? kLever : FLAGS_tree; }
-
-bool AsksForDraftModel(absl::string_view speculate) {
-  const std::vector<absl::string_view> names = absl::StrSplit(speculate, ',');
-  return speculate == "auto" || std::find(names.begin(), names.end(), kDraft) != names.end();
-}
-
-bool ReadsHistory(absl::string_view speculate) {
-  DrafterRegistry registry = DrafterRegistry::BuiltIn();
-  registry.Add(NamedDraft()).IgnoreError();   // The name is free.
-  return registry.ReadsHistory(speculate);
-}
-
-DrafterRegistry::Kind NamedDraft() {
-  return {.name = kDraft,
-          .make = [](const DraftingSize&) -> absl::StatusOr<std::unique_ptr<Drafter>> {
-            return absl::FailedPreconditionError("draft: found no draft model, expected one");
-          },
-          .most_bytes = [](const DraftingSize&) { return int64_t{0}; }};
-}
-
-absl::StatusOr<std::shared_ptr<DraftModel>> DraftModel::OfFlags(absl::string_view speculate) {
-  RETURN_IF_ERROR(CheckFlags(speculate));
+absl::StatusOr<std::shared_ptr<DraftModel>> DraftModel::OfFlags(absl::string_view speculate, bool chooses) {
+  RETURN_IF_ERROR(CheckDraftFlags(speculate));
   if (FLAGS_draft_model.empty()) return nullptr;
   auto draft = std::shared_ptr<DraftModel>(new DraftModel());
   ASSIGN_OR_RETURN(draft->source_, DraftSource::Parse(FLAGS_draft_model));
   draft->tree_ = TreeOfFlag();
+  if (draft->source_.HasForecasts()) {
+    ASSIGN_OR_RETURN(draft->forecasts_, ForecastDraft::Create(draft->source_.file, FLAGS_tree));
+  }
   draft->prune_ = FLAGS_prune;
   draft->threshold_ = static_cast<float>(FLAGS_prune_threshold);
-  if (FLAGS_accept == kMatch) return draft;
+  draft->may_be_left_out_ = chooses && speculate == "auto" && draft->forecasts_ == nullptr;
+  if (!AcceptsByRejection()) return draft;
   draft->sampling_ = DraftSampling{.temperature = FLAGS_temperature, .children = kDrawn};
   ASSIGN_OR_RETURN(draft->seed_, SeedOfFlag());
   return draft;
@@ -154,10 +65,26 @@ absl::StatusOr<std::shared_ptr<DraftModel>> DraftModel::OfFlags(absl::string_vie
 
 // The function holds nothing of the draft, which holds the target's core.
 void DraftModel::CountIn(EngineOptions& target) const {
+  if (forecasts_ != nullptr) target.workload.reserved_slots = forecasts_->slots();
   const auto others = target.workload.drafting_bytes;
-  target.workload.drafting_bytes = [others, bytes = bytes_](int context, int vocabulary) {
-    return *bytes + (others == nullptr ? 0 : others(context, vocabulary));
+  target.workload.drafting_bytes = [others, counted = counted_](int context, int vocabulary) {
+    return counted->bytes() + (others == nullptr ? 0 : others(context, vocabulary));
   };
+}
+
+absl::StatusOr<BudgetPlan> DraftModel::PlanWithoutIt(const Engine& target) const {
+  const bool before = std::exchange(counted_->left_out, true);
+  absl::StatusOr<BudgetPlan> plan = target.planner().PlanBudget(target.options().streaming.memory_budget);
+  counted_->left_out = before;
+  return plan;
+}
+
+void DraftModel::LeaveOut() {
+  engine_.reset();
+  head_.reset();
+  counted_->left_out = true;
+  const std::optional<int64_t> now = OwnMemoryBytes();
+  counted_->remains = now.has_value() && own_before_.has_value() ? std::max<int64_t>(*now - *own_before_, 0) : 0;
 }
 
 absl::Status DraftModel::Begin(const Engine& target) {
@@ -171,7 +98,7 @@ absl::Status DraftModel::SizePredictor() {
   if (prune_.empty()) return absl::OkStatus();
   const absl::StatusOr<std::unique_ptr<SafetensorsFile>> file = SafetensorsFile::Open(prune_);
   RETURN_IF_ERROR(ForFile(kPrune, file.status()));
-  predictor_bytes_ = (*file)->size() + kPredictorBytes;
+  counted_->parts.predictor = (*file)->size() + kPredictorBytes;
   return absl::OkStatus();
 }
 
@@ -194,12 +121,12 @@ absl::Status DraftModel::Open(const Engine& target) {
   return OpenFile();
 }
 
-absl::Status DraftModel::Plan(const Engine& target) {
+absl::Status DraftModel::Plan(const Engine& target, int64_t vocabulary) {
   RETURN_IF_ERROR(Begin(target));
   if (!source_.copy.empty()) {
     ASSIGN_OR_RETURN(const LowBitCopy copy, CopyFor());
     path_ = copy.path();
-    if (!copy.Check().ok()) return PlanCopy(copy);
+    if (!copy.Check().ok()) return PlanCopy(copy, vocabulary);
   }
   return OpenFile();
 }
@@ -251,15 +178,26 @@ EngineOptions DraftModel::OptionsFor(const ModelConfig& config) {
   return options;
 }
 
-absl::Status DraftModel::OpenFile() { return source_.IsHead() ? OpenHead() : OfDraft(OpenModel()); }
+absl::Status DraftModel::OpenFile() {
+  if (forecasts_ != nullptr) return OpenForecasts();
+  return source_.IsHead() ? OpenHead() : OfDraft(OpenModel());
+}
+
+absl::Status DraftModel::OpenForecasts() {
+  context_ = target_->context();
+  RETURN_IF_ERROR(forecasts_->Open(target_->model()));
+  counted_->parts.head = forecasts_->bytes();
+  counted_->head_text = forecasts_->TextBytes(target_->model().config().vocabulary);
+  return absl::OkStatus();
+}
 
 int DraftModel::HeadTokens() const { return std::min(EagleExpander::kMostTokens, context_); }
 
 absl::Status DraftModel::OpenHead() {
   context_ = target_->context();
   ASSIGN_OR_RETURN(head_, EagleHead::Open(path_, target_->model().config()));
-  *bytes_ = head_->bytes() + predictor_bytes_;
-  *text_bytes_ = EagleExpander::MostBytes(head_->shape(), HeadTokens());
+  counted_->parts.head = head_->bytes();
+  counted_->head_text = EagleExpander::MostBytes(head_->shape(), HeadTokens());
   return absl::OkStatus();
 }
 
@@ -270,14 +208,16 @@ absl::Status DraftModel::OpenModel() {
   RETURN_IF_ERROR(CheckSameVocabulary(target_->model(), engine->model()));
   WarnOfShortages(*engine);
   ASSIGN_OR_RETURN(const EngineMemory memory, engine->planner().Plan());
-  const int64_t vocabulary = std::max<int64_t>(OwnMemoryBytes().value_or(0) - own_before_.value_or(0), 0);
-  *bytes_ = memory.Total() + vocabulary + predictor_bytes_;
+  const int64_t read = OwnMemoryBytes().value_or(0) - own_before_.value_or(0);
+  counted_->parts = {.weights = memory.weights, .cache = memory.cache, .scratch = memory.graphs + memory.hidden_states,
+                     .exit_map = memory.exit_map, .vocabulary = std::max<int64_t>(read - memory.exit_map, 0),
+                     .predictor = counted_->parts.predictor};
   engine_ = std::move(engine);
   return absl::OkStatus();
 }
 
 // All but its weights is as the target's.
-absl::Status DraftModel::PlanCopy(const LowBitCopy& copy) {
+absl::Status DraftModel::PlanCopy(const LowBitCopy& copy, int64_t vocabulary) {
   const MemoryPlanner::Inputs& its = target_->planner().inputs();
   context_ = target_->context();
   KvCache::Options cache = its.cache;
@@ -285,7 +225,8 @@ absl::Status DraftModel::PlanCopy(const LowBitCopy& copy) {
   cache.format = target_->options().cache.kv_format;
   ASSIGN_OR_RETURN(const int64_t cache_bytes, KvCache::BytesFor(cache));
   ASSIGN_OR_RETURN(const int64_t weights, copy.WeightBytes());
-  *bytes_ = weights + cache_bytes + its.graphs + its.hidden_states + predictor_bytes_;
+  counted_->parts = {.weights = weights, .cache = cache_bytes, .scratch = its.graphs + its.hidden_states, .vocabulary = vocabulary,
+                     .predictor = counted_->parts.predictor};
   WriteError(absl::StrCat("A dry run makes no copy of the model: ", path_, " is not there.\n"));
   return absl::OkStatus();
 }
@@ -296,23 +237,24 @@ absl::Status DraftModel::LoadWeights() {
 }
 
 absl::Status DraftModel::Load() {
-  if (head_ != nullptr) return absl::OkStatus();
+  if (head_ != nullptr || forecasts_ != nullptr) return absl::OkStatus();
   const absl::Status loaded = LoadWeights();
   if (!absl::IsDataLoss(loaded) || source_.copy.empty()) return loaded;
   WarnOnce(absl::StrCat("this copy is made again: ", loaded.message()));
   engine_.reset();
-  const int64_t planned = *bytes_;
+  const DraftBytes planned = counted_->parts;
   ASSIGN_OR_RETURN(const LowBitCopy copy, CopyFor());
   RETURN_IF_ERROR(copy.Make(target_->pool()));
   RETURN_IF_ERROR(OpenFile());
-  *bytes_ = planned;   // By now the process has the target's weights, too.
+  counted_->parts = planned;   // By now the process has the target's weights, too.
   return LoadWeights();
 }
 
 absl::StatusOr<std::unique_ptr<Expander>> DraftModel::NewExpander(int vocabulary) {
   if (head_ == nullptr) {
     ASSIGN_OR_RETURN(std::unique_ptr<ModelExpander> expander,
-                     ModelExpander::Create(engine_, {.name = kDraft, .vocabulary = vocabulary, .costs = &costs_}));
+                     ModelExpander::Create(engine_, {.name = kDraft, .vocabulary = vocabulary, .costs = &costs_,
+                                                     .timeline = target_->timeline()}));
     return std::unique_ptr<Expander>(std::move(expander));
   }
   EagleExpander::Options options = EagleExpander::OptionsFor(*target_);
@@ -323,6 +265,7 @@ absl::StatusOr<std::unique_ptr<Expander>> DraftModel::NewExpander(int vocabulary
 absl::StatusOr<std::unique_ptr<Drafter>> DraftModel::NewDrafter(const DraftingSize& size) {
   if (!loaded_.has_value()) loaded_ = Load();
   RETURN_IF_ERROR(*loaded_);
+  if (forecasts_ != nullptr) return forecasts_->NewDrafter(target_);
   ASSIGN_OR_RETURN(std::unique_ptr<Expander> expander, NewExpander(size.vocabulary));
   ASSIGN_OR_RETURN(std::unique_ptr<TreePolicy> policy, MakeTreePolicy(tree_, {.profile = size.costs}));
   const bool corrects = policy->name() == kLever;   // Other rules trust their draft, as they were published.
@@ -335,12 +278,26 @@ absl::StatusOr<std::unique_ptr<Drafter>> DraftModel::NewDrafter(const DraftingSi
 DrafterRegistry::Kind DraftModel::AsDrafter() {
   return {.name = kDraft,
           .make = [draft = shared_from_this()](const DraftingSize& size) { return draft->NewDrafter(size); },
-          .most_bytes = [of_head = text_bytes_](const DraftingSize& size) {   // Not what the maker holds.
-            return kDrafterBytes + (*of_head > 0 ? *of_head : ModelExpander::MostBytes(size.context, size.vocabulary));
-          }};
+          .most_bytes = [counted = counted_](const DraftingSize& size) { return counted->OfText(size); }};   // Not what the maker holds.
+}
+
+int64_t DraftModel::Counted::OfText(const DraftingSize& size) const {
+  if (left_out) return 0;
+  return kDrafterBytes + (head_text > 0 ? head_text : ModelExpander::MostBytes(size.context, size.vocabulary));
+}
+
+int64_t DraftModel::tree_bytes() const {
+  const DraftingSize size = {.context = target_->context(), .vocabulary = target_->model().config().vocabulary};
+  return target_->options().workload.sessions * counted_->OfText(size);
+}
+
+std::string DraftModel::drafter_name() const {
+  if (forecasts_ != nullptr) return ForecastDrafter::kName;
+  return source_.IsHead() ? EagleExpander::kName : kDraft;
 }
 
 std::string DraftModel::Describe() const {
+  if (forecasts_ != nullptr) return forecasts_->Describe();
   if (head_ != nullptr) return absl::StrCat(path_, ", a head of ", head_->shape().vocabulary, " tokens");
   const std::string part = source_.layers > 0 ? absl::StrCat(", the first ", source_.layers, " layers") : "";
   return absl::StrCat(path_, part, ", context ", context_, " tokens");
@@ -348,6 +305,7 @@ std::string DraftModel::Describe() const {
 
 std::string DraftModel::StatsLine() const {
   if (!loaded_.has_value() || !loaded_->ok()) return "";
+  if (forecasts_ != nullptr) return absl::StrCat("forecasts: ", forecasts_->Describe(), ", tree ", tree_, "\n");
   if (head_ != nullptr) return absl::StrCat("draft head: ", FileName(path_), ", ", FormatByteSize(head_->bytes()), "\n");
   const EngineStats stats = engine_->stats();
   return absl::StrCat("draft model: ", FileName(path_), ", ", stats.passes, " passes over ", stats.rows, " tokens\n");

@@ -66,7 +66,7 @@ absl::Status ReadStreamingFlags(EngineOptions& options, bool own_budgets) {
 
 // A phone computes in tiles, also where --arithmetic=fast leaves that out of a recipe's costs.
 ComputePath PathOfDevice(ComputePath path) {
-  if (FLAGS_device.empty() || IsGiven("path")) return path;
+  if (FLAGS_device.empty() || FLAGS_device == kHostDevice || IsGiven("path")) return path;
   return FLAGS_arithmetic == "fast" && FLAGS_recipe.empty() ? path : ComputePath::kNpu;
 }
 

@@ -27,9 +27,12 @@ absl::StatusOr<std::string> ModelPath();
 // The file of --model. InvalidArgument if it is a packed model.
 absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel();
 
-// All flags of ModelFlags() and StreamingFlags(), checked before anything is read; with --device the path is npu where --path is not given
-// (PhoneRun, apps/phone, does the rest). Passes are cancelled by CancelRequested(). How to stream is an error without --memory_budget,
-// unless the program tries budgets of its own.
+// --device=host:unshared is no phone: this machine, in its own time, with graphs that hold their weights.
+inline constexpr char kHostDevice[] = "host:unshared";
+
+// All flags of ModelFlags() and StreamingFlags(), checked before anything is read; with a phone as --device the path is npu where --path
+// is not given (PhoneRun, apps/phone, does the rest). Passes are cancelled by CancelRequested(). How to stream is an error without
+// --memory_budget, unless the program tries budgets of its own.
 absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_budgets = false);
 
 // The format that a flag names, such as "Q4_1".

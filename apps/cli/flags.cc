@@ -9,7 +9,7 @@ DEFINE_int32(cache_tokens, 0, "TOKENS|Tokens of all texts at once, at least the 
 DEFINE_string(path, "fast", "NAME|fast: packed weights; npu: as a phone's NPU; reference: plain FP32.");
 DEFINE_string(recipe, "", "LIST|Form of weights: 001, ggml-hexagon, qnn, qnn-a8, fp16, or FORM,PART=FORM.");
 DEFINE_int32(kv_block, 0, "N|Keys per block of attention on --path=npu: 16, 32, ... 4096; 0: 512.");
-DEFINE_string(device, "", "PHONE|By a modeled phone's clock: 8gen3, 8elite:static, FILE:unshared:sustained.");
+DEFINE_string(device, "", "PHONE|A phone, by its clock: 8gen3, FILE:unshared:sustained; or host:unshared.");
 DEFINE_string(arithmetic, "npu", "NAME|With --device: npu, as a phone computes; fast: with the same clock.");
 DEFINE_string(switching, "auto", "NAME|When unshared graphs change: none, padded, published, planned, ...");
 DEFINE_int32(blocks, 0, "N|Blocks of layers that --switching moves; 0: chosen by measured times.");
@@ -21,6 +21,8 @@ DEFINE_string(io, "auto", "NAME|How weights are read: io_uring, pread, buffered;
 DEFINE_string(verify, "first", "WHEN?always|Check weights read: first (once), always, never; inspect: all.");
 DEFINE_string(flash, "", "NAME|Read weights no faster than this flash: ufs4.0, ... or a profile's file.");
 DEFINE_string(adapter, "", "LIST|Adapters (LoRA): NAME:PATH or NAME:PATH:SCALE, with commas between.");
+DEFINE_string(lora_mode, "graph", "NAME|How memory has adapters: graph, as they are; input, padded; or mask.");
+DEFINE_string(adapter_memory, "", "SIZE|Most memory of adapters; others are read as requests name them.");
 DEFINE_string(use_adapter, "", "NAME|The adapter of a text that names none; none: the model as it is.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run, for a trace viewer such as Perfetto.");
 DEFINE_string(speculate, "auto", "LIST|Drafts: none, auto (all), lookup,suffix,recycling,calibrated,reuse.");
@@ -54,6 +56,7 @@ DEFINE_bool(show_prompt, false, "|Show the text of the dialogue, as the model is
 DEFINE_string(session, "", "FILE|Go on from the text in this file, if it is there, and keep it there.");
 DEFINE_int32(n_predict, 512, "TOKENS|Most tokens of an answer; 0: until the context is full.");
 DEFINE_int32(answers, 1, "K|Write K different answers to the prompt at once, numbered.");
+DEFINE_bool(distinct_first_tokens, false, "|Begin each of --answers with another of the likeliest first tokens; as a table.");
 
 DEFINE_bool(stats, false, "|Say after the summary what drafts and streaming gave, on standard error.");
 DEFINE_bool(json, false, "|Write the result as JSON, also that of --version and --help.");
@@ -87,12 +90,16 @@ DEFINE_int32(long_prompt, 4000, "N|Length of a prompt that is read beside texts;
 DEFINE_bool(mapped, false, "|To compare: map the file, lock the pins in memory, verify nothing.");
 DEFINE_int32(decode, 128, "N|Tokens to decode, for a report.");
 DEFINE_int32(chunk_rows, 0, "N|Rows of a pass over the prompt; 0: 512, of static graphs 128, of unshared ones 256.");
+DEFINE_string(lora_ranks, "", "LIST|Ranks of several tasks' adapters, such as 8,8,16: what each --lora_mode takes.");
+DEFINE_int32(adapters, 100, "N|Adapters that are in memory, at least 8.");
+DEFINE_int32(rank, 8, "N|Their rank.");
 DEFINE_int32(adapter_rank, 0, "N|Rank of adapters that graphs take as inputs; 0: none.");
 DEFINE_string(plot, "", "FILE|Draw the result to this file, as SVG: the curve of rows, gains, or --reliability.");
 DEFINE_string(peer_curve, "", "FILE|Draw also the curve in this file: JSON with name, rows and seconds.");
 DEFINE_string(data, "tests/data/speculation", "FOLDER|Folder of the evaluation sets; the source tree has a few prompts of each.");
 DEFINE_string(categories, "all", "LIST|Sorts of prompts, separated by commas, or all.");
 DEFINE_int32(texts, 48, "N|Most prompts of each sort.");
+DEFINE_string(recordings, "", "FILE|What drafts gave: lines of tessera_spec_bench --tree=ds2d:3,2 --json.");
 DEFINE_int32(most_barrier_nanos, 0,
              "NS|Exclude texts during which a thread barrier took longer than NS from gains and tokens per pass; 0 excludes none.");
 DEFINE_int32(writings, 1, "N|How often a text is written each way, in turns; the text of median time counts.");
@@ -100,6 +107,7 @@ DEFINE_bool(remember, false, "|Draft also from this run's earlier answers to pro
 DEFINE_string(systems, "all", "LIST|Ways to write that are compared: flash_ar,chain,lever, ..., or all.");
 DEFINE_string(sweep, "", "LIST|Trees to try, the best of a system counts: edgellm:threshold=0.2;chain:tokens=4.");
 DEFINE_double(ring_share, 0, "SHARE|Stream in a ring of this share of the weights at most, and pin nothing.");
+DEFINE_string(memory_grid, "", "LIST|Compare auto under budgets for these shares of the weights: 0.25,0.5,0.8.");
 DEFINE_bool(reliability, false, "|Show how often guesses of lever's draft came true, beside what was expected.");
 DEFINE_string(shape, "1b", "NAME|Size of the model: 1b, 4b or tiny; npu_report: a published one, qwen2.5-1.5b, ...");
 DEFINE_string(around, "", "FILE|Write a model with the logits of this small GGUF model, in the size of --shape.");
@@ -110,6 +118,13 @@ DEFINE_string(statistics, "", "FILE|Weigh errors in searches for scales by how l
 DEFINE_string(off_grid, "", "N|With this seed, change weights but not logits, so that no scheme's grid holds them: to compare schemes.");
 DEFINE_string(table, "", "LIST|A table of perplexities: attention (perplexity); all, or recipes separated by semicolons (quantize).");
 DEFINE_string(out, "", "FILE|Where to write.");
+DEFINE_string(task, "gsm8k", "NAME|gsm8k, math500, humaneval or mbpp; check: also all; judge: also math_steps.");
+DEFINE_string(candidates, "", "FILE|Samples to judge, a JSON object per line; without it, those of --data.");
+DEFINE_string(into, "", "FILE|Samples are added to this file; those that it has are not written again.");
+DEFINE_string(scorer, "arithmetic", "NAME|arithmetic, brevity, random, or a figure of --candidates, such as self_certainty.");
+DEFINE_string(samples, "default", "LIST|Numbers N of samples, such as 1,8; default: powers of two up to 32; run: one, 8.");
+DEFINE_int32(draws, 200, "N|Orders of a question's samples that are tried, or draws of walks.");
+DEFINE_string(split, "all", "NAME|Questions: all, or one half of them by their texts: train, test.");
 
 namespace tessera {
 
@@ -123,7 +138,7 @@ FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "
 
 FlagGroup SpeculationFlags() { return {"Speculation", {"speculate", "draft_model", "tree", "history", "cost_profile"}}; }
 
-FlagGroup AdapterFlags() { return {"Adapters", {"adapter", "use_adapter"}}; }
+FlagGroup AdapterFlags() { return {"Adapters", {"adapter", "use_adapter", "lora_mode", "adapter_memory"}}; }
 
 FlagGroup SamplingFlags() {
   return {"Sampling", {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "penalty_window", "seed"}};

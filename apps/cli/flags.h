@@ -33,6 +33,8 @@ DECLARE_string(verify);
 DECLARE_string(flash);
 DECLARE_string(adapter);
 DECLARE_string(use_adapter);
+DECLARE_string(lora_mode);
+DECLARE_string(adapter_memory);
 DECLARE_string(trace);
 DECLARE_bool(dry_run);
 // Speculation.
@@ -65,6 +67,7 @@ DECLARE_string(template_args);
 DECLARE_bool(show_prompt);
 DECLARE_int32(n_predict);
 DECLARE_int32(answers);
+DECLARE_bool(distinct_first_tokens);
 DECLARE_string(session);
 // Input and output.
 DECLARE_bool(stats);
@@ -98,18 +101,23 @@ DECLARE_int32(writers);
 DECLARE_int32(long_prompt);
 DECLARE_int32(decode);
 DECLARE_int32(chunk_rows);
+DECLARE_string(lora_ranks);
+DECLARE_int32(adapters);
+DECLARE_int32(rank);
 DECLARE_int32(adapter_rank);
 DECLARE_string(plot);
 DECLARE_string(peer_curve);
 DECLARE_string(data);
 DECLARE_string(categories);
 DECLARE_int32(texts);
+DECLARE_string(recordings);
 DECLARE_int32(most_barrier_nanos);
 DECLARE_int32(writings);
 DECLARE_bool(remember);
 DECLARE_string(systems);
 DECLARE_string(sweep);
 DECLARE_double(ring_share);
+DECLARE_string(memory_grid);
 DECLARE_bool(reliability);
 DECLARE_string(shape);
 DECLARE_string(around);
@@ -120,6 +128,13 @@ DECLARE_string(statistics);
 DECLARE_string(off_grid);
 DECLARE_string(table);
 DECLARE_string(out);
+DECLARE_string(task);
+DECLARE_string(candidates);
+DECLARE_string(into);
+DECLARE_string(scorer);
+DECLARE_string(samples);
+DECLARE_int32(draws);
+DECLARE_string(split);
 
 namespace tessera {
 
@@ -135,7 +150,7 @@ bool IsGiven(const std::string& flag);
 FlagGroup ModelFlags();      // --model --threads --context --path --recipe --kv_block --kernels --kv_format --trace --dry_run
 FlagGroup StreamingFlags();  // --memory_budget --pin --io --verify --flash
 FlagGroup SpeculationFlags();  // --speculate --draft_model --tree --history --cost_profile
-FlagGroup AdapterFlags();    // --adapter --use_adapter
+FlagGroup AdapterFlags();    // --adapter --use_adapter --lora_mode --adapter_memory
 FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed
 
 }  // namespace tessera

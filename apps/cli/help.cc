@@ -68,7 +68,10 @@ struct SharedLine {
 };
 constexpr SharedLine kShared[] = {
     {"prompt", "prompt_file", "--prompt[_file]=TEXT", "The prompt, or its file (-: standard input; a last line break is dropped)."},
+    {"answers", "distinct_first_tokens", "--answers=K", "Write K answers at once [1]; --distinct_first_tokens: no two begin alike."},
     {"adapter", "use_adapter", "--[use_]adapter=LIST", "Adapters (LoRA), NAME:PATH[:SCALE]; use_: that of texts that name none."},
+    {"lora_mode", "adapter_memory", "--lora_mode=NAME", "graph, input or mask; --adapter_memory=SIZE: read others where named."},
+    {"parallel", "unordered", "--parallel=N", "Answer N requests of --jsonl at once [1]; --unordered: as they end."},
     {"prune", "prune_threshold", "--prune[_threshold]=X", "Drop rows of drafts half-way by the predictor in FILE: those below X [0.1]"},
 };
 

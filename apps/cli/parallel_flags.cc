@@ -31,13 +31,23 @@ absl::Status CheckParallelFlags() {
   RETURN_IF_ERROR(CheckFlagRange("answers", FLAGS_answers, 1, kMostTexts));
   RETURN_IF_ERROR(CheckNotBoth("answers", IsGiven("answers"), "chat", FLAGS_chat));
   if (IsGiven("answers") && FLAGS_jsonl) return WrongUsage("answers", "beside --jsonl", "\"answers\" in requests, which say it themselves");
+  if (FLAGS_distinct_first_tokens && FLAGS_jsonl) {
+    return WrongUsage("distinct_first_tokens", "beside --jsonl", "\"distinct_first_tokens\" in requests, which say it themselves");
+  }
+  if (FLAGS_distinct_first_tokens && FLAGS_answers == 1) {
+    return WrongUsage("distinct_first_tokens", "without several answers", "both: --answers=K, 2 or more");
+  }
   if (IsGiven("parallel") && !FLAGS_jsonl) return WrongUsage("parallel", "without --jsonl", "both: there is one prompt (--answers=K)");
   if (FLAGS_unordered && FLAGS_parallel == 1) return WrongUsage("unordered", "without --parallel", "both: one answer ends after another");
   if (IsGiven("cache_tokens") && TextsOfFlags() == 1) {
     return WrongUsage("cache_tokens", "without --parallel or --answers", "one of them: --context bounds a single text");
   }
-  return CheckAnswersDiffer(FLAGS_answers, {.temperature = static_cast<float>(FLAGS_temperature), .top_k = FLAGS_top_k,
-                                              .min_p = static_cast<float>(FLAGS_min_p)});
+  return CheckAnswersOfFlagsDiffer({.temperature = static_cast<float>(FLAGS_temperature), .top_k = FLAGS_top_k,
+                                    .min_p = static_cast<float>(FLAGS_min_p)});
+}
+
+absl::Status CheckAnswersOfFlagsDiffer(const SamplingOptions& sampling) {
+  return FLAGS_distinct_first_tokens ? absl::OkStatus() : CheckAnswersDiffer(FLAGS_answers, sampling);
 }
 
 absl::Status PlanTextsOfFlags(EngineOptions& options, const std::shared_ptr<DraftModel>& draft) {

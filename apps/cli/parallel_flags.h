@@ -21,6 +21,9 @@ int TextsOfFlags();   // That are written at once; 1: none shares a pass.
 // WrongUsage if flags exclude each other, or leave one of them nothing to do.
 absl::Status CheckParallelFlags();
 
+// WrongUsage (answers) if all --answers would be the same by this sampling and nothing else makes them differ.
+absl::Status CheckAnswersOfFlagsDiffer(const SamplingOptions& sampling);
+
 // Makes memory plans include the texts and their speculation, also if it is one. draft: null without --draft_model.
 absl::Status PlanTextsOfFlags(EngineOptions& options, const std::shared_ptr<DraftModel>& draft);
 

@@ -128,10 +128,12 @@ const std::vector<PathFlag>& PathFlags() {
       {"model", Use::kReadsModel},     {"draft_model", Use::kReadsModel},
       {"prompt_file", Use::kReadsText}, {"prompts", Use::kReadsText},
       {"flagfile", Use::kReadsText},   {"peer_curve", Use::kReadsText},       {"flash", Use::kReadsRegular},
+      {"recordings", Use::kReadsText},
       {"data", Use::kReadsFolder},     {"cost_profile", Use::kReadsOrWrites}, {"trace", Use::kWritesText},
       {"plot", Use::kWritesText},      {"out", Use::kWritesModel},             {"history", Use::kKeepsFiles},
       {"session", Use::kReadsOrWrites}, {"statistics", Use::kReadsRegular}, {"device", Use::kReadsRegular},
       {"tokens_of", Use::kReadsRegular}, {"around", Use::kReadsModel},  {"prune", Use::kReadsRegular},
+      {"candidates", Use::kReadsRegular}, {"into", Use::kReadsOrWrites},
   };
   return flags;
 }
@@ -150,7 +152,7 @@ absl::Status CheckFilesDiffer(const AppInfo& info, const std::vector<std::string
 ReaderGone WhenReaderGoes(const AppInfo& info) {
   const auto given = [&](const char* flag) { return Takes(info, flag) && !ValueOf(flag).empty(); };
   const bool writes = given("out") || given("plot") || given("cost_profile") || given("trace") || given("history") ||
-                      given("session");
+                      given("session") || given("into");
   return writes ? ReaderGone::kEndsInOrder : ReaderGone::kEndsAtOnce;
 }
 

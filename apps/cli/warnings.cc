@@ -84,6 +84,11 @@ void WarnOfShortages(const Engine& engine) {
   if (packed != nullptr && !packed->manifest_damage().ok()) {
     WarnOnce(absl::StrCat(packed->manifest_damage().message(), "; its copy is used"));
   }
+  if (const ReadingDevice* const reading = CoreOf(engine).reading(); reading != nullptr) {
+    const PartLoader& loader = reading->loader();
+    if (loader.device_io() != IoKind::kBuffered || loader.device_io() == engine.options().streaming.io) return;
+    return WarnOnce(absl::StrCat(packed->path(), ": read with ", loader.device_reason()));
+  }
   const LayerStreamer* const streamer = engine.model().streamer();
   if (streamer == nullptr || streamer->device_io() == engine.options().streaming.io) return;
   if (streamer->device_io() == IoKind::kBuffered) WarnOnce(absl::StrCat(packed->path(), ": read with ", streamer->device_reason()));

@@ -24,12 +24,19 @@ absl::Status CheckRange(absl::string_view name, int64_t found, int64_t least, in
   return WrongUsage(name, found, absl::StrCat(least, " to ", most));
 }
 
+constexpr size_t kMostTasks = 1000;
+
 absl::Status CheckQuestion(const PhoneQuestion& question) {
   RETURN_IF_ERROR(CheckRange("prompt", question.prompt, 1, kMostPhoneTokens));
   RETURN_IF_ERROR(CheckRange("decode", question.decode, 1, kMostPhoneTokens));
   RETURN_IF_ERROR(CheckRange("context", question.context, 1, kMostPhoneTokens));
   RETURN_IF_ERROR(CheckRange("chunk_rows", question.chunk_rows, 0, kMostPhoneRows));
   RETURN_IF_ERROR(CheckRange("adapter_rank", question.adapter_rank, 0, kLargestAdapterRank));
+  for (const int rank : question.lora_ranks) RETURN_IF_ERROR(CheckRange("lora_ranks", rank, 1, kLargestAdapterRank));
+  if (question.lora_ranks.size() > kMostTasks) {
+    return WrongUsage("lora_ranks", absl::StrCat(question.lora_ranks.size(), " of them"), absl::StrCat("at most ", kMostTasks));
+  }
+  if (!question.lora_ranks.empty() && question.adapter_rank > 0) return WrongUsage("adapter_rank", "beside lora_ranks", "one of them");
   if (question.rows.empty()) return WrongUsage("rows", "none", "at least one number");
   for (const int rows : question.rows) RETURN_IF_ERROR(CheckRange("rows", rows, 1, kMostPhoneRows));
   if (question.context < question.prompt + question.decode) {
@@ -77,9 +84,11 @@ struct OpenedShape {
 };
 
 // A chunk with the logits of its last row, and a row half-way through decoding.
-absl::StatusOr<std::vector<FormCost>> FormsOf(const PassCoster& coster, const PhoneQuestion& question) {
-  const PassShape chunk = {.rows = question.chunk_rows, .positions = std::min(question.chunk_rows, question.prompt)};
-  return CostsByForm(coster, chunk, {.rows = 1, .positions = std::min(question.context, question.prompt + question.decode / 2 + 1)});
+PassShape ChunkOf(const PhoneQuestion& question) {
+  return {.rows = question.chunk_rows, .positions = std::min(question.chunk_rows, question.prompt)};
+}
+PassShape RowOf(const PhoneQuestion& question) {
+  return {.rows = 1, .positions = std::min(question.context, question.prompt + question.decode / 2 + 1)};
 }
 
 absl::Status Answer(const PassCoster& coster, PhoneReport& report) {
@@ -94,7 +103,12 @@ absl::Status Answer(const PassCoster& coster, PhoneReport& report) {
   }
   ASSIGN_OR_RETURN(report.decode_seconds, DecodeSeconds(coster, question));
   if (report.phone.style.static_graphs) {
-    ASSIGN_OR_RETURN(report.forms, FormsOf(coster, question));
+    ASSIGN_OR_RETURN(report.forms, CostsByForm(coster, ChunkOf(question), RowOf(question)));
+  }
+  if (!question.lora_ranks.empty()) {
+    const Phone& phone = report.phone;
+    ASSIGN_OR_RETURN(report.lora_ways, CostsByLoraMode(coster, report.config, phone.profile, phone.style, question.lora_ranks,
+                                                       ChunkOf(question), RowOf(question)));
   }
   report.bits_per_weight = coster.bits_per_weight();
   report.memory = coster.memory();
@@ -142,6 +156,10 @@ absl::StatusOr<PhoneReport> MakePhoneReport(PhoneQuestion question) {
   PhoneReport report;
   ASSIGN_OR_RETURN(report.phone, Named("device", PhoneOf(question.device)));
   const ExecutionStyle& style = report.phone.style;
+  if (!question.lora_ranks.empty() && !style.static_graphs) {
+    return WrongUsage("lora_ranks", absl::StrCat("with style ", style.name),
+                      "static or unshared: by mailbox operators take adapters as they are");
+  }
   if (question.recipe.empty()) question.recipe = RecipeOfStyle(style);
   if (question.chunk_rows == 0) question.chunk_rows = ChunkRowsOfStyle(style);
   ASSIGN_OR_RETURN(const OpenedShape opened, OpenedShape::Of(question));
@@ -156,6 +174,10 @@ absl::StatusOr<PhoneReport> MakePhoneReport(PhoneQuestion question) {
       .most_rows = std::max(question.chunk_rows, *std::max_element(question.rows.begin(), question.rows.end())),
       .adapter_rank = question.adapter_rank};
   ASSIGN_OR_RETURN(report.coster, PassCoster::Create(report.config, layout, recipe, report.phone.profile, options));
+  if (!question.lora_ranks.empty()) {
+    const int rank = ComputedRank(question.lora_mode, question.lora_ranks);
+    report.coster = report.coster->WithAdapters(rank, question.lora_mode == LoraMode::kMask);
+  }
   report.question = std::move(question);
   RETURN_IF_ERROR(Answer(*report.coster, report));
   return report;

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/phone/form_costs.h"
+#include "tessera/apps/phone/lora_ways.h"
 #include "tessera/base/timeline.h"
 #include "tessera/model/pass_cost.h"
 
@@ -33,6 +34,8 @@ struct PhoneQuestion {
   int context = 4096;
   int chunk_rows = 0;                  // In a pass over the prompt; 0: the style's own (ChunkRowsOfStyle).
   int adapter_rank = 0;
+  std::vector<int> lora_ranks = {};    // Several tasks have adapters of these; empty: none. Not beside adapter_rank.
+  LoraMode lora_mode = LoraMode::kGraph;   // By which passes have them; of kGraph, those of the largest.
 };
 
 // What PhoneQuestion::device says.
@@ -52,6 +55,7 @@ struct PhoneReport {
   std::vector<PassCost> passes = {};   // By question.rows, half-way through decoding,
   std::vector<PassShape> shapes = {};  // and what they are passes of.
   std::optional<PassCoster> coster = {};   // By which all of it was found.
+  std::vector<LoraWay> lora_ways = {}; // The same passes with lora_ranks in each way. Empty: there are none.
   std::vector<FormCost> forms = {};    // The prompt's first chunk, and a pass of one row as above. Empty by mailbox.
   double decode_seconds = 0;           // All decode passes of one row, each at its own position.
   PhoneMemory memory = {};

@@ -73,6 +73,10 @@ std::string FormsText(const PhoneReport& report) {
   return report.forms.empty() ? "" : absl::StrCat("\n", FormCostsText(report.forms));
 }
 
+std::string LoraText(const PhoneReport& report) {
+  return report.lora_ways.empty() ? "" : absl::StrCat("\n", LoraWaysText(report.lora_ways));
+}
+
 void WriteOperators(JsonWriter& json, const PassCost& pass) {
   json.BeginArray();
   for (const auto& [label, cost] : pass.operators) {
@@ -102,7 +106,7 @@ void WriteByRows(JsonWriter& json, absl::string_view key, const PhoneReport& rep
 std::string PhoneReportText(const PhoneReport& report) {
   return absl::StrCat(WhatText(report), "\n", RowsText(report), "\n",
                       OperatorsText(report.passes[0], absl::StrCat("pass of ", report.question.rows[0], " rows")), "\n",
-                      OperatorsText(report.prompt, "prompt"), FormsText(report));
+                      OperatorsText(report.prompt, "prompt"), FormsText(report), LoraText(report));
 }
 
 std::string PhoneReportJson(const PhoneReport& report) {
@@ -126,6 +130,10 @@ std::string PhoneReportJson(const PhoneReport& report) {
   json.Key("total").Int(report.memory.total()).EndObject();
   json.Key("sessions").Int(report.sessions).Key("graph_passes");
   WriteFormCosts(report.forms, json);
+  if (!report.lora_ways.empty()) {
+    json.Key("lora_mode").String(LoraModeName(question.lora_mode)).Key("lora");
+    WriteLoraWays(report.lora_ways, json);
+  }
   WriteByRows(json, "operators", report, [&](size_t i) { WriteOperators(json, report.passes[i]); });
   json.Key("prefill_operators");
   WriteOperators(json, report.prompt);

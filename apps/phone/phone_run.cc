@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/cli/flags.h"
@@ -50,6 +51,7 @@ absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfFlags(EngineOptions& optio
     RETURN_IF_ERROR(CheckNoSwitchingFlags(IsGiven("path") ? absl::StrCat("with --path=", FLAGS_path) : "without --device"));
     return nullptr;
   }
+  if (FLAGS_device == "host" || absl::StartsWith(FLAGS_device, "host:")) return OfHost(options);
   ASSIGN_OR_RETURN(options.compute.path, PathOfFlags(options.compute.path));
   const bool fast = options.compute.path == ComputePath::kFast;
   absl::StatusOr<Phone> phone = PhoneOf(FLAGS_device);
@@ -76,6 +78,25 @@ absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfFlags(EngineOptions& optio
   run->SetDevice(options);
   RETURN_IF_ERROR(run->SetFlash(options));
   if (trace != nullptr) trace->UseClock(run->clock_);
+  return run;
+}
+
+absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfHost(EngineOptions& options) {
+  if (FLAGS_device != kHostDevice) return WrongUsage("device", FLAGS_device, absl::StrCat(kHostDevice, ", or a phone"));
+  const std::string found = absl::StrCat("with --device=", kHostDevice);
+  if (IsGiven("arithmetic")) return WrongUsage("arithmetic", found, "--path, which says how this machine computes");
+  if (IsGiven("pin")) return WrongUsage("pin", found, "no pins: graphs hold their weights, and all else stays in memory");
+  const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
+  if (packed.ok() && !*packed) {   // Opening it later reports that it cannot be read.
+    return WrongUsage("device", absl::StrCat(kHostDevice, " with ", options.model_path),
+                      "a packed model, whose graphs can be read one by one: tessera_pack MODEL.gguf MODEL.tsr");
+  }
+  ASSIGN_OR_RETURN(const ExecutionStyle style, ExecutionStyleByName("unshared"));
+  std::unique_ptr<PhoneRun> run(new PhoneRun({}));
+  options.compute.graphs_hold_weights = true;
+  if (options.cache.context == 0) options.cache.context = run->options_.context;
+  if (options.compute.row_capacity == 0) options.compute.row_capacity = ChunkRowsOfStyle(style);
+  RETURN_IF_ERROR(HostSwitchingOfFlags([phone = run.get()](const SwitchReady& ready) { phone->Begin(ready); }, options).status());
   return run;
 }
 
@@ -127,7 +148,7 @@ void PhoneRun::Begin(const SwitchReady& ready) {
   begin_ns_ = clock_.NowNanos();
 }
 
-std::string PhoneRun::SwitchingLine(const Engine& engine) const {
+std::string PhoneRun::SwitchingLine(const Engine& engine, double waited_seconds) {
   const GraphMotion* const motion = CoreOf(engine).motion();
   if (motion == nullptr) return "";
   const MotionReport& report = motion->report();
@@ -135,7 +156,17 @@ std::string PhoneRun::SwitchingLine(const Engine& engine) const {
                          "after them, %d returned; %.6f s waited for loads\n",
                          SwitchRuleName(motion->options().rule), motion->blocks(), motion->options().prefill_rows,
                          motion->options().decode_rows, report.switched_in_prompt, report.switched_after, report.returned,
-                         device_->spent().waited_seconds - before_.waited_seconds);
+                         waited_seconds);
+}
+
+std::string PhoneRun::HostSummary(const Engine& engine, const ReadingDevice& reading) {
+  constexpr double kMiB = 1048576;
+  const PartLoader::Stats stats = reading.stats();
+  const double waited = static_cast<double>(stats.waited_nanos) * 1e-9;
+  return SwitchingLine(engine, waited) +
+         absl::StrFormat("graphs: %d loads of %.1f MiB in %.6f s by %s, waited for in %.6f s; at most %.1f MiB of weights at once\n",
+                         stats.loads, static_cast<double>(stats.read_bytes) / kMiB, static_cast<double>(stats.read_nanos) * 1e-9,
+                         IoKindName(reading.loader().device_io()), waited, static_cast<double>(reading.most_held_bytes()) / kMiB);
 }
 
 std::string PhoneRun::FlashLine() const {
@@ -147,6 +178,7 @@ std::string PhoneRun::FlashLine() const {
 }
 
 std::string PhoneRun::Summary(const Engine& engine) const {
+  if (const ReadingDevice* const reading = CoreOf(engine).reading()) return HostSummary(engine, *reading);
   if (device_ == nullptr) return "";
   const ModeledDevice::Spent& spent = device_->spent();
   std::string parts;
@@ -157,7 +189,7 @@ std::string PhoneRun::Summary(const Engine& engine) const {
   return absl::StrFormat("phone: %s, %s, %.6f s in %d runs; busy: %s; %.1f MiB read, %.3f J by assumed powers\n", device_->profile().name,
                          options_.style.name, static_cast<double>(clock_.NowNanos() - begin_ns_) * 1e-9, spent.runs - before_.runs, parts,
                          static_cast<double>(spent.read_bytes - before_.read_bytes) / 1048576.0, spent.joules - before_.joules) +
-         SwitchingLine(engine) + FlashLine();
+         SwitchingLine(engine, spent.waited_seconds - before_.waited_seconds) + FlashLine();
 }
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
-// A run on a modeled phone: the flags that make an engine's device a phone's, its clock, and what the run cost there.
+// A run on a modeled phone: the flags that make an engine's device a phone's, its clock, and what the run cost there. Or, with
+// --device=host:unshared, one on this machine in its own time, where loads of graphs are reads of a packed file (model/reading_device.h).
 //
 //   Trace trace;
 //   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
@@ -21,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/model/reading_device.h"
 #include "tessera/npu/modeled/modeled_device.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/runtime/switch_profile.h"
@@ -34,19 +36,22 @@ FlagGroup ModelAndPhoneFlags();
 class PhoneRun {
  public:
   // Sets the options' device, path, rows of graphs, flash and clock. The run must outlive the engine and the options. trace: null: none.
+  // Of this machine: only what makes its graphs hold their weights, and change places.
   static absl::StatusOr<std::unique_ptr<PhoneRun>> OfFlags(EngineOptions& options, Trace* trace = nullptr);
 
   // What the phone's parts did until now for this engine, a few lines; one of them about graphs that changed places, one
-  // about the flash.
+  // about the flash. Of this machine: how graphs changed places, and how they were read.
   std::string Summary(const Engine& engine) const;
 
  private:
   explicit PhoneRun(ModeledDevice::Options options) : options_(std::move(options)) {}
+  static absl::StatusOr<std::unique_ptr<PhoneRun>> OfHost(EngineOptions& options);
   void SetDevice(EngineOptions& options);
   absl::Status SetFlash(EngineOptions& options);
   void Spend(CpuWork work, int64_t amount);
   void Begin(const SwitchReady& ready);   // What was spent until now is that of a warm-up.
-  std::string SwitchingLine(const Engine& engine) const;
+  static std::string SwitchingLine(const Engine& engine, double waited_seconds);
+  static std::string HostSummary(const Engine& engine, const ReadingDevice& reading);
   std::string FlashLine() const;
 
   ModeledDevice::Options options_;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/base/cpu_features.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -19,7 +20,7 @@ namespace tessera {
 
 namespace {
 
-constexpr char kExpected[] = "--device=PHONE:unshared: only graphs with weights of their own change places";
+constexpr char kExpected[] = "--device=PHONE:unshared or host:unshared: only graphs with weights of their own change places";
 
 // Rows that a prefill graph and a decode graph may have: the matrix unit computes 32 at a time.
 constexpr int kPrefillRows[] = {128, 256};
@@ -50,6 +51,35 @@ absl::StatusOr<SwitchRule> RuleOfFlag() {
   return WrongUsage("switching", FLAGS_switching, names);
 }
 
+int MostRows(const EngineOptions& options) { return std::min({options.compute.row_capacity, options.cache.context, kRowsTogether}); }
+
+// name: of the device in the profile's file; key: all that its times depend on.
+absl::Status SetSwitching(absl::string_view name, std::string key, std::function<void(const SwitchReady&)> on_ready,
+                          EngineOptions& options) {
+  ASSIGN_OR_RETURN(const SwitchRule rule, RuleOfFlag());
+  RETURN_IF_ERROR(CheckFlagRange("blocks", FLAGS_blocks, 0, kMostSwitchBlocks));
+  const int most = MostRows(options);
+  SwitchWarmUp warm_up = {.path = SwitchProfilePath(options.model_path, name),
+                          .device = std::move(key),
+                          .question = {.rule = rule,
+                                       .prefill_rows = AtMost(kPrefillRows, most),
+                                       .decode_rows = AtMost(kDecodeRows, most),
+                                       .blocks = FLAGS_blocks},
+                          .on_ready = std::move(on_ready)};
+  options.compute.graph_rows = {1};
+  for (const std::vector<int>* rows : {&warm_up.question.decode_rows, &warm_up.question.prefill_rows}) {
+    for (const int count : *rows) {
+      if (count > options.compute.graph_rows.back()) options.compute.graph_rows.push_back(count);
+    }
+  }
+  options.compute.switching = SwitchingOptions{.rule = rule,
+                                               .blocks = 1,
+                                               .prefill_rows = warm_up.question.prefill_rows.back(),
+                                               .decode_rows = warm_up.question.decode_rows.front()};
+  options.compute.warm_up = std::move(warm_up);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckNoSwitchingFlags(absl::string_view found) {
@@ -68,29 +98,23 @@ absl::StatusOr<bool> SwitchingOfFlags(const Phone& phone, std::function<void(con
     RETURN_IF_ERROR(CheckNoSwitchingFlags(why));
     return false;
   }
-  ASSIGN_OR_RETURN(const SwitchRule rule, RuleOfFlag());
-  RETURN_IF_ERROR(CheckFlagRange("blocks", FLAGS_blocks, 0, kMostSwitchBlocks));
-  const int most = std::min({options.compute.row_capacity, options.cache.context, kRowsTogether});
-  SwitchWarmUp warm_up = {
-      .path = SwitchProfilePath(options.model_path, phone.profile.name),
-      .device = absl::StrCat(phone.profile.name, ":", style.name, ", context ", options.cache.context, ", profile ",
-                             absl::Hex(ContentOf(phone.profile))),
-      .question = {.rule = rule,
-                   .prefill_rows = AtMost(kPrefillRows, most),
-                   .decode_rows = AtMost(kDecodeRows, most),
-                   .blocks = FLAGS_blocks},
-      .on_ready = std::move(on_ready)};
-  options.compute.graph_rows = {1};
-  for (const std::vector<int>* rows : {&warm_up.question.decode_rows, &warm_up.question.prefill_rows}) {
-    for (const int count : *rows) {
-      if (count > options.compute.graph_rows.back()) options.compute.graph_rows.push_back(count);
-    }
+  std::string key = absl::StrCat(phone.profile.name, ":", style.name, ", context ", options.cache.context, ", profile ",
+                                 absl::Hex(ContentOf(phone.profile)));
+  RETURN_IF_ERROR(SetSwitching(phone.profile.name, std::move(key), std::move(on_ready), options));
+  return true;
+}
+
+absl::StatusOr<bool> HostSwitchingOfFlags(std::function<void(const SwitchReady&)> on_ready, EngineOptions& options) {
+  if (FLAGS_switching == "none") {
+    RETURN_IF_ERROR(CheckNoSwitchingFlags("with --switching=none"));
+    options.compute.graph_rows = {AtMost(kDecodeRows, MostRows(options)).front()};
+    return false;
   }
-  options.compute.switching = SwitchingOptions{.rule = rule,
-                                               .blocks = 1,
-                                               .prefill_rows = warm_up.question.prefill_rows.back(),
-                                               .decode_rows = warm_up.question.decode_rows.front()};
-  options.compute.warm_up = std::move(warm_up);
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options.compute));
+  std::string key = absl::StrCat(kHostDevice, ", path ", ComputePathName(options.compute.path), ", kernels ", KernelPathName(kernels),
+                                 ", threads ", threads, ", flash ", options.streaming.flash.empty() ? "as it is" : options.streaming.flash);
+  RETURN_IF_ERROR(SetSwitching("host", std::move(key), std::move(on_ready), options));
   return true;
 }
 

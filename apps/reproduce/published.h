@@ -1,12 +1,12 @@
-// What papers 000, 001, 003 and 004 say about NPUs, to print beside what is predicted: times, memory, shares, ratios, and whole requests.
+// What papers 000 to 004 say about NPUs, to print beside what is predicted: times, memory, shares, ratios, and whole requests.
 //
 //   for (const PublishedFigure& figure : PublishedNpuFigures()) Print(figure.id, figure.low, figure.high, figure.unit, figure.source);
 //   for (const PublishedAblation& row : PublishedAblations()) Print(row.shape, row.npu, row.full);
 //   for (const PublishedFact& fact : PublishedSdnpuFacts()) if (fact.table == table) Print(fact.what, fact.value, fact.source);
 //
-// They stand in this file alone. What compares and prints them may include it, and nothing else: no figure is a parameter, and no
+// They stand in this header's files alone. What compares and prints them may include it, and nothing else: no figure is a parameter, and no
 // prediction knows one. A figure that both kinds of tables show is here once for each: as a number that errors are computed of, and as
-// the papers' words. Not here are figures of accuracy (docs/tiles.md) and of flash (paper 002). Constant data: thread-safe.
+// the papers' words. Not here are figures of accuracy (docs/tiles.md). Constant data: thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -56,5 +56,45 @@ struct PublishedFact {
   const char* note = "";     // Why it cannot be compared, if so.
 };
 absl::Span<const PublishedFact> PublishedSdnpuFacts();
+
+// One model for many tasks, paper 004 (tessera_reproduce onemodel). The rest of its tables 3 and 10 is in PublishedNpuFigures().
+
+struct PublishedOnemodelFigure {
+  int table;
+  const char *id, *what;
+  double value;
+  const char* unit;
+  const char* note = "";
+};
+absl::Span<const PublishedOnemodelFigure> PublishedOnemodelFigures();
+
+// A row of table 6. branches: which column of table 7 is the same use case; -1: none. prompt_chunks: the paper does not say it; prefill
+// times are about 1, 2 and 4 times the least.
+struct PublishedUseCase {
+  const char* name;
+  double prefill, plain, ds2d;                 // Milliseconds: the prompt, a token without DS2D and with it.
+  double plain_rate, ds2d_rate;                // Tokens per second.
+  double peak_megabytes, init_milliseconds;
+  int branches, prompt_chunks;
+};
+absl::Span<const PublishedUseCase> PublishedUseCases();
+
+// A row of table 7: by use case, in the order of PublishedBranchTasks().
+struct PublishedBranches {
+  const char* configuration;   // As BranchesOf (ds2d_runs.h) reads it; the table has "1.8" for (1, 8).
+  double tokens_per_pass[8], tokens_per_second[8];
+};
+absl::Span<const PublishedBranches> PublishedBranchTable();
+absl::Span<const char* const> PublishedBranchTasks();
+
+// Lever, paper 002 (tessera_reproduce lever): a row of one of its tables, or figures of a section or picture that stand in its text.
+struct PublishedLeverRow {
+  const char* table;           // "table5", "section5.2", "figure12"; with `row` as LeverSeries (lever_shapes.h) has them.
+  const char* row;
+  double values[6];            // By column; those beyond the row's columns are 0.
+  const char* source;
+  bool counted = true;         // False: it is shown beside ours, and in no statistic.
+};
+absl::Span<const PublishedLeverRow> PublishedLeverRows();
 
 }  // namespace tessera

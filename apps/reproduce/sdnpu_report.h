@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tessera/apps/reproduce/paper_order.h"
 #include "tessera/apps/reproduce/sdnpu_systems.h"
 #include "tessera/base/timeline.h"
 
@@ -57,14 +58,7 @@ struct DraftUse {
   double missing = 0, synonym = 0, redundant = 0;
 };
 
-// An order that the papers state, and whether it came out.
-struct SdnpuOrder {
-  std::string claim = {};      // One claim has many places.
-  std::string where = {};
-  std::string found = {};
-  bool holds = false;
-  std::string why = {};        // Where it does not hold: what the time went into.
-};
+using SdnpuOrder = PaperOrder;
 
 struct SdnpuReport {
   std::vector<std::string> recordings = {};              // What was recorded, a line each.

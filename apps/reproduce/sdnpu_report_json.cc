@@ -87,15 +87,6 @@ void WriteDrafts(JsonWriter& json, const SdnpuReport& report) {
   json.EndArray();
 }
 
-void WriteOrders(JsonWriter& json, const SdnpuReport& report) {
-  json.Key("orders").BeginArray();
-  for (const SdnpuOrder& order : report.orders) {
-    json.BeginObject().Key("claim").String(order.claim).Key("where").String(order.where).Key("found").String(order.found);
-    json.Key("holds").Bool(order.holds).Key("why").String(order.why).EndObject();
-  }
-  json.EndArray();
-}
-
 // Table 3, to compare.
 void WritePublished(JsonWriter& json) {
   json.Key("published").BeginObject();
@@ -125,7 +116,7 @@ std::string SdnpuReportJson(const SdnpuReport& report) {
   json.EndObject();
   WriteSweeps(json, report);
   WriteDrafts(json, report);
-  WriteOrders(json, report);
+  WriteOrders(json.Key("orders"), report.orders);
   WritePublished(json);
   json.EndObject();
   return std::move(json).Take();

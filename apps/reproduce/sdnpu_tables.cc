@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/apps/reproduce/paper_order.h"
 #include "tessera/apps/reproduce/published.h"
 #include "tessera/apps/reproduce/rejection_cases.h"
 
@@ -238,23 +239,6 @@ SdnpuTable RulesTable(const SdnpuReport& report) {
   return table;
 }
 
-void AddOrders(const SdnpuReport& report, std::vector<SdnpuTable>& tables) {
-  SdnpuTable claims = {.title = "What the papers say about orders, and where it came out", .columns = {"claim", "holds in", "of"}};
-  SdnpuTable broken = {.title = "Where it did not, and why", .columns = {"claim", "where", "found", "why"}, .texts = 4};
-  struct Count { std::string claim; int holds = 0, all = 0; };
-  std::vector<Count> counts;   // In the order of the report.
-  for (const SdnpuOrder& order : report.orders) {
-    auto count = std::find_if(counts.begin(), counts.end(), [&](const Count& known) { return known.claim == order.claim; });
-    if (count == counts.end()) count = counts.insert(counts.end(), Count{order.claim});
-    count->holds += order.holds ? 1 : 0;
-    ++count->all;
-    if (!order.holds) broken.rows.push_back({order.claim, order.where, order.found, order.why});
-  }
-  for (const Count& count : counts) claims.rows.push_back({count.claim, absl::StrCat(count.holds), absl::StrCat(count.all)});
-  tables.push_back(std::move(claims));
-  if (!broken.rows.empty()) tables.push_back(std::move(broken));
-}
-
 }  // namespace
 
 std::vector<SdnpuTable> SdnpuTables(const SdnpuReport& report) {
@@ -264,7 +248,7 @@ std::vector<SdnpuTable> SdnpuTables(const SdnpuReport& report) {
   tables.push_back(MemoryTable(report));
   tables.push_back(RowsTable(report));
   tables.push_back(RejectedTable(report));
-  AddOrders(report, tables);
+  for (SdnpuTable& table : OrderTables(report.orders)) tables.push_back(std::move(table));
   return tables;
 }
 

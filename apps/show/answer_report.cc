@@ -8,6 +8,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "tessera/apps/show/streaming_report.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/table.h"
 
 namespace tessera {
 namespace {
@@ -45,7 +47,7 @@ std::string SpeculationLine(const SpeculationReport& report) {
   if (report.prompt_tokens > 0) {
     absl::StrAppendFormat(&line, "; learnt from %d of %d prompt tokens", report.prompt_learnt, report.prompt_tokens);
   }
-  for (const std::string& notes : {report.Pauses(), report.Failures()}) {
+  for (const std::string& notes : {report.Choices(), report.Pauses(), report.Failures()}) {
     if (!notes.empty()) absl::StrAppend(&line, "; ", absl::StrReplaceAll(notes, {{"\n", "; "}}));
   }
   return line;
@@ -75,6 +77,17 @@ std::string StatsText(const Timings& timings) {
   absl::StrAppend(&text, PruningLine(timings.pruning));
   if (timings.streaming.has_value()) absl::StrAppend(&text, "streaming: ", StreamingLine(*timings.streaming), "\n");
   return text;
+}
+
+std::string BeginningsTable(absl::Span<const TimedAnswer> answers) {
+  constexpr auto kRight = Table::Align::kRight;
+  Table table({{"first token"}, {"probability", kRight}, {"tokens", kRight}, {"finish"}, {"text"}});
+  for (const TimedAnswer& answer : answers) {
+    table.AddRow({Quoted(answer.first->text), absl::StrFormat("%.2f %%", 100 * answer.first->probability),
+                  absl::StrCat(answer.text.tokens.size()), std::string(FinishReasonName(answer.text.reason)),
+                  absl::StrReplaceAll(Printable(answer.text.text), {{"\n", "\\n"}})});
+  }
+  return table.ToString();
 }
 
 }  // namespace tessera

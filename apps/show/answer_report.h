@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "tessera/runtime/chat/timings.h"
 
 namespace tessera {
@@ -26,5 +27,9 @@ std::string PruningLine(const PruneReport& pruning);
 // "drafts: 2.41 tokens per pass of 5.2 rows, 1.62 times as fast as plain passes (foreseen: 1.70); learnt from ...; lookup: paused ..."
 // "streaming: 28 % of the weights pinned, ..."
 std::string StatsText(const Timings& timings);
+
+// Answers that were told how to begin: a row for each, with its first token, how probable that was, tokens written, why it ended, and its
+// text in one line. REQUIRES: each has `first`.
+std::string BeginningsTable(absl::Span<const TimedAnswer> answers);
 
 }  // namespace tessera

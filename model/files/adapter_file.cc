@@ -64,13 +64,13 @@ uint64_t AdapterFile::Content() const {
   return content == 0 ? 1 : content;
 }
 
-absl::StatusOr<AdapterFile> ReadAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config) {
+absl::StatusOr<AdapterFile> ReadAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config, AdapterRead read) {
   std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown)) return ReadPeftAdapter(path, model, config);
+  if (std::filesystem::is_directory(path, unknown)) return ReadPeftAdapter(path, model, config, read);
   if (absl::EndsWith(path, ".safetensors") || absl::EndsWith(path, ".json")) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": found a file of a PEFT folder, expected the folder, or a GGUF file"));
   }
-  return ReadGgufAdapter(path, model, config);
+  return ReadGgufAdapter(path, model, config, read);
 }
 
 }  // namespace tessera

@@ -35,7 +35,7 @@ struct AdapterMatrix {
   BlockFormat format = BlockFormat::kF16;   // kF32, kF16 or kBF16.
   int64_t rows = 0;
   int64_t columns = 0;
-  std::vector<std::byte> bytes = {};        // All numbers are finite.
+  std::vector<std::byte> bytes = {};        // All numbers are finite. Empty: they were not read.
 
   std::vector<float> Floats() const;
   friend bool operator==(const AdapterMatrix&, const AdapterMatrix&) = default;
@@ -61,8 +61,12 @@ struct AdapterFile {
   uint64_t Content() const;
 };
 
+// kShapes: all that there is but numbers, whose matrices have no bytes; so nothing is known of NaN and infinity in them.
+enum class AdapterRead : uint8_t { kAll, kShapes };
+
 // path: a PEFT folder, or a GGUF file. model: the file of the model, of which only the vectors are read, and only for an adapter with a
 // mark; config: read from it.
-absl::StatusOr<AdapterFile> ReadAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config);
+absl::StatusOr<AdapterFile> ReadAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config,
+                                        AdapterRead read = AdapterRead::kAll);
 
 }  // namespace tessera

@@ -13,6 +13,7 @@ BlockRunner::BlockRunner(const CompiledModel& model, WeightSource& source, Devic
   for (int i = 0; i < static_cast<int>(model.variants().size()); ++i) {
     const CompiledModel::Block& block = model.block(i);
     begin();
+    if (device.HoldsWeights(i)) continue;
     for (const TensorPart& part : block.parts) places_.push_back({part.unit, part.offset, part.bytes});
     units_.insert(units_.end(), block.units.begin(), block.units.end());
   }

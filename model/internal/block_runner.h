@@ -22,7 +22,8 @@ namespace tessera {
 
 class BlockRunner {
  public:
-  // All but the model must outlive it. A null timeline: nothing is recorded and no clock is read.
+  // All but the model must outlive it. A null timeline: nothing is recorded and no clock is read. Weights that the device's graphs hold
+  // (Device::HoldsWeights) are not leased.
   BlockRunner(const CompiledModel& model, WeightSource& source, Device& device, Timeline* timeline);
 
   // Has the store load what the device can hold. Its errors.
@@ -47,7 +48,7 @@ class BlockRunner {
     BlockRunner& runner_;
     const absl::Status status_;
   };
-  // The units of a block. Errors are those of the source.
+  // The units of a block: none where its graphs hold their weights. Errors are those of the source.
   Leased Lease(int block);
 
   // Adds the weights to the arguments, and runs. detail: of the timeline's event. REQUIRES: all units of graph.block are leased.

@@ -210,6 +210,7 @@ class Coster {
     Busy(cost, Bound::kMatrix) += multiply;
     Busy(cost, Bound::kCall) += 2 * Overhead();
     cost.seconds += std::max(read, multiply) + 2 * Overhead();
+    if (setting_.masks_adapters) AddOperators(1, setting_.adapter_rank * setting_.rows, cost);   // A x, times the mask.
   }
 
   double SoftmaxPackets() const {

@@ -43,6 +43,7 @@ struct CostSetting {
   // predictions take it that it does not.
   int64_t attention_rows = -1;
   int adapter_rank = 0;    // That of adapters which are bound to each placeholder; 0: none.
+  bool masks_adapters = false;   // It is that of several tasks' adapters side by side, whose products are multiplied by a mask.
   WeightArrangement arrangement = WeightArrangement::kSuperGroups;
   ModeledExp exp = ModeledExp::kTable;
 };

@@ -39,6 +39,13 @@ void Gather(const KvView& kv, int layer, int head, SlotPath path, int64_t first,
   }
 }
 
+// Numbers of an adapter in FP32.
+std::vector<float> Widened(const void* numbers, BlockFormat format, int64_t count) {
+  std::vector<float> widened(static_cast<size_t>(count));
+  InfoOf(format).dequantize(static_cast<const std::byte*>(numbers), count, widened.data());
+  return widened;
+}
+
 // One Run: where each buffer lies, and one function for each kind of operator.
 class GraphRun {
  public:
@@ -143,8 +150,10 @@ void GraphRun::AddAdapters(BufferId x, const Product& product) const {
     if (arguments_.adapters[r] == nullptr) continue;
     const AdapterProduct& adapter = arguments_.adapters[r][product.adapter];
     if (adapter.a == nullptr) continue;
-    const TensorView<const float> b(adapter.b + product.first_column, adapter.rank, w.rows(), outputs);
-    reference::AddLowRank({adapter.a, adapter.rank, w.columns()}, b, adapter.scale,
+    const std::vector<float> a = Widened(adapter.a, adapter.format, adapter.rank * w.columns());
+    const std::vector<float> b = Widened(adapter.b, adapter.format, adapter.rank * outputs);
+    reference::AddLowRank({a.data(), adapter.rank, w.columns()}, {b.data() + product.first_column, adapter.rank, w.rows(), outputs},
+                          adapter.scale,
                           {In(x).row(r), static_cast<size_t>(w.columns())},
                           {Out(product.y).row(r) + product.first_column, static_cast<size_t>(w.rows())});
   }

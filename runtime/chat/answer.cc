@@ -50,27 +50,43 @@ absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt, const An
   return appended;
 }
 
-absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
-  if (engine_->model().streamer() == nullptr) return RunTimed(prompt, options);
+template <typename Call>
+auto Answerer::CountingReads(Call call) -> decltype(call()) {
+  if (engine_->model().streamer() == nullptr) return call();
   const StreamingFigures before = StreamingFigures::Of(*engine_, flash_);
-  absl::StatusOr<Generation> result = RunTimed(prompt, options);
+  auto result = call();
   const StreamingFigures taken = StreamingFigures::Of(*engine_, flash_).Since(before);
   if (timings_.streaming.has_value()) timings_.streaming->Add(taken);
   else timings_.streaming = taken;
   return result;
 }
 
-absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
+absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
+  return CountingReads([&] { return RunTimed(prompt, options); });
+}
+
+absl::StatusOr<std::vector<FirstToken>> Answerer::FirstTokens(const std::vector<TokenId>& prompt, int count,
+                                                              const AnswerOptions& options) {
+  RETURN_IF_ERROR(CountingReads([&] { return ReadPrompt(prompt, options); }));
+  return LikeliestFirstTokens(session_->logits(), engine_->tokenizer(), count);
+}
+
+absl::Status Answerer::ReadPrompt(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
   RETURN_IF_ERROR(CheckTokensFit(prompt.size(), engine_->context()));
   const int64_t begin = clock_->NowNanos();
   const double loading = engine_->stats().loading_seconds;
-  absl::Status appended = AppendPrompt(prompt, options);
+  RETURN_IF_ERROR(AppendPrompt(prompt, options));
   // No word of an answer comes from a file that is damaged anywhere.
-  if (appended.ok()) appended = engine_->AwaitWeights(Engine::WeightsAre::kVerified);
-  if (absl::IsCancelled(appended)) return Generation{.reason = FinishReason::kCancelled};
-  RETURN_IF_ERROR(appended);
+  RETURN_IF_ERROR(engine_->AwaitWeights(Engine::WeightsAre::kVerified));
   const double waited = engine_->stats().loading_seconds - loading;   // In real time, which may be more than passed by our clock.
   timings_.prompt_seconds += std::max(0.0, SecondsSince(begin) - waited);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
+  const absl::Status read = ReadPrompt(prompt, options);
+  if (absl::IsCancelled(read)) return Generation{.reason = FinishReason::kCancelled};
+  RETURN_IF_ERROR(read);
   const int64_t prompt_end = clock_->NowNanos();
   ASSIGN_OR_RETURN(Generation result, GenerateText(options));
   timings_.generation_seconds += SecondsSince(prompt_end);
@@ -87,7 +103,7 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
 absl::StatusOr<Generation> Answerer::GenerateText(const AnswerOptions& options) {
   Tell(options, AnswerOptions::Stage::kAnswer, options.max_tokens);
   GenerateOptions generate = {.max_tokens = options.max_tokens, .stop = options.stop.value_or(stop_), .stream = options.stream,
-                              .starts_text = options.starts_text};
+                              .first = options.first, .starts_text = options.starts_text};
   generate.on_text = [&](absl::string_view text) {
     if (timings_.first_token_seconds < 0) timings_.first_token_seconds = SecondsSince(asked_nanos_);
     if (options.on_text) options.on_text(text);

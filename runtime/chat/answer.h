@@ -23,6 +23,7 @@
 #include "tessera/runtime/chat/timings.h"
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/first_tokens.h"
 
 namespace tessera {
 
@@ -42,7 +43,8 @@ struct AnswerOptions {
 
   int max_tokens = 0;               // 0: until the context is full.
   bool starts_text = true;          // False if the answer continues a raw prompt.
-  uint64_t stream = 0;              // Answers to one prompt differ in it (GenerateOptions::stream).
+  uint64_t stream = 0;              // Answers to one prompt differ in it (GenerateOptions::stream),
+  std::optional<TokenId> first = std::nullopt;   // or in this, what the answer begins with; nullopt: what the sampler says.
   // Instead of what the answerer was made with; none: that.
   std::optional<Sampler> sampler = std::nullopt;
   std::optional<std::vector<std::string>> stop = std::nullopt;
@@ -59,6 +61,10 @@ class Answerer {
   // ResourceExhausted (limited by context) if the prompt leaves no room, InvalidArgument if it has no tokens; else the first error of a
   // pass. After an error the next prompt may be asked.
   absl::StatusOr<Generation> Run(const std::vector<TokenId>& prompt, const AnswerOptions& options);
+
+  // Reads the prompt, which the answers share, for the likeliest tokens to begin them with (first_tokens.h). on_stage alone counts of the
+  // options. Errors as Run has them, Cancelled, and those of LikeliestFirstTokens.
+  absl::StatusOr<std::vector<FirstToken>> FirstTokens(const std::vector<TokenId>& prompt, int count, const AnswerOptions& options = {});
 
   // The next prompt is compared with this session of the same engine. Forgets the one that was there.
   void GoOnFrom(std::unique_ptr<Session> session) { session_ = std::move(session); }
@@ -81,7 +87,12 @@ class Answerer {
 
   double SecondsSince(int64_t nanos) const { return static_cast<double>(clock_->NowNanos() - nanos) * 1e-9; }
   Speculator* speculator() const { return speculation_ == nullptr ? nullptr : &speculation_->speculator(); }
+  // Counts what is read of a streamed model meanwhile.
+  template <typename Call>
+  auto CountingReads(Call call) -> decltype(call());
   absl::StatusOr<Generation> RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options);
+  // Cancelled, too. Times it.
+  absl::Status ReadPrompt(const std::vector<TokenId>& prompt, const AnswerOptions& options);
   absl::Status AppendPrompt(const std::vector<TokenId>& prompt, const AnswerOptions& options);
   absl::StatusOr<Generation> GenerateText(const AnswerOptions& options);
 

@@ -38,6 +38,8 @@ struct ParallelAnswers::Text {
   int64_t begin_nanos = 0;
   double first_token_seconds = -1;
   Speculator* speculator = nullptr;   // Null: none so far, or nothing is drafted.
+  FirstTokensCallback on_found = nullptr;   // Null: it is an answer. Else its prompt is read for so many first tokens.
+  int first_tokens = 0;
 };
 
 ParallelAnswers::ParallelAnswers(Engine& engine, const ParallelOptions& options, std::unique_ptr<Speculation> speculation)
@@ -70,13 +72,40 @@ void ParallelAnswers::Add(NewAnswer answer) {
   ++unended_;
 }
 
+void ParallelAnswers::AskFirstTokens(std::vector<TokenId> prompt, const LoraAdapter* adapter, int count, FirstTokensCallback on_found) {
+  auto text = std::make_shared<Text>();
+  text->asked.prompt = std::move(prompt);
+  text->asked.adapter = adapter;
+  text->on_found = std::move(on_found);
+  text->first_tokens = count;
+  waiting_.push_back(std::move(text));
+  ++unended_;
+}
+
 void ParallelAnswers::SubmitWaiting() {
   while (!waiting_.empty() && submitted_ < most_texts_) {
     const std::shared_ptr<Text> next = std::move(waiting_.front());
     waiting_.pop_front();
     ++submitted_;
-    Submit(next);
+    if (next->on_found == nullptr) Submit(next);
+    else SubmitReader(next);
   }
+}
+
+void ParallelAnswers::SubmitReader(const std::shared_ptr<Text>& text) {
+  const absl::Status fits = CheckTokensFit(text->asked.prompt.size(), engine_.context());
+  if (!fits.ok()) return EndReader(*text, fits);
+  StreamOptions stream = FirstTokensStream(engine_.tokenizer(), text->asked.prompt, text->first_tokens,
+                                           [this, text](const auto& firsts) { EndReader(*text, firsts); });
+  stream.adapter = text->asked.adapter;
+  stream.cancel = engine_.options().cancel;
+  stepper_->Submit(std::move(stream));
+}
+
+void ParallelAnswers::EndReader(const Text& text, const absl::StatusOr<std::vector<FirstToken>>& firsts) {
+  --submitted_;
+  --unended_;
+  text.on_found(firsts);
 }
 
 void ParallelAnswers::Submit(const std::shared_ptr<Text>& text) {
@@ -91,6 +120,7 @@ void ParallelAnswers::Submit(const std::shared_ptr<Text>& text) {
   stream.adapter = text->asked.adapter;
   stream.text = {.max_tokens = text->asked.max_tokens, .stop = text->asked.stop, .stream = text->asked.stream,
                  .starts_text = text->asked.starts_text};
+  if (text->asked.first.has_value()) stream.text.first = text->asked.first->token;
   if (text->speculator != nullptr) speculation_->Equip(*text->speculator, stream.text);
   stream.text.on_text = [this, text](absl::string_view shown) {
     if (timings_.first_token_seconds < 0) timings_.first_token_seconds = SecondsSince(asked_nanos_);
@@ -120,7 +150,8 @@ void ParallelAnswers::End(Text& text, const absl::StatusOr<Generation>& result) 
   text.asked.on_end(TimedAnswer{.text = *result,
                                 .first_token_seconds = text.first_token_seconds,
                                 .seconds = SecondsSince(text.begin_nanos),
-                                .shared_tokens = result->shared_tokens});
+                                .shared_tokens = result->shared_tokens,
+                                .first = text.asked.first});
 }
 
 absl::StatusOr<bool> ParallelAnswers::Step() {

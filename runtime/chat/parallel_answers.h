@@ -9,7 +9,8 @@
 //   RETURN_IF_ERROR(answers->Run());                       // or Step() after Step(), with more questions in between
 //   RETURN_IF_ERROR(answers->Save());                      // history and costs
 //
-// Answers to one prompt differ if their `stream` does; the prompt is computed once for all of them. Each text has drafters of its own;
+// Answers to one prompt differ if their `stream` does, or if they are told to begin differently (AskFirstTokens); the prompt is computed
+// once for all of them. Each text has drafters of its own;
 // history and costs are shared. EngineOptions::cancel ends all of them early, which is no error. Threads: one at a time; callbacks run in
 // Step, and may add answers.
 #pragma once
@@ -30,6 +31,7 @@
 #include "tessera/runtime/chat/speculation.h"
 #include "tessera/runtime/chat/timings.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/first_tokens.h"
 #include "tessera/runtime/stepper.h"
 
 namespace tessera {
@@ -57,6 +59,7 @@ struct NewAnswer {
   std::vector<TokenId> prompt = {};
   SamplingOptions sampling = {};
   uint64_t stream = 0;                       // See GenerateOptions.
+  std::optional<FirstToken> first = std::nullopt;   // What the answer begins with; nullopt: what the sampler says.
   std::vector<std::string> stop = {};
   int max_tokens = 0;                        // 0: until the context is full.
   bool starts_text = true;                   // False if the answer continues a raw prompt.
@@ -76,7 +79,11 @@ class ParallelAnswers {
 
   // What is wrong with it is told to its on_end, in a later Step: as Answerer::Run has it, and the errors of Sampler::Create.
   void Add(NewAnswer answer);
-  int unended() const { return unended_; }   // Added, and on_end was not called so far.
+  // Reads the prompt, for as many answers to it as are to begin differently: on_found, which may add them, is called once in a later Step,
+  // with the likeliest tokens to begin them with (first_tokens.h), with what is wrong with the prompt, or with Cancelled. What is read is
+  // shared by answers with the same adapter.
+  void AskFirstTokens(std::vector<TokenId> prompt, const LoraAdapter* adapter, int count, FirstTokensCallback on_found);
+  int unended() const { return unended_; }   // Added or asked for, and on_end or on_found was not called so far.
 
   // One pass. False: there was nothing to do. The errors of Stepper::Step, after which nothing can be written any more.
   absl::StatusOr<bool> Step();
@@ -97,6 +104,8 @@ class ParallelAnswers {
   double SecondsSince(int64_t nanos) const { return static_cast<double>(clock_.NowNanos() - nanos) * 1e-9; }
   void SubmitWaiting();
   void Submit(const std::shared_ptr<Text>& text);
+  void SubmitReader(const std::shared_ptr<Text>& text);
+  void EndReader(const Text& text, const absl::StatusOr<std::vector<FirstToken>>& firsts);
   void End(Text& text, const absl::StatusOr<Generation>& result);
 
   Engine& engine_;

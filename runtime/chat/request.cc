@@ -132,8 +132,9 @@ absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const
 
 namespace {
 
+constexpr char kDistinct[] = "distinct_first_tokens";
 constexpr absl::string_view kTextFields[] = {"n",     "n_predict", "stop",  "seed",  "temperature", "top_k", "top_p",
-                                             "min_p", "repetition_penalty", "penalty_window", "adapter", "answers"};
+                                             "min_p", "repetition_penalty", "penalty_window", "adapter", "answers", kDistinct};
 
 absl::StatusOr<std::optional<int>> MostTokensOf(const JsonValue& object) {
   if (IsGiven(object, "n") && IsGiven(object, "n_predict")) return object.Error("both n and n_predict", "one of them");
@@ -177,14 +178,19 @@ absl::StatusOr<SamplingOptions> SamplingOf(const JsonValue& object, SamplingOpti
   return sampling;
 }
 
-absl::StatusOr<std::optional<int>> AnswersOf(const JsonValue& object, const SamplingOptions& sampling) {
-  if (!IsGiven(object, "answers")) return std::nullopt;
-  ASSIGN_OR_RETURN(const int64_t answers, object.Int("answers", 1, kMostTexts));
-  RETURN_IF_ERROR(CheckAnswersDiffer(static_cast<int>(answers), sampling));
-  return static_cast<int>(answers);
+absl::Status TakeAnswers(const JsonValue& object, TextRequest& read) {
+  ASSIGN_OR_RETURN(read.distinct_first_tokens, object.BoolOr(kDistinct, false));
+  if (IsGiven(object, "answers")) {
+    ASSIGN_OR_RETURN(const int64_t answers, object.Int("answers", 1, kMostTexts));
+    read.answers = static_cast<int>(answers);
+  }
+  if (!read.distinct_first_tokens) return CheckAnswersDiffer(read.answers.value_or(1), read.sampling);
+  if (read.answers.value_or(1) == 1) return object.Error(absl::StrCat(kDistinct, " without several answers"), "answers, 2 or more");
+  return absl::OkStatus();
 }
 
 void WriteAnswerOf(JsonWriter& json, size_t prompt_tokens, const TimedAnswer& answer) {
+  if (answer.first.has_value()) WriteFirstToken(json.Key("first_token"), *answer.first);
   WriteTokens(json.Key("output_tokens"), answer.text.tokens);
   json.Key("output_text").String(answer.text.text).Key("finish").String(FinishReasonName(answer.text.reason));
   json.Key("counts").BeginObject().Key("prompt").Int(static_cast<int64_t>(prompt_tokens)).Key("shared_prompt");
@@ -220,7 +226,7 @@ absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine
   ASSIGN_OR_RETURN(read.max_tokens, MostTokensOf(body));
   ASSIGN_OR_RETURN(read.stop, StopOf(body));
   ASSIGN_OR_RETURN(read.sampling, SamplingOf(body, sampling));
-  ASSIGN_OR_RETURN(read.answers, AnswersOf(body, read.sampling));
+  RETURN_IF_ERROR(TakeAnswers(body, read));
   return read;
 }
 
@@ -234,6 +240,10 @@ void WriteTokens(JsonWriter& json, absl::Span<const TokenId> tokens) {
   json.BeginArray();
   for (const TokenId token : tokens) json.Int(token);
   json.EndArray();
+}
+
+void WriteFirstToken(JsonWriter& json, const FirstToken& first) {
+  json.BeginObject().Key("id").Int(first.token).Key("text").String(first.text).Key("probability").Double(first.probability, 6).EndObject();
 }
 
 std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const TimedAnswer& answer) {

@@ -23,6 +23,7 @@
 #include "tessera/runtime/chat/conversation.h"
 #include "tessera/runtime/chat/timings.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/first_tokens.h"
 
 namespace tessera {
 
@@ -71,7 +72,8 @@ struct TextRequest {
   std::optional<int> max_tokens = {};                  // "n_predict", or "n".
   std::optional<std::vector<std::string>> stop = {};   // "stop": a text or a list of texts.
   SamplingOptions sampling = {};                       // The caller's, with the request's "seed", "temperature", "top_k", "top_p", ...
-  std::optional<int> answers = {};                     // "answers": as many texts, which differ.
+  std::optional<int> answers = {};                     // "answers": as many texts, which differ,
+  bool distinct_first_tokens = false;                  // by their draws, or by the tokens that they begin with; then there are several.
   std::optional<std::string> adapter = {};             // As AdapterNameOf has it.
 };
 // sampling: for what the request does not say; adapters: those that it may name. Errors are those of PromptTokens and AdapterNameOf, and of
@@ -82,9 +84,11 @@ absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine
 // The beginning of an answer: an object with the request's id.
 JsonWriter BeginAnswer(const Request& request);
 void WriteTokens(JsonWriter& json, absl::Span<const TokenId> tokens);   // An array.
+void WriteFirstToken(JsonWriter& json, const FirstToken& first);        // {"id", "text", "probability"}.
 
 // Whole answers, without a line break. {"id", "prompt_tokens": [...], "output_tokens": [...], "output_text", "finish", "counts": {"prompt",
-// "shared_prompt", "output"}, "seconds": {"first_token", "total"}}; null: not known, or there was none.
+// "shared_prompt", "output"}, "seconds": {"first_token", "total"}}; null: not known, or there was none. An answer that was told how to
+// begin has "first_token", too.
 std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const TimedAnswer& answer);
 // For a request with "answers": {"id", "prompt_tokens", "answers": [{"output_tokens", ...}, ...]}, each as above.
 std::string TextAnswers(const Request& request, absl::Span<const TokenId> prompt, absl::Span<const TimedAnswer> answers);

@@ -42,6 +42,15 @@ absl::StatusOr<DrafterRegistry> RegistryOf(const SpeculationOptions& options, st
   return registry;
 }
 
+// What each drafter's guesses gave, as if the others had made none.
+void AddYields(const SpeculationReport& report, CostProfile& costs) {
+  const auto per_step = [&](int64_t count) { return 1 + static_cast<double>(count) / static_cast<double>(report.steps); };
+  for (const SpeculationReport::Source& source : report.sources) {
+    if (report.steps == 0 || source.account.calls == 0) continue;
+    costs.SetYield(source.name, {.tokens = per_step(source.account.accepted), .rows = per_step(source.account.verified)});
+  }
+}
+
 }  // namespace
 
 absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOptions& options) {
@@ -149,7 +158,10 @@ void Speculation::Finish(absl::Span<const TokenId> prompt, const Generation& gen
 
 absl::Status Speculation::Save() const {
   const absl::Status saved = history_ == nullptr ? absl::OkStatus() : history_->Save();
-  return costs_path_.empty() || lacks_costs() ? saved : Joined(saved, costs_.Save(costs_path_));  // Also if the history could not be.
+  if (costs_path_.empty() || lacks_costs()) return saved;
+  CostProfile costs = costs_;
+  AddYields(report(), costs);
+  return Joined(saved, costs.Save(costs_path_));   // Also if the history could not be.
 }
 
 void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {
@@ -158,12 +170,15 @@ void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {
   json.Key("gain").Double(report.Gain(), 6).Key("predicted_gain").Double(report.PredictedGain(), 6);
   json.Key("predicted_tokens").Double(report.predicted_tokens, 6);
   json.Key("seconds").Double(report.Seconds(), 6).Key("predicted_seconds").Double(report.predicted_seconds, 6);
-  json.Key("head_rows").Int(report.first_head_rows + report.later_head_rows);
+  json.Key("head_rows").Int(report.first_head_rows + report.later_head_rows + report.forecast_head_rows);
+  json.Key("forecast_rows").Int(report.forecast_rows);
   json.Key("prompt_tokens").Int(report.prompt_tokens).Key("prompt_tokens_learnt_from").Int(report.prompt_learnt);
   json.Key("paused_passes").Int(report.paused_steps).Key("pauses").String(report.Pauses());
   json.Key("drafters").BeginArray();
   for (const SpeculationReport::Source& source : report.sources) {
-    json.BeginObject().Key("name").String(source.name).Key("proposed").Int(source.account.proposed);
+    json.BeginObject().Key("name").String(source.name);
+    if (!source.choice.empty()) json.Key("choice").String(source.choice);
+    json.Key("proposed").Int(source.account.proposed);
     json.Key("verified").Int(source.account.verified).Key("accepted").Int(source.account.accepted);
     json.Key("paused_passes").Int(source.paused_steps).Key("seconds").Double(source.account.seconds, 6);
     json.Key("failures").Int(source.account.failures).EndObject();

@@ -81,7 +81,7 @@ class Speculation {
 
   // Adds an answer to the history, unless it was cancelled. A text that failed has no Generation, and needs no Finish.
   void Finish(absl::Span<const TokenId> prompt, const Generation& generation);
-  // Writes the history, and a cost profile that did not exist before, unless no pass was measured.
+  // Writes the history, and a cost profile that did not exist before, with what each drafter gave, unless no pass was measured.
   absl::Status Save() const;
   bool lacks_costs() const { return !costs_path_.empty() && !costs_.KnowsPlain(); }   // Save has no cost profile to write.
 
@@ -103,7 +103,8 @@ class Speculation {
 };
 
 // {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "predicted_tokens", "seconds", "predicted_seconds",
-// "head_rows", "prompt_tokens", "prompt_tokens_learnt_from", "paused_passes", "pauses", "drafters": [{"name", ...}]}
+// "head_rows", "forecast_rows", "prompt_tokens", "prompt_tokens_learnt_from", "paused_passes", "pauses", "drafters": [{"name", ...}]}; a
+// drafter that settles on something has "choice".
 void WriteSpeculation(JsonWriter& json, const SpeculationReport& report);
 
 }  // namespace tessera

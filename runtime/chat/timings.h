@@ -12,6 +12,7 @@
 
 #include "tessera/base/json_writer.h"
 #include "tessera/runtime/chat/streaming_figures.h"
+#include "tessera/runtime/first_tokens.h"
 #include "tessera/runtime/generation.h"
 #include "tessera/spec/prune_gate.h"
 #include "tessera/spec/speculator.h"
@@ -47,6 +48,7 @@ struct TimedAnswer {
   double first_token_seconds = -1;   // From when it was asked for until its first token was chosen; below 0: none was.
   double seconds = 0;                // Until its end.
   std::optional<int64_t> shared_tokens = std::nullopt;   // Tokens of the prompt that were computed before; nullopt: not known.
+  std::optional<FirstToken> first = std::nullopt;        // That it was to begin with; nullopt: none was given.
 };
 
 // {"prompt_tokens", "prompt_seconds", "prompt_tokens_per_second", "output_tokens", "generation_seconds", "generation_tokens_per_second",

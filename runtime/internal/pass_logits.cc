@@ -48,18 +48,22 @@ void PassLogits::FindTop(const StepClock& clock) {
   const int count = static_cast<int>(std::count_if(shares_.begin(), shares_.end(), [](const Share& share) { return share.top > 0; }));
   if (count == 0) return;
   const double begin = clock.Seconds();
-  const size_t vocabulary = static_cast<size_t>(core_.model().config().vocabulary);
   std::vector<int> top_of(rows_.size());
   for (const Share& share : shares_) std::fill(top_of.begin() + share.begin, top_of.begin() + share.end, share.top);
-  ThreadPool& pool = core_.pool();
-  pool.Run([&](int worker) {
-    const auto share = ShareOf(static_cast<long>(rows_.size()), worker, pool.threads());
-    for (long i = share.begin; i < share.end; ++i) {
-      if (top_of[i] > 0) top_[i] = TopTokensOf(absl::MakeConstSpan(logits_).subspan(i * vocabulary, vocabulary), top_of[i]);
-    }
-  });
+  TopOf(logits_, top_of, absl::MakeSpan(top_));
   top_rows_ += static_cast<int>(std::count_if(top_of.begin(), top_of.end(), [](int top) { return top > 0; }));
   top_seconds_ += clock.SecondsSince(begin);
+}
+
+void PassLogits::TopOf(absl::Span<const float> logits, absl::Span<const int> tops, absl::Span<TopTokens> top) {
+  const size_t vocabulary = static_cast<size_t>(core_.model().config().vocabulary);
+  ThreadPool& pool = core_.pool();
+  pool.Run([&](int worker) {
+    const auto share = ShareOf(static_cast<long>(tops.size()), worker, pool.threads());
+    for (long i = share.begin; i < share.end; ++i) {
+      if (tops[i] > 0) top[i] = TopTokensOf(logits.subspan(i * vocabulary, vocabulary), tops[i]);
+    }
+  });
 }
 
 void PassLogits::GiveRound() {
@@ -71,9 +75,46 @@ void PassLogits::GiveRound() {
   }
 }
 
+absl::Status PassLogits::GiveAhead(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock,
+                                   const std::atomic<bool>* cancel) {
+  rows_.clear();
+  shares_.clear();
+  for (Member& member : members) {
+    const absl::Span<const int> wanted = member.status.ok() ? member.stream->WantsAhead() : absl::Span<const int>();
+    if (wanted.empty()) continue;
+    shares_.push_back({&member, rows_.size(), rows_.size() + wanted.size(), member.stream->wants_top_ahead()});
+    rows_.insert(rows_.end(), wanted.begin(), wanted.end());
+  }
+  if (rows_.empty()) return absl::OkStatus();
+  std::vector<int> tops(rows_.size());
+  for (const Share& share : shares_) std::fill(tops.begin() + share.begin, tops.begin() + share.end, share.top);
+  top_.assign(rows_.size(), {});
+  const size_t vocabulary = static_cast<size_t>(core_.model().config().vocabulary), most = core_.logits_at_once() + 1;
+  logits_ahead_.resize(std::max(logits_ahead_.size(), std::min(most, rows_.size()) * vocabulary));
+  const double begin = clock.Seconds();
+  for (size_t first = 0; first < rows_.size(); first += most) {
+    const absl::Span<const int> rows = absl::MakeConstSpan(rows_).subspan(first, most);
+    const int64_t count = static_cast<int64_t>(rows.size());
+    const double head_begin = clock.Seconds();
+    const TensorView<float> logits(logits_ahead_.data(), count, static_cast<int64_t>(vocabulary));
+    RETURN_IF_ERROR(core_.runner().Logits(pass, rows, logits, cancel));
+    rounds_ahead_.push_back({static_cast<int>(count), clock.SecondsSince(head_begin)});
+    TopOf(logits_ahead_, absl::MakeConstSpan(tops).subspan(first, rows.size()), absl::MakeSpan(top_).subspan(first, rows.size()));
+  }
+  const double seconds = clock.SecondsSince(begin);
+  for (const Share& share : shares_) {
+    const size_t count = share.end - share.begin;
+    share.member->ahead_rows = static_cast<int>(count);
+    share.member->ahead_seconds = seconds * static_cast<double>(count) / static_cast<double>(rows_.size());
+    share.member->stream->GiveAhead(absl::MakeSpan(top_).subspan(share.begin, count));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PassLogits::Give(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock,
                               const std::atomic<bool>* cancel, EngineCore::Hold& hold) {
   rounds_.clear();
+  rounds_ahead_.clear();
   top_rows_ = 0;
   top_seconds_ = 0;
   const int64_t vocabulary = core_.model().config().vocabulary;
@@ -91,7 +132,7 @@ absl::Status PassLogits::Give(absl::Span<Member> members, const HiddenRows& pass
     }
     RETURN_IF_ERROR(core_.health());
   }
-  return absl::OkStatus();
+  return GiveAhead(members, pass, clock, cancel);
 }
 
 }  // namespace tessera

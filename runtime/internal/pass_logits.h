@@ -4,7 +4,9 @@
 //   logits.Give(streams, hidden_rows, clock, cancel, hold);       // until none of them wants more
 //   logits.rounds();                                              // what the head took, to be learnt and shared out
 //
-// A round has at most EngineCore::logits_at_once() + 1 rows. An error of one stream is its own; an error of the head is that of the pass.
+// A round has at most EngineCore::logits_at_once() + 1 rows. Then come the forecasts that streams want, of which the likeliest tokens alone
+// are kept; they lie elsewhere, so what tokens were chosen from stays. An error of one stream is its own; an error of the head is that of
+// the pass.
 // Threads: those of the core, which is held, but while streams are given logits: what they call may use other sessions of the engine.
 #pragma once
 
@@ -29,6 +31,8 @@ class PassLogits {
     int first_round = 0;          // In which it got logits first.
     int first_rows = 0;           // Logits that it got then,
     int later_rows = 0;           // and in rounds after that.
+    int ahead_rows = 0;           // Forecasts that it got, and what these took, with the choice of their likeliest tokens.
+    double ahead_seconds = 0;
   };
   // The pass's error, or OK, with a status per member. cancel: may be null. REQUIRES: no other pass
   // is run meanwhile (EngineCore::PassMark).
@@ -38,6 +42,7 @@ class PassLogits {
   // Since the last Give began: rounds of the head, by rows and seconds; and choosing top tokens.
   struct Round { int rows; double seconds; };
   const std::vector<Round>& rounds() const { return rounds_; }
+  const std::vector<Round>& rounds_ahead() const { return rounds_ahead_; }   // Those for forecasts, which are not among the others.
   int top_rows() const { return top_rows_; }
   double top_seconds() const { return top_seconds_; }
 
@@ -45,14 +50,18 @@ class PassLogits {
   struct Share { Member* member; size_t begin, end; int top; };   // Rows of the round.
   void Ask(absl::Span<Member> members);
   void FindTop(const StepClock& clock);
+  // Of rows of logits the likeliest tokens, as many as tops says of each; not looked at where that is 0.
+  void TopOf(absl::Span<const float> logits, absl::Span<const int> tops, absl::Span<TopTokens> top);
   void GiveRound();
+  absl::Status GiveAhead(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock, const std::atomic<bool>* cancel);
 
   EngineCore& core_;
   std::vector<int> rows_;          // In this round.
   std::vector<Share> shares_;
   std::vector<float> logits_;
   std::vector<TopTokens> top_;
-  std::vector<Round> rounds_;
+  std::vector<Round> rounds_, rounds_ahead_;
+  std::vector<float> logits_ahead_;
   int top_rows_ = 0;
   double top_seconds_ = 0;
 };

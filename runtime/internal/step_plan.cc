@@ -22,6 +22,18 @@ int RowsOfTrees(const EngineCore& core, absl::Span<Stream* const> streams, size_
   return std::any_of(streams.begin(), streams.end(), reads) ? capacity - 1 : capacity;
 }
 
+// What trees have left of the rows, text by text.
+void PlanForecasts(absl::Span<Stream* const> streams, int capacity, const StepLimits& limits, StepPlan& plan) {
+  const int before = plan.rows();
+  for (StepPart& part : plan.parts) {
+    const int others = plan.rows() - part.rows();
+    streams[part.stream]->AddForecasts(std::min(limits.draft_rows, capacity - others), part.choice);
+  }
+  const int after = plan.rows();
+  if (after == before) return;
+  for (StepPart& part : plan.parts) part.choice.beside.rows = after - part.rows();
+}
+
 // The texts that are being written share rows by what is to be expected of them. Where there are more texts than rows, some wait a turn.
 void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, const StepLimits& limits,
                StepPlan& plan) {
@@ -37,6 +49,7 @@ void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const 
   }
   std::vector<RowChoice> choices = ShareRows(trees, costs, {.most_rows = capacity});
   for (size_t i = 0; i < choices.size(); ++i) plan.parts[i].choice = std::move(choices[i]);
+  PlanForecasts(streams, capacity, limits, plan);
 }
 
 // Prompts are read in the order in which they came: the first is finished as soon as possible.

@@ -1,4 +1,5 @@
-// Which rows a stepper's next pass has: plain rows and drafts of the texts that are being written, then pieces of the prompts of others.
+// Which rows a stepper's next pass has: plain rows and drafts of the texts that are being written, with forecasts of those that draft by
+// them, then pieces of the prompts of others.
 //
 //   StepPlan plan = PlanStep(core, streams, costs, {.most_gap = 2});
 //   plan.rows();                                          // to be made room for in the cache

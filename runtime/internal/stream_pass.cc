@@ -35,7 +35,7 @@ absl::Status StreamPass::Place(const StepPlan& plan, absl::Span<Stream* const> s
     const int first = static_cast<int>(rows_.size());
     RETURN_IF_ERROR(part.piece > 0 ? stream.PlacePiece(part.piece, rows_) : stream.PlaceTree(part.choice, rows_));
     LayerListener* const listener = stream.options().text.listener;
-    if (listener != nullptr) listening_.push_back({listener, first, static_cast<int>(rows_.size()) - first});
+    if (listener != nullptr) listening_.push_back({listener, first, part.piece > 0 ? part.piece : part.choice.tree_rows()});
   }
   return absl::OkStatus();
 }
@@ -69,11 +69,13 @@ void StreamPass::Learn(const StepPlan& plan, CostProfile& costs) {
   LearnStep(pruning_.Learnt(plan.shape()), {.pass_seconds = pass_seconds_ - pruning_.seconds(), .top_rows = logits_.top_rows(),
                                             .top_seconds = logits_.top_seconds()}, costs);
   for (const PassLogits::Round& round : logits_.rounds()) costs.AddHead(round.rows, round.seconds);
+  for (const PassLogits::Round& round : logits_.rounds_ahead()) costs.AddHead(round.rows, round.seconds);
 }
 
 // A stream's share of the head is by its rows.
 StepTime StreamPass::TimeOf(const PassLogits::Member& member, double pass_seconds) const {
-  StepTime time = {.pass_seconds = pass_seconds, .first_rows = member.first_rows, .later_rows = member.later_rows};
+  StepTime time = {.pass_seconds = pass_seconds, .first_rows = member.first_rows, .later_rows = member.later_rows,
+                   .ahead_rows = member.ahead_rows, .ahead_seconds = member.ahead_seconds};
   int later_rows = 0, rows = 0;
   double later_seconds = 0;
   for (int i = 0; i < static_cast<int>(logits_.rounds().size()); ++i) {

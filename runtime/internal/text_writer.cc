@@ -17,6 +17,7 @@ TextWriter::TextWriter(const EngineCore& core, const Sampler& sampler, const Gen
 
 absl::StatusOr<TokenId> TextWriter::Choose(absl::Span<const float> logits, const DrawnChildren* drawn) {
   const std::vector<TokenId>& tokens = result_.tokens;
+  if (options_.first.has_value() && tokens.empty()) return *options_.first;
   if (drawn == nullptr) return sampler_.Choose(logits, tokens, options_.stream, tokens.size());
   law_.resize(logits.size());
   RETURN_IF_ERROR(sampler_.Law(logits, tokens, absl::MakeSpan(law_)));

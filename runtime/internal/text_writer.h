@@ -27,7 +27,7 @@ class TextWriter {
   TextWriter(const EngineCore& core, const Sampler& sampler, const GenerateOptions& options, Generation& result);
 
   // The next token; `last` if the text ends with it, with the reason in the result. logits: [vocabulary]. drawn: what a draft drew for this
-  // place, which is accepted or rejected; null: the sampler draws.
+  // place, which is accepted or rejected; null: the sampler draws. The first token is that of the options, if they have one.
   absl::StatusOr<Choice> Next(absl::Span<const float> logits, const DrawnChildren* drawn = nullptr);
   void Finish();
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tessera/base/status_macros.h"
+#include "tessera/base/timeline.h"
 #include "tessera/spec/prune_rule.h"
 #include "tessera/spec/row_policy.h"
 
@@ -49,7 +50,7 @@ bool TreePruning::IsWorth(const StepPlan& plan, const StepPart& part, Stream& st
   if (costs == nullptr) return false;
   const CostProfile::Shape all = plan.shape();
   const double share = MarginalShare(all, part.choice.shape(), *costs);
-  return stream.prune_gate().IsWorth({.all = all, .rows = tree.size(), .upper_share = UpperShare(LayerOf(stream)),
+  return stream.prune_gate().IsWorth({.all = all, .rows = tree.size() + stream.forecast_rows(), .upper_share = UpperShare(LayerOf(stream)),
                                       .token_seconds = share * costs->PassSeconds(all) / std::max(part.choice.tokens, 1.0)},
                                      *costs);
 }
@@ -64,7 +65,7 @@ absl::Status TreePruning::PruneAt(int layer, absl::Span<Due> due, absl::Span<con
     RETURN_IF_ERROR(Score(one, walk));
     one.stream->Prune(PruneTree(*one.tree, one.sets, one.stream->pruning().rule), rows_);
     const double seconds = clock_.SecondsSince(begin);
-    one.stream->prune_gate().Learn(one.tree->size(), static_cast<int>(rows_.size() - before), seconds);
+    one.stream->prune_gate().Learn(one.tree->size() + one.stream->forecast_rows(), static_cast<int>(rows_.size() - before), seconds);
     seconds_ += seconds;
   }
   if (rows_.empty()) return absl::OkStatus();
@@ -77,6 +78,7 @@ absl::Status TreePruning::PruneAt(int layer, absl::Span<Due> due, absl::Span<con
 
 absl::Status TreePruning::Score(Due& due, const Pass& walk) {
   due.sets = due.stream->Candidates();
+  const TimelineScope scope(core_.timeline(), Zone::kPredict, static_cast<int32_t>(due.sets.size()));
   ASSIGN_OR_RETURN(const TensorView<const float> hidden, walk.Hidden());
   const absl::Span<const int> numbers = walk.rows();
   const int vocabulary = core_.model().config().vocabulary;

@@ -14,7 +14,7 @@ LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], 
          "model/text": ["base", "model/text/jinja"],
          "model/files": ["quant", "storage", "model/text"], "model": ["npu", "model/files"], "spec": ["base"],
          "runtime": ["model", "spec"], "apps/cli": ["runtime"], "apps/show": ["apps/cli"], "apps/phone": ["apps/show"],
-         "apps/bench": ["apps/phone"], "apps/reproduce": ["apps/bench"], "apps": ["apps/reproduce"]}
+         "apps/bench": ["apps/phone"], "apps/scale": ["apps/bench"], "apps/reproduce": ["apps/scale"], "apps": ["apps/reproduce"]}
 # What CMake calls a room: model/text is tessera_text.
 NAMES = {room: room.replace("/", "_") if room.startswith("apps/") else room.split("/")[-1] for room in LINKS}
 ROOMS = {name: room for room, name in NAMES.items()}

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(1, f"{Path(__file__).resolve().parent}/lib")
+from dialogues import read_dialogues  # noqa: E402
 from training import generator, held_out, need_jax, positive, train, training_flags  # noqa: E402
 
 PLACES = {"q": "self_attn.q_proj", "k": "self_attn.k_proj", "v": "self_attn.v_proj", "o": "self_attn.o_proj", "gate": "mlp.gate_proj",
@@ -37,24 +38,6 @@ def read_flags():
         if name not in PLACES or given.names.count(name) > 1:
             flags.error(f"--targets: found {name!r}, expected some of {', '.join(PLACES)}, each once")
     return given
-
-
-def read_dialogues(path):
-    if not Path(path).is_file():
-        raise SystemExit(f"{path}: found no file, expected dialogues, one per line")
-    dialogues = []
-    for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            messages = json.loads(line)["messages"]
-            if messages[-1]["role"] != "assistant" or len(messages) < 2:
-                raise ValueError
-            dialogues.append((messages[:-1], messages[-1]["content"]))
-        except (ValueError, KeyError, TypeError, IndexError):
-            said = f"found {line[:60]!r}, expected messages, the last of which is the assistant's"
-            raise SystemExit(f"{path}, line {number}: {said}") from None
-    return dialogues
 
 
 def tokens_of(given, metadata, dialogues):

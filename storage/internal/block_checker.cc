@@ -5,6 +5,11 @@
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
+namespace {
+
+constexpr int64_t kMostDrain = 50'000'000;  // Nanoseconds. Ending a streamer, or a request, waits so long.
+
+}  // namespace
 
 absl::Status BlockChecker::Check(int64_t offset, absl::Span<const std::byte> bytes) {
   const int unit = file_.UnitAt(offset);
@@ -25,6 +30,14 @@ std::string BlockChecker::Describe(int64_t offset) const {
 bool BlockChecker::Trusts(int unit, int64_t block_of_unit) const {
   if (policy_ == VerifyPolicy::kFirst) return verified_[file_.FirstBlock(unit) + block_of_unit];
   return policy_ == VerifyPolicy::kNever;
+}
+
+BlockReader::Options CheckedReads(BlockChecker& checker, int64_t read_bytes) {
+  return {.block_bytes = read_bytes,
+          .check_bytes = kTsrBlockBytes,
+          .check = [&checker](int64_t offset, absl::Span<const std::byte> block) { return checker.Check(offset, block); },
+          .describe = [&checker](int64_t offset) { return checker.Describe(offset); },
+          .most_drain_nanos = kMostDrain};
 }
 
 }  // namespace tessera

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "tessera/storage/block_reader.h"
 #include "tessera/storage/tsr_reader.h"
 #include "tessera/storage/verify_policy.h"
 
@@ -38,5 +39,8 @@ class BlockChecker {
   VerifyPolicy policy_;
   std::vector<bool> verified_;
 };
+
+// How units are read whose blocks the checker compares, at most read_bytes at once. It must outlive the reader.
+BlockReader::Options CheckedReads(BlockChecker& checker, int64_t read_bytes);
 
 }  // namespace tessera

@@ -10,7 +10,6 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostDrain = 50'000'000;  // Nanoseconds. Ending a streamer, or a request, waits so long.
 constexpr uint64_t kPinIds = uint64_t{1} << 32, kPartsIds = uint64_t{2} << 32;  // The first of pins, and of parts; below, streamed units.
 
 }  // namespace
@@ -41,13 +40,7 @@ void LayerStreamer::Impl::EndOutOfMemory() {
 
 void LayerStreamer::Impl::ReadUntilStopped() {
   if (options_.raise_priority) RunBeforeOthers();
-  BlockReader::Options options = {
-      .block_bytes = kReadBytes,
-      .check_bytes = kTsrBlockBytes,
-      .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); },
-      .describe = [this](int64_t offset) { return checker_.Describe(offset); },
-      .most_drain_nanos = kMostDrain};
-  reader_.emplace(*device_, std::move(options));
+  reader_.emplace(*device_, CheckedReads(checker_, kReadBytes));
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stop_) {
     StartReads();

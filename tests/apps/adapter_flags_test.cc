@@ -55,10 +55,11 @@ TEST_F(AdapterFlags, HeaderExample) {
     ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
     ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
     ASSIGN_OR_RETURN(Answerer answerer, Answerer::Create(*engine, {}));
-    RETURN_IF_ERROR(answerer.UseAdapter(adapters.chosen()));
-    ASSIGN_OR_RETURN(const LoraAdapter* adapter, adapters.OfRequest(request.body()));
+    ASSIGN_OR_RETURN(const int number, adapters.OfRequest(request.body()));
+    ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(number));
+    RETURN_IF_ERROR(answerer.UseAdapter(adapter.get()));
     EXPECT_EQ(options.workload.adapter_bytes, adapter->bytes());
-    return adapter == adapters.chosen() && answerer.session().adapter() == adapter;
+    return number == adapters.chosen() && answerer.session().adapter() == adapter.get();
   };
   EXPECT_TRUE(Must(run()));
 }
@@ -90,27 +91,29 @@ TEST_F(AdapterFlags, AListHasNamesPathsAndScales) {
 TEST_F(AdapterFlags, ATextThatNamesNoneHasTheOnlyOneOrTheOneThatIsUsed) {
   const JsonValue nothing = Must(JsonValue::Parse("{}")), none = Must(JsonValue::Parse(R"({"adapter": null})"));
   const Adapters no_adapters = Must(Read("")), one = Must(Read(Some("a")));
-  EXPECT_EQ(no_adapters.chosen(), nullptr);
-  ASSERT_NE(one.chosen(), nullptr);
-  EXPECT_EQ(Must(one.OfRequest(nothing)), one.chosen());
-  EXPECT_EQ(Must(one.OfRequest(none)), nullptr);
+  EXPECT_EQ(no_adapters.chosen(), Adapters::kNone);
+  EXPECT_EQ(Must(no_adapters.Lease(Adapters::kNone)), nullptr);
+  EXPECT_EQ(one.chosen(), 0);
+  EXPECT_EQ(Must(one.OfRequest(nothing)), 0);
+  EXPECT_EQ(Must(one.OfRequest(none)), Adapters::kNone);
   EXPECT_EQ(Read(absl::StrCat(Some("a"), ",", All("b"))).status().message(),
             "adapter: found 2 of them without --jsonl, expected one, or --use_adapter=NAME");
   FLAGS_jsonl = true;
   const Adapters two = Must(Read(absl::StrCat(Some("a"), ",", All("b"))));
   EXPECT_EQ(two.names(), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(two.chosen(), nullptr);
-  EXPECT_NE(two.Named("a"), two.Named("b"));
+  EXPECT_EQ(two.chosen(), Adapters::kNone);
+  EXPECT_EQ(two.Named("b"), 1);
+  EXPECT_NE(Must(two.Lease(0))->content(), Must(two.Lease(1))->content());
   EXPECT_EQ(two.OfRequest(Must(JsonValue::Parse(R"({"adapter": "c"})", "line 1"))).status().message(),
             "line 1: adapter: found \"c\", expected one of a, b, or null for none");
   FLAGS_use_adapter = "b";
   Adapters used = Must(Read(absl::StrCat(Some("a"), ",", All("b"))));
-  EXPECT_EQ(used.chosen(), used.Named("b"));
-  const LoraAdapter* const before = used.chosen();
+  EXPECT_EQ(used.chosen(), 1);
+  const AdapterLease before = Must(used.Lease(1));
   const Adapters moved = std::move(used);
-  EXPECT_EQ(moved.chosen(), before) << "whoever has it can go on";
+  EXPECT_EQ(Must(moved.Lease(1)), before) << "whoever has it can go on";
   FLAGS_use_adapter = "none";
-  EXPECT_EQ(Must(Read(Some("a"))).chosen(), nullptr);
+  EXPECT_EQ(Must(Read(Some("a"))).chosen(), Adapters::kNone);
   FLAGS_use_adapter = "c";
   EXPECT_EQ(Read(Some("a")).status().message(), "use_adapter: found \"c\", expected none, or one of a");
   EXPECT_EQ(Read("").status().message(), "use_adapter: found without --adapter, expected both");
@@ -118,9 +121,9 @@ TEST_F(AdapterFlags, ATextThatNamesNoneHasTheOnlyOneOrTheOneThatIsUsed) {
 
 TEST_F(AdapterFlags, AScaleMultipliesThatOfTheFile) {
   const Adapters whole = Must(Read(All("a"))), half = Must(Read(All("a") + ":0.5"));
-  const AdapterProduct& of_whole = whole.chosen()->Layer(0)[0];
-  EXPECT_EQ(half.chosen()->Layer(0)[0].scale, of_whole.scale / 2);
-  EXPECT_NE(half.chosen()->content(), whole.chosen()->content());
+  const AdapterLease of_whole = Must(whole.Lease(0)), of_half = Must(half.Lease(0));
+  EXPECT_EQ(of_half->Layer(0)[0].scale, of_whole->Layer(0)[0].scale / 2);
+  EXPECT_NE(of_half->content(), of_whole->content());
 }
 
 std::vector<std::string> With(const std::vector<std::string>& flags) {
@@ -140,6 +143,8 @@ TEST(AdapterPrograms, WrongFlagsAndFilesAreRefused) {
     refused(program, {"--adapter="}, 2, "--adapter: found an empty value");
     refused(program, {"--adapter=x"}, 2, "--adapter: found \"x\", expected NAME:PATH");
     refused(program, {"--use_adapter=a"}, 2, "--use_adapter: found without --adapter, expected both");
+    refused(program, {"--adapter=" + Some("a"), "--lora_mode=masks"}, 2, "--lora_mode: found \"masks\", expected input, mask or graph");
+    refused(program, {"--adapter=" + Some("a"), "--adapter_memory=1KiB"}, 2, "--adapter_memory: found 1.00 KiB, expected at least ");
     refused(program, {absl::StrCat("--adapter=", Some("a"), ",", All("b"))}, 2, "--adapter: found 2 of them without --jsonl");
     refused(program, {"--adapter=a:/nowhere/adapter"}, 1, "/nowhere/adapter: cannot open");
     refused(program, {"--adapter=a:" + TinyPath("llama")}, 1, "general.type");
@@ -283,10 +288,10 @@ TEST(AdapterPrograms, ABudgetAndADryRunCountThem) {
   };
   const JsonValue without = plan({}), with = plan({"--adapter=" + absl::StrJoin(list, ","), "--use_adapter=a7"});
   constexpr int64_t kNumbers = 2 * 4 * (128 + 96 + 96 + 128 + 160 + 160 + 160);   // Layers, rank, and inputs and outputs of seven matrices.
-  EXPECT_EQ(*with.Object("memory_bytes")->Int("adapters"), 200 * kNumbers * 4);
+  EXPECT_EQ(*with.Object("memory_bytes")->Int("adapters"), 200 * kNumbers * 2);
   EXPECT_EQ(*without.Object("memory_bytes")->Int("adapters"), 0);
   const auto least = [](const JsonValue& json) { return *json.Object("memory_budget")->Int("least"); };
-  EXPECT_GE(least(with) - least(without), int64_t{4} << 20);
+  EXPECT_GE(least(with) - least(without), int64_t{2} << 20);
   const Ended shown = RunProgram("tessera_generate", With({"--dry_run", "--adapter=" + All("a")}));
   EXPECT_TRUE(absl::StrContains(shown.output, "\nadapters ")) << shown.output;
 }

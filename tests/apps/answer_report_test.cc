@@ -65,5 +65,17 @@ TEST(StatsText, SaysWhatDraftsGave) {
   EXPECT_EQ(text.find("drafts: 1.20 tokens per pass of 0.0 rows, "), 0u) << text;
 }
 
+TEST(BeginningsTable, HasALineForEachAnswer) {
+  const TimedAnswer paris = {.text = {.tokens = {5, 6, 7}, .text = " Paris,\nof course", .reason = FinishReason::kEndToken},
+                             .first = FirstToken{.token = 5, .probability = 0.4125, .text = " Paris"}};
+  const TimedAnswer broken = {.text = {.tokens = {8}, .text = "\xe2\x1b", .reason = FinishReason::kLength},
+                              .first = FirstToken{.token = 8, .probability = 0.00004, .text = "\xe2"}};
+  EXPECT_EQ(BeginningsTable({paris, broken}),
+            "first token  probability  tokens  finish       text\n"
+            "-----------  -----------  ------  -----------  ------------------\n"
+            "\" Paris\"         41.25 %       3  end of text   Paris,\\nof course\n"
+            "\"\\xe2\"            0.00 %       1  length       \\xe2\\x1b\n");
+}
+
 }  // namespace
 }  // namespace tessera

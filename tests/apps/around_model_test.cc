@@ -9,9 +9,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/logit_math.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
+#include "tessera/model/text/logit_math.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/must.h"

@@ -118,13 +118,13 @@ TEST(BenchCommands, AreListedWithASentenceEach) {
     EXPECT_TRUE(absl::StrContains(help.output, line)) << "one line for" << line << help.output;
   }
   EXPECT_EQ(names, (Arguments{"speed", "overhead", "threads", "roofline", "rows", "attention", "products", "memory", "streaming",
-                              "streams", "lever"}));
+                              "streams", "adapters", "lever"}));
 }
 
 TEST(BenchCommands, WithoutANameNothingIsMeasured) {
   ExpectWrongUsage(RunProgram("tessera_bench", {}),
                    In("tessera_bench", "subcommand: found none, expected one of speed, overhead, threads, roofline, rows, attention, "
-                                       "products, memory, streaming, streams, lever"));
+                                       "products, memory, streaming, streams, adapters, lever"));
   ExpectWrongUsage(RunProgram("tessera_bench", {"--threads=2"}),
                    In("tessera_bench", "--threads: found in \"tessera_bench\", expected in a subcommand, such as \"tessera_bench speed\""));
 }
@@ -157,6 +157,7 @@ TEST(BenchCommands, EveryTableIsUnderAHeadingOfModelThreadsAndKernels) {
                                                        {"rows", "--rows=1,2"},
                                                        {"streams", "--together=1", "--writers=1", "--generate_tokens=2",
                                                         "--prompt_tokens=2", "--long_prompt=2", "--speculate=none"},
+                                                       {"adapters", "--adapters=8", "--rank=2", "--depth=4", "--generate_tokens=2"},
                                                        {"lever", "--systems=flash_ar", "--texts=1", "--generate_tokens=2",
                                                         "--categories=gsm8k",
                                                         absl::StrCat("--data=", TESSERA_SOURCE_DIR, "/tests/data/speculation")}}) {
@@ -189,6 +190,7 @@ TEST(BenchCommands, FlagsThatDoNotApplyAreRefused) {
                                                        {"roofline", "--plot=x"}, {"rows", "--generate_tokens=1"},
                                                        {"attention", "--depth=1"}, {"products", "--model=x"},
                                                        {"memory", "--repetitions=1"}, {"streaming", "--mapped"}, {"rows", "--trace=x"},
+                                                       {"adapters", "--dry_run"},
                                                        {"streaming", "--depth=1"}}) {
     const Ended ended = RunProgram("tessera_bench", wrong);
     EXPECT_EQ(ended.code, 2) << wrong[0];

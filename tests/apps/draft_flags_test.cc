@@ -8,57 +8,23 @@
 #include <utility>
 #include <vector>
 
-#include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/flags.h"
-#include "tessera/base/byte_size.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/cost_profile.h"
 #include "tessera/storage/tsr_reader.h"
-#include "tessera/tests/apps/run_program.h"
-#include "tessera/tests/fakes/cache_folder_for.h"
+#include "tessera/tests/apps/draft_runs.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"
-#include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_model.h"
 
 namespace tessera {
 namespace {
 
-using Flags = std::vector<std::string>;
-
-Flags operator+(Flags flags, const Flags& more) {
-  flags.insert(flags.end(), more.begin(), more.end());
-  return flags;
-}
-
-class DraftFlags : public testing::Test {
- protected:
-  static Ended Generate(const Flags& flags, const std::string& input = "") {
-    Ended ended = RunProgram("tessera_generate", Flags{"--model=" + TinyPath("llama"), "--threads=1"} + flags, input);
-    EXPECT_EQ(ended.code, 0) << ended.errors;
-    return ended;
-  }
-  static void ExpectError(const std::string& program, const Flags& flags, int code, const std::string& said) {
-    const Ended ended = RunProgram(program, flags, "the in the\n");
-    EXPECT_EQ(ended.code, code) << said << ": " << ended.errors;
-    EXPECT_EQ(ended.output, "") << said;
-    EXPECT_TRUE(absl::StrContains(ended.errors, said)) << said << ": " << ended.errors;
-  }
-
-  const gflags::FlagSaver flags_before_;
-  const TemporaryFolder folder_;
-  const CacheFolderFor cache_{folder_.path()};
-};
-
-const std::string& Draft() {
-  static const std::string flag = "--draft_model=" + TinyPath("llama");
-  return flag;
-}
+class DraftFlags : public DraftRuns {};
 
 absl::StatusOr<std::string> TextByFlags() {
   EngineOptions options = {.model_path = TinyPath("llama"), .compute = {.threads = 1}};
@@ -117,37 +83,12 @@ TEST_F(DraftFlags, TheMakerOfADrafterIsToldWhatPassesCost) {
 }
 
 TEST_F(DraftFlags, TheTextIsTheSame) {
-  const std::string requests = "{\"id\": 1, \"text\": \"the in re\", \"n\": 30}\n{\"id\": 2, \"text\": \"a a a\", \"n\": 30}\n"
-                               "{\"id\": 3, \"text\": \"in\", \"n\": 9}\n";
-  const std::pair<Flags, std::string> ways[] = {
-      {{"--prompt=the in re the in", "--n_predict=40", "--temperature=0"}, ""},
-      {{"--prompt=the in re the in", "--n_predict=40", "--temperature=0.9", "--seed=5"}, ""},
-      {{"--prompt=the", "--n_predict=20", "--answers=3", "--seed=2"}, ""},
-      {{"--jsonl", "--seed=3"}, requests},
-      {{"--jsonl", "--seed=3", "--parallel=2"}, requests},
-      {{"--chat", "--chat_template=chatml", "--n_predict=12", "--temperature=0"}, "the\nin\n/reset\nthe in\n"}};
-  for (const auto& [flags, input] : ways) {
-    const std::string plain = WithoutTimes(Generate(flags + Flags{"--speculate=none"}, input).output);
-    for (const Flags& drafts : {Flags{"--speculate=draft"}, Flags{}, Flags{"--speculate=draft,suffix", "--tree=eagle2:width=3"}}) {
-      EXPECT_EQ(WithoutTimes(Generate(flags + drafts + Flags{Draft()}, input).output), plain) << flags[0];
-    }
-  }
-}
-
-// Costs of a machine where rows cost nothing, so that every draft pays.
-std::string FreeRows(const TemporaryFolder& folder) {
-  CostProfile costs;
-  for (const int rows : {1, 2, 16}) {
-    costs.AddPass({.rows = rows}, 0.01);
-    costs.AddHead(rows, 0.001);
-  }
-  CHECK(costs.Save(folder.Path("costs.json")).ok());
-  return folder.Path("costs.json");
+  ExpectTheSameTexts({{"--speculate=draft", Draft()}, {Draft()}, {"--speculate=draft,suffix", "--tree=eagle2:width=3", Draft()}});
 }
 
 TEST_F(DraftFlags, ADraftLikeTheTargetIsRightAndTheSummarySaysWhatItDid) {
   const Ended ended = Generate({Draft(), "--speculate=draft", "--tree=chain:tokens=4", "--prompt=a a a", "--n_predict=60",
-                                "--temperature=0", "--json", "--stats", "--cost_profile=" + FreeRows(folder_)});
+                                "--temperature=0", "--json", "--stats", "--cost_profile=" + FreeRows()});
   const JsonValue figures = *Json(ended.output).Object("timings")->Object("speculation");
   EXPECT_LT(*figures.Int("passes"), *figures.Int("tokens"));
   const JsonValue drafter = (*figures.Array("drafters"))[0];
@@ -158,7 +99,6 @@ TEST_F(DraftFlags, ADraftLikeTheTargetIsRightAndTheSummarySaysWhatItDid) {
 }
 
 TEST_F(DraftFlags, WhatTheyLeaveNothingToDoIsRefused) {
-  const Flags answer = {"--model=" + TinyPath("llama"), "--prompt=the", "--n_predict=2"};
   const std::pair<Flags, std::string> cases[] = {
       {{"--speculate=draft"}, "--speculate: found draft without --draft_model, expected both"},
       {{"--speculate=lookup,draft"}, "--speculate: found draft without --draft_model"},
@@ -171,23 +111,45 @@ TEST_F(DraftFlags, WhatTheyLeaveNothingToDoIsRefused) {
       {{"--draft_model=self:q5"}, "--draft_model: found \"self:q5\", expected a file, or a copy"},
       {{"--draft_model="}, "--draft_model: found an empty value, expected FILE"},
       {{Draft(), "--trace=" + TinyPath("llama")}, "found the model itself"}};
-  for (const auto& [flags, said] : cases) ExpectError("tessera_generate", answer + flags, 2, said);
+  for (const auto& [flags, said] : cases) ExpectError(flags, 2, said);
   ExpectError("tessera_spec_bench", {"--model=" + TinyPath("llama"), Draft(), "--speculate=oracle"}, 2,
               "--draft_model: found with --speculate=oracle");
   ExpectError("tessera_verify", {"--model=" + TinyPath("llama"), Draft(), "--b=speculate=lookup"}, 2,
               "--draft_model: found a value that neither");
 }
 
+void FlipBit(const std::string& path, int64_t place) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(place);
+  const int byte = file.get();
+  file.seekp(place);
+  file.put(static_cast<char>(byte ^ 1));
+}
+
+// Whether it is asked for by its name or not: who names a file wants to know what is wrong with it.
 TEST_F(DraftFlags, AWrongDraftIsAnErrorThatNamesIt) {
-  const Flags answer = {"--model=" + TinyPath("llama"), "--prompt=the", "--n_predict=2"};
   const std::string other = folder_.Path("other.gguf"), text = std::string(TESSERA_SOURCE_DIR) + "/CMakeLists.txt";
-  const std::string nowhere = "/nowhere/draft.gguf";
+  const std::string nowhere = "/nowhere/draft.gguf", cut = folder_.Path("cut.gguf");
   TinyModelBuilder({}).WriteTo(other);
-  ExpectError("tessera_generate", answer + Flags{"--draft_model=" + other}, 1, "vocabulary: token ");
-  ExpectError("tessera_generate", answer + Flags{"--draft_model=" + other}, 1, other);
-  ExpectError("tessera_generate", answer + Flags{"--draft_model=" + text}, 1, "tessera_generate: " + text + ": ");
-  ExpectError("tessera_generate", answer + Flags{"--draft_model=" + nowhere}, 1, "tessera_generate: " + nowhere + ": cannot open");
-  ExpectError("tessera_generate", answer + Flags{"--draft_model=" + nowhere, "--dry_run"}, 1, nowhere);
+  std::filesystem::copy_file(TinyPath("llama"), cut);
+  std::filesystem::resize_file(cut, std::filesystem::file_size(cut) / 2);
+  for (const Flags& speculate : {Flags{}, Flags{"--speculate=draft"}}) {
+    ExpectError(speculate + Flags{"--draft_model=" + other}, 1, "vocabulary: token ");
+    ExpectError(speculate + Flags{"--draft_model=" + other}, 1, other);
+    ExpectError(speculate + Flags{"--draft_model=" + text}, 1, "tessera_generate: " + text + ": ");
+    ExpectError(speculate + Flags{"--draft_model=" + cut}, 1, "tessera_generate: " + cut + ": ");
+    ExpectError(speculate + Flags{"--draft_model=" + nowhere}, 1, "tessera_generate: " + nowhere + ": cannot open");
+    ExpectError(speculate + Flags{"--draft_model=" + nowhere, "--dry_run"}, 1, nowhere);
+  }
+}
+
+// A packed draft's weights are compared as they are read.
+TEST_F(DraftFlags, ADraftWhoseWeightsAreDamagedIsAnErrorToo) {
+  const PackedModel packed(TinyPath("llama"));
+  FlipBit(packed.path(), Must(TsrReader::Open(packed.path()))->UnitOffset(0));
+  for (const Flags& speculate : {Flags{}, Flags{"--speculate=draft"}}) {
+    ExpectError(speculate + Flags{"--draft_model=" + packed.path()}, 1, packed.path());
+  }
 }
 
 TEST_F(DraftFlags, ATextThatIsLongerThanTheDraftsContextGoesOnWithoutIt) {
@@ -211,14 +173,6 @@ std::string CopyIn(const TemporaryFolder& cache) {
     found = entry.path().string();
   }
   return found;
-}
-
-void FlipBit(const std::string& path, int64_t place) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(place);
-  const int byte = file.get();
-  file.seekp(place);
-  file.put(static_cast<char>(byte ^ 1));
 }
 
 TEST_F(DraftFlags, ACopyIsMadeOnceAndAgainWhereItIsBroken) {
@@ -272,34 +226,6 @@ TEST_F(DraftFlags, ADryRunSaysWhatTheDraftTakesAndMakesNone) {
   EXPECT_TRUE(absl::StrContains(text.output, "draft model")) << text.output;
   EXPECT_TRUE(absl::StrContains(text.errors, "A dry run makes no copy of the model")) << text.errors;
   EXPECT_FALSE(std::filesystem::exists(folder_.Path("drafts")));
-}
-
-TEST_F(DraftFlags, AMemoryBudgetCountsTheDraftAndItsErrorSaysSo) {
-  const PackedModel packed(TinyPath("llama"));
-  const Flags answer = {"--model=" + packed.path(), "--threads=1", "--prompt=the in re", "--n_predict=12", "--temperature=0",
-                        "--context=256", "--flash=ufs4.0"};
-  const auto least = [&](const Flags& drafts) {
-    const Ended refused = RunProgram("tessera_generate", answer + drafts + Flags{"--memory_budget=1"});
-    EXPECT_EQ(refused.code, 2);
-    const std::string part = ", and the draft model (" + TinyPath("llama") + ") ";
-    EXPECT_EQ(absl::StrContains(refused.errors, part), drafts.size() > 1) << refused.errors;
-    const std::string before = "expected at least ";
-    const size_t begin = refused.errors.find(before);
-    CHECK_NE(begin, std::string::npos) << refused.errors;
-    const size_t number = begin + before.size();
-    return ParseByteSize(refused.errors.substr(number, refused.errors.find(',', number) - number)).value();
-  };
-  const int64_t plain = least({"--speculate=none"}), drafted = least({"--speculate=draft", Draft()});
-  EXPECT_GT(drafted, plain);
-  const Ended without = RunProgram("tessera_generate", answer + Flags{"--speculate=none", absl::StrCat("--memory_budget=", plain)});
-  const Ended with =
-      RunProgram("tessera_generate", answer + Flags{"--speculate=draft", Draft(), absl::StrCat("--memory_budget=", drafted)});
-  EXPECT_EQ(without.code, 0) << without.errors;
-  EXPECT_EQ(with.code, 0) << with.errors;
-  EXPECT_EQ(with.output, without.output);
-  ExpectError("tessera_generate",
-              answer + Flags{"--draft_model=self:q3:" + TinyPath("llama"), absl::StrCat("--memory_budget=", 2 * drafted)}, 2,
-              "or a run without --memory_budget before, which makes it");
 }
 
 TEST_F(DraftFlags, OtherProgramsTakeThem) {

@@ -1,40 +1,31 @@
 // --draft_model as a draft head or the model's first layers, --prune and --accept: texts, errors and plans of the programs.
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/spec/prune_rule.h"
-#include "tessera/tests/apps/run_program.h"
-#include "tessera/tests/fakes/cache_folder_for.h"
+#include "tessera/tests/apps/draft_runs.h"
 #include "tessera/tests/fakes/eagle_builder.h"
 #include "tessera/tests/fakes/exit_map_file.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/predictor_file.h"
-#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
-using Flags = std::vector<std::string>;
-
 constexpr int kWidth = 64, kLayers = 2, kVocabulary = 271;   // As TinyPath("llama") has them.
 const EagleSizes kHead = {.width = kWidth, .vocabulary = 50, .target_vocabulary = kVocabulary};
 
-Flags operator+(Flags flags, const Flags& more) {
-  flags.insert(flags.end(), more.begin(), more.end());
-  return flags;
-}
-
-class DraftKinds : public testing::Test {
+class DraftKinds : public DraftRuns {
  protected:
   DraftKinds() {
     EagleBuilder(kHead).WriteTo(head_);
@@ -45,37 +36,6 @@ class DraftKinds : public testing::Test {
     WriteExitMap(map_, kWidth, [](int row, int column) { return row == column ? 1.0f : 0.0f; }, {{"layer", "1"}});
   }
 
-  static Ended Generate(const Flags& flags, const std::string& input = "") {
-    Ended ended = RunProgram("tessera_generate", Flags{"--model=" + TinyPath("llama"), "--threads=1"} + flags, input);
-    EXPECT_EQ(ended.code, 0) << ended.errors;
-    return ended;
-  }
-  static void ExpectError(const Flags& flags, int code, const std::string& said) {
-    const Ended ended = RunProgram("tessera_generate", Flags{"--model=" + TinyPath("llama"), "--prompt=the", "--n_predict=2"} + flags);
-    EXPECT_EQ(ended.code, code) << said << ": " << ended.errors;
-    EXPECT_EQ(ended.output, "") << said;
-    EXPECT_TRUE(absl::StrContains(ended.errors, said)) << said << ": " << ended.errors;
-  }
-  // All ways to write texts, with these drafts and with none.
-  static void ExpectTheSameTexts(const Flags& drafts) {
-    const std::string requests = "{\"id\": 1, \"text\": \"the in re\", \"n\": 30}\n{\"id\": 2, \"text\": \"a a a\", \"n\": 30}\n"
-                                 "{\"id\": 3, \"text\": \"in\", \"n\": 9}\n";
-    const std::pair<Flags, std::string> ways[] = {
-        {{"--prompt=the in re the in", "--n_predict=40", "--temperature=0"}, ""},
-        {{"--prompt=the in re the in", "--n_predict=40", "--temperature=0.9", "--seed=5"}, ""},
-        {{"--prompt=the", "--n_predict=20", "--answers=3", "--seed=2"}, ""},
-        {{"--jsonl", "--seed=3"}, requests},
-        {{"--jsonl", "--seed=3", "--parallel=2"}, requests},
-        {{"--chat", "--chat_template=chatml", "--n_predict=12", "--temperature=0"}, "the\nin\n/reset\nthe in\n"}};
-    for (const auto& [flags, input] : ways) {
-      const std::string plain = WithoutTimes(Generate(flags + Flags{"--speculate=none"}, input).output);
-      EXPECT_EQ(WithoutTimes(Generate(flags + drafts, input).output), plain) << flags[0] << " " << drafts.back();
-    }
-  }
-
-  const gflags::FlagSaver flags_before_;
-  const TemporaryFolder folder_;
-  const CacheFolderFor cache_{folder_.path()};
   const std::string head_ = folder_.Path("eagle.safetensors"), predictor_ = folder_.Path("exit.safetensors"), map_ = folder_.Path("map");
 };
 
@@ -97,8 +57,7 @@ TEST_F(DraftKinds, ASourceMayBeAHeadOrTheFirstLayers) {
 }
 
 TEST_F(DraftKinds, TextsWithAHeadAreTheSame) {
-  ExpectTheSameTexts({"--speculate=draft", "--tree=eagle2:width=3", "--draft_model=" + head_});
-  ExpectTheSameTexts({"--draft_model=" + head_});
+  ExpectTheSameTexts({{"--speculate=draft", "--tree=eagle2:width=3", "--draft_model=" + head_}, {"--draft_model=" + head_}});
   const std::string published = folder_.Path("published");
   std::filesystem::create_directory(published);
   EagleBuilder(kHead).WriteTo(published + "/model.safetensors", published + "/config.json");
@@ -108,14 +67,8 @@ TEST_F(DraftKinds, TextsWithAHeadAreTheSame) {
 
 // Its listener hears of the prompt and of the text's passes: else nothing would be proposed.
 TEST_F(DraftKinds, AHeadProposesInEachWayToWrite) {
-  CostProfile costs;   // On a machine where rows cost nothing.
-  for (const int rows : {1, 2, 16}) {
-    costs.AddPass({.rows = rows}, 0.01);
-    costs.AddHead(rows, 0.001);
-  }
-  Must(costs.Save(folder_.Path("costs.json")));
   const Flags drafts = {"--draft_model=" + head_, "--speculate=draft", "--tree=chain:tokens=3", "--json", "--n_predict=30",
-                        "--temperature=0.9", "--cost_profile=" + folder_.Path("costs.json"), "--prompt=the in re"};
+                        "--temperature=0.9", "--cost_profile=" + FreeRows(), "--prompt=the in re"};
   for (const Flags& way : {Flags{"--answers=1"}, Flags{"--answers=3"}}) {
     const JsonValue speculation = *Json(Generate(drafts + way).output).Object("timings")->Object("speculation");
     const JsonValue drafter = (*speculation.Array("drafters"))[0];
@@ -126,7 +79,7 @@ TEST_F(DraftKinds, AHeadProposesInEachWayToWrite) {
 }
 
 TEST_F(DraftKinds, TextsWithTheFirstLayersAreTheSame) {
-  ExpectTheSameTexts({"--speculate=draft", "--tree=chain:tokens=4", "--draft_model=self:layers=1"});
+  ExpectTheSameTexts({{"--speculate=draft", "--tree=chain:tokens=4", "--draft_model=self:layers=1"}});
   const Flags answer = {"--prompt=the in re the in", "--n_predict=40", "--temperature=0"};
   const std::string plain = Generate(answer + Flags{"--speculate=none"}).output;
   for (const std::string source : {"self:layers=2", "self:layers=1,head="}) {
@@ -157,8 +110,8 @@ TEST_F(DraftKinds, WrongSourcesAreErrorsThatNameThem) {
 TEST_F(DraftKinds, PruningChangesNoText) {
   EXPECT_EQ(PruneOptions().threshold, static_cast<float>(FLAGS_prune_threshold));
   for (const std::string& draft : {TinyPath("llama"), head_}) {
-    ExpectTheSameTexts({"--speculate=draft", "--tree=eagle2:width=3", "--prune_threshold=0.6", "--prune=" + predictor_,
-                        "--draft_model=" + draft});
+    ExpectTheSameTexts({{"--speculate=draft", "--tree=eagle2:width=3", "--prune_threshold=0.6", "--prune=" + predictor_,
+                         "--draft_model=" + draft}});
   }
   const std::string data = "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation";
   const Ended timed = RunProgram("tessera_spec_bench", {"--model=" + TinyPath("llama"), "--threads=1", "--draft_model=" + TinyPath("llama"),
@@ -192,20 +145,45 @@ TEST_F(DraftKinds, RejectionWritesTexts) {
   }
 }
 
-TEST_F(DraftKinds, AllOfItCountsInTheMemoryPlan) {
-  const auto bytes = [](const Flags& drafts, const std::string& part) {
-    const Flags plan = {"--model=" + TinyPath("llama"), "--dry_run", "--context=128", "--json", "--speculate=draft"};
-    const Ended ended = RunProgram("tessera_generate", plan + drafts);
+TEST_F(DraftKinds, ATraceHasWhatTheyCompute) {
+  const std::string trace = folder_.Path("trace.json");
+  for (const std::string& source : {TinyPath("llama"), head_}) {
+    Generate({"--draft_model=" + source, "--speculate=draft", "--tree=chain:tokens=3", "--cost_profile=" + FreeRows(),
+              "--prompt=the in re", "--n_predict=20", "--temperature=0", "--trace=" + trace});
+    std::ostringstream written;
+    written << std::ifstream(trace).rdbuf();
+    EXPECT_TRUE(absl::StrContains(written.str(), "{\"name\":\"draft\",\"cat\":\"cpu\"")) << source;
+  }
+}
+
+TEST_F(DraftKinds, AllOfItCountsInTheMemoryPlanAndEachPartIsShown) {
+  const auto plan = [](const Flags& drafts) {
+    const Flags flags = {"--model=" + TinyPath("llama"), "--dry_run", "--context=128", "--json", "--speculate=draft"};
+    const Ended ended = RunProgram("tessera_generate", flags + drafts);
     EXPECT_EQ(ended.code, 0) << ended.errors;
-    return *Json(ended.output).Object("memory_bytes")->Int(part);
+    const JsonValue all = Json(ended.output), memory = *all.Object("memory_bytes"), parts = *all.Object("draft_model_bytes");
+    int64_t sum = 0;
+    for (const std::string& part : parts.Keys()) sum += part == "trees" ? 0 : *parts.Int(part);
+    EXPECT_EQ(sum, *memory.Int("draft_model")) << drafts.back();
+    EXPECT_GT(*parts.Int("trees"), 0);
+    EXPECT_GE(*memory.Int("drafting"), *parts.Int("trees"));
+    return parts;
   };
   const Flags head = {"--draft_model=" + head_};
-  EXPECT_GT(bytes(head, "draft_model"), 0);
-  EXPECT_GT(bytes(head + Flags{"--prune=" + predictor_}, "draft_model"), bytes(head, "draft_model") + kWidth * kWidth * 2);
-  EXPECT_GT(bytes(head + Flags{"--answers=4", "--seed=1"}, "drafting"), 3 * bytes(head, "drafting"));
-  EXPECT_GT(bytes({"--draft_model=self:layers=1"}, "draft_model"), 0);
+  const JsonValue of_head = plan(head);
+  EXPECT_GT(*of_head.Int("head"), 0);
+  for (const char* none : {"weights", "cache", "scratch", "exit_map", "predictor"}) EXPECT_EQ(*of_head.Int(none), 0) << none;
+  EXPECT_GT(*plan(head + Flags{"--prune=" + predictor_}).Int("predictor"), kWidth * kWidth * 2);
+  EXPECT_GT(*plan(head + Flags{"--answers=4", "--seed=1"}).Int("trees"), 3 * *of_head.Int("trees"));
+  const JsonValue of_layers = plan({"--draft_model=self:layers=1"}), mapped = plan({"--draft_model=self:layers=1,head=" + map_});
+  for (const char* some : {"weights", "cache", "scratch"}) EXPECT_GT(*of_layers.Int(some), 0) << some;
+  EXPECT_EQ(*of_layers.Int("exit_map"), 0);
+  EXPECT_GE(*mapped.Int("exit_map"), kWidth * kWidth * 4);
+  EXPECT_EQ(*of_layers.Int("head"), 0);
   const Ended text = RunProgram("tessera_generate", Flags{"--model=" + TinyPath("llama"), "--dry_run"} + head);
-  EXPECT_TRUE(absl::StrContains(text.output, "a head of 50 tokens")) << text.output << text.errors;
+  for (const char* line : {"a head of 50 tokens", "draft: head", "draft: trees"}) {
+    EXPECT_TRUE(absl::StrContains(text.output, line)) << text.output << text.errors;
+  }
 }
 
 }  // namespace

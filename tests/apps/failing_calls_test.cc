@@ -89,6 +89,8 @@ constexpr char kSpeculated[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR
                                "--generate_tokens=2 --cost_profile=@/costs";
 constexpr char kRecorded[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation --speculate=sam --categories=ui "
                              "--texts=1 --generate_tokens=2";
+constexpr char kJudged[] = "--data=" TESSERA_SOURCE_DIR "/tests/data/speculation --draws=5";
+constexpr char kChecked[] = "--data=" TESSERA_SOURCE_DIR "/tests/data/speculation --task=mbpp";
 constexpr char kMessages[] = "the\nin\n";
 constexpr char kTexts[] = "{\"id\": 1, \"text\": \"the\"}\n{\"id\": 2, \"text\": \"in\"}\n";
 constexpr char kRequests[] = "{\"id\": 1, \"text\": \"the\", \"n\": 2}\n{\"id\": 2, \"text\": \"in\", \"n\": 2}\n";
@@ -227,6 +229,11 @@ constexpr Case kMeasurements[] = {
     {"tessera_reproduce record", kRecorded, {"read", EIO, ".jsonl"}, ".jsonl: cannot read"},
     {"tessera_reproduce record", kRecorded, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read"},
     {"tessera_reproduce record", kRecorded, {"write", ENOSPC, "/dev/stdout"}, "standard output"},
+    {"tessera_scale judge", kJudged, {"read", EIO, ".jsonl"}, "gsm8k_model_solutions.jsonl: cannot read"},
+    {"tessera_scale judge", kJudged, {"write", ENOSPC, "/dev/stdout"}, "standard output"},
+    {"tessera_scale check", kChecked, {"read", EIO, ".jsonl"}, "mbpp.jsonl: cannot read"},
+    {"tessera_scale check", kChecked, {"pipe2", EMFILE, ""}, "pipe"},
+    {"tessera_scale check", kChecked, {"fork", EAGAIN, "", 1}, "fork"},
     {"tessera_spec_bench", kSpeculated, {"read", EIO, ".jsonl"}, ".jsonl: cannot read"},
     {"tessera_spec_bench", kSpeculated, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read"},
     {"tessera_spec_bench", kSpeculated, {"write", ENOSPC, ".tmp"}, "@/", Text::kUnknown},

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/lever_grid.h"
 #include "tessera/apps/bench/lever_models.h"
 #include "tessera/apps/bench/lever_prompts.h"
 #include "tessera/apps/bench/lever_report.h"
@@ -41,12 +42,23 @@ std::vector<std::string> Variants(const std::vector<LeverSpec>& specs) {
 TEST(LeverSpecs, AreAllOrThoseThatAreNamed) {
   EXPECT_EQ(Variants(Must(LeverSpecs("all", ""))),
             (std::vector<std::string>{"flash_ar", "chain", "edgellm", "specinfer", "opt_tree", "sequoia", "eagle2", "lever", "retrieval",
-                                      "lever_retrieval", "pinned"}));
+                                      "lever_retrieval", "pinned", "pinned_retrieval", "auto"}));
   const std::vector<LeverSpec> some = Must(LeverSpecs("retrieval,lever,flash_ar", ""));
   EXPECT_EQ(Variants(some), (std::vector<std::string>{"retrieval", "lever", "flash_ar"}));
   EXPECT_TRUE(some[0].retrieval && some[0].tree.empty());
   EXPECT_EQ(some[1].tree, "lever");
   EXPECT_FALSE(some[2].drafts());
+}
+
+TEST(LeverSpecs, AutoIsWithTheDraftOrWithMorePins) {
+  std::vector<LeverSpec> specs = Must(LeverSpecs("lever,auto,pinned", ""));
+  ResolveAuto(/*drafts=*/true, specs);
+  EXPECT_EQ(specs[1].tree, "lever");
+  EXPECT_TRUE(specs[1].retrieval && !specs[1].pins_draft);
+  ResolveAuto(/*drafts=*/false, specs);
+  EXPECT_EQ(specs[1].tree, "");
+  EXPECT_TRUE(specs[1].retrieval && specs[1].pins_draft);
+  EXPECT_EQ(specs[0].tree, "lever") << "others stay";
 }
 
 TEST(LeverSpecs, SweptTreesStandInPlaceOfTheSystem) {
@@ -96,7 +108,8 @@ class LeverRuns : public testing::Test {
     return {.target = {.model_path = path, .compute = {.threads = 2}, .cache = {.context = 256}},
             .draft_model = packed_.gguf(),
             .ring_share = ring_share,
-            .pins_draft = ring_share > 0};
+            .pins_draft = ring_share > 0,
+            .pins_retrieve = ring_share > 0};
   }
   LeverOptions Asked(const std::string& systems) const {
     return {.systems = Must(LeverSpecs(systems, "")),
@@ -242,6 +255,36 @@ TEST(LeverReport, ThePictureHasBothCurves) {
   EXPECT_TRUE(absl::StrContains(svg, "guesses") && absl::StrContains(svg, "as expected")) << svg;
 }
 
+// One set, one repetition: what two fixed ways and auto took for 100 tokens.
+LeverFindings GridFindings(double pinned, double lever, double automatic) {
+  LeverFindings findings = {.systems = Must(LeverSpecs("pinned_retrieval,lever,auto", "")), .sets = {{.name = "gsm8k", .prompts = {{1}}}}};
+  for (const double seconds : {pinned, lever, automatic}) findings.totals.push_back({{{.tokens = 100, .passes = 40, .seconds = seconds}}});
+  findings.tables.resize(3);
+  findings.memory = {.weights = 2000 << 20, .pins = 100 << 20, .pins_instead = 250 << 20, .budget = 1000 << 20};
+  findings.auto_is = "lever_retrieval";
+  return findings;
+}
+
+TEST(LeverGrid, ComparesAutoWithTheBestOfTheOthers) {
+  EXPECT_NEAR(*AutoOfBest(GridFindings(40, 20, 25)), 0.8, 1e-9);
+  EXPECT_NEAR(*AutoOfBest(GridFindings(10, 20, 9)), 10.0 / 9, 1e-9);
+  LeverFindings alone = GridFindings(1, 1, 1);
+  alone.systems[2].chooses = false;
+  EXPECT_FALSE(AutoOfBest(alone).has_value()) << "auto was not measured";
+  const std::vector<LeverGridPoint> points = {{.share = 0.25, .findings = GridFindings(40, 20, 20)},
+                                              {.share = 0.8, .findings = GridFindings(40, 20, 25)}};
+  const std::string text = LeverGridText(points);
+  for (const char* part : {"0.25", "1000 MiB", "250 MiB", "lever_retrieval", "1.000", "auto is at least 0.800 of the best (asked: 0.95"}) {
+    EXPECT_TRUE(absl::StrContains(text, part)) << part << "\n" << text;
+  }
+  JsonWriter json;
+  WriteLeverGrid(json, points);
+  const JsonValue grid = Json(json.text());
+  ASSERT_EQ(grid.size(), 2);
+  EXPECT_NEAR(*grid[1].Double("auto_of_best"), 0.8, 1e-6);
+  EXPECT_EQ(*grid[1].Object("lever")->Object("auto")->String("is"), "lever_retrieval");
+}
+
 class BenchLever : public testing::Test {
  protected:
   Ended Run(std::vector<std::string> flags) const {
@@ -275,6 +318,22 @@ TEST_F(BenchLever, WritesFiguresOfEachSystemAndSet) {
   EXPECT_TRUE(lever.Has("reliability"));
 }
 
+TEST_F(BenchLever, ComparesAutoUnderEachBudgetOfAGrid) {
+  const Ended ended = Run({"--memory_grid=0.3,0.9", "--categories=gsm8k", "--flash=ufs4.0", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue grid = *Json(ended.output).Array("grid");
+  ASSERT_EQ(grid.size(), 2);
+  for (int64_t i = 0; i < grid.size(); ++i) {
+    EXPECT_GT(*grid[i].Double("auto_of_best"), 0);
+    EXPECT_GT(*grid[i].Int("memory_budget"), 0);
+    const JsonValue lever = *grid[i].Object("lever"), chosen = *lever.Object("auto");
+    EXPECT_EQ(lever.Array("systems")->size(), 5);
+    EXPECT_GT(*chosen.Object("predicted")->Double("both"), 0);
+    const double more = *chosen.Object("predicted")->Double("both") - *chosen.Object("predicted")->Double("retrieval");
+    if (more != 0) EXPECT_EQ(*chosen.String("is"), more > 0 ? "lever_retrieval" : "pinned_retrieval");
+  }
+}
+
 TEST_F(BenchLever, SaysWhatItCannotMeasure) {
   const TemporaryFolder folder;
   const std::string stranger = folder.Path("stranger.gguf");
@@ -288,6 +347,12 @@ TEST_F(BenchLever, SaysWhatItCannotMeasure) {
       {{"--systems=flash_ar,pinned"}, "--systems: found pinned without --memory_budget or --ring_share"},
       {{"--systems=flash_ar,retrieval"}, "--draft_model: found it with --systems=flash_ar,retrieval"},
       {{"--draft_model=self:q3"}, "--draft_model: found self:q3, expected a file"},
+      {{"--systems=flash_ar,auto"}, "--systems: found auto without --memory_budget or --ring_share"},
+      {{"--memory_grid=0.5,0.2"}, "--memory_grid: found \"0.2\", expected shares above 0"},
+      {{"--memory_grid=nan"}, "--memory_grid: found \"nan\""},
+      {{"--memory_grid=0.5", "--memory_budget=1GiB"}, "--memory_grid: found beside --memory_budget"},
+      {{"--memory_grid=0.5", "--reliability"}, "--memory_grid: found beside --reliability"},
+      {{"--memory_grid=0.5", "--systems=lever"}, "--systems: found lever with --memory_grid, expected auto and others"},
       {{"--systems=chain", "--sweep=chain:words=2"}, "--sweep: "},
       {{"--systems=chain", "--reliability"}, "--reliability: found it with --systems=chain"},
       {{"--plot=x.svg"}, "--plot: found it without --reliability"},

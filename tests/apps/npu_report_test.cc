@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -126,6 +127,53 @@ TEST(NpuReport, AFilesOwnShapeIsTaken) {
   EXPECT_EQ(Must(json.String("shape")), TinyPath("llama"));
 }
 
+// Paper 004's three ways, for three tasks: what memory has, and what a pass computes.
+TEST(NpuReport, AdaptersOfSeveralTasksCostWhatTheirWayTakes) {
+  const std::vector<std::string> flags = {"--device=8gen3:static", "--shape=llama-3.2-1b", "--prompt=128", "--decode=8", "--context=1024"};
+  const auto report = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = flags;
+    all.insert(all.end(), more.begin(), more.end());
+    return Json(all);
+  };
+  const JsonValue plain = report({}), sixteen = report({"--adapter_rank=16"});
+  EXPECT_FALSE(plain.Has("lora"));
+  const double without = At(plain, "pass_milliseconds", "1");
+  const JsonValue json = report({"--lora_ranks=8,8,16"}), ways = Must(json.Array("lora"));
+  ASSERT_EQ(ways.size(), 4);   // Graphs of two ranks.
+  const JsonValue input = ways[0], mask = ways[1], small = ways[2], large = ways[3];
+  for (const auto& [way, name, rank] : {std::tuple(input, "input", 16), {mask, "mask", 32}, {small, "graph", 8}, {large, "graph", 16}}) {
+    EXPECT_EQ(Must(way.String("lora_mode")), name);
+    EXPECT_EQ(Must(way.Int("rank")), rank);
+    EXPECT_EQ(Must(way.Int("graphs")), std::string(name) == "graph" ? 3 : 1);
+    EXPECT_GT(Must(way.Double("row_milliseconds")), without);
+  }
+  const int64_t numbers = 16 * (2 * 2048 + 2 * (2048 + 512) + 2 * 2048 + 3 * (2048 + 8192));   // 16 layers, of rank 1.
+  EXPECT_EQ(Must(mask.Int("bytes")), 2 * 32 * numbers);
+  EXPECT_EQ(Must(large.Int("bytes")), 2 * 32 * numbers);
+  EXPECT_EQ(Must(input.Int("bytes")), 2 * 48 * numbers);
+  EXPECT_EQ(Must(input.Int("padding_bytes")), 2 * 16 * numbers);
+  EXPECT_EQ(Must(mask.Int("padding_bytes")), 0);
+  EXPECT_EQ(Must(mask.Double("switch_milliseconds")), 0);
+  EXPECT_GT(Must(input.Double("switch_milliseconds")), 0);
+  EXPECT_EQ(Must(large.Double("switch_milliseconds")), 1) << "as the profile has it for graphs that share weights";
+  EXPECT_LT(Must(small.Double("row_milliseconds")), Must(large.Double("row_milliseconds")));
+  EXPECT_EQ(Must(input.Double("row_milliseconds")), Must(large.Double("row_milliseconds")));
+  EXPECT_LT(Must(large.Double("row_milliseconds")), Must(mask.Double("row_milliseconds")));
+  // The rest of the report is by --lora_mode.
+  EXPECT_EQ(Must(json.String("lora_mode")), "graph");
+  EXPECT_EQ(At(json, "pass_milliseconds", "1"), At(sixteen, "pass_milliseconds", "1"));
+  EXPECT_GT(At(report({"--lora_mode=mask", "--lora_ranks=8,8,16"}), "pass_milliseconds", "1"), At(sixteen, "pass_milliseconds", "1"));
+  EXPECT_EQ(Must(report({"--lora_ranks=16,16"}).Array("lora"))[0].Int("padding_bytes").value(), 0);
+  const Ended shown = Report({"--device=8gen3:static", "--shape=llama-3.2-1b", "--lora_ranks=4"});
+  EXPECT_TRUE(absl::StrContains(shown.output, "\nadapters by ")) << shown.output;
+}
+
+// Graphs with weights of their own are loaded whole.
+TEST(NpuReport, AnotherTasksGraphIsALoadWhereWeightsAreNotShared) {
+  const JsonValue json = Json({"--device=8gen3:unshared", "--shape=qwen2.5-0.5b", "--lora_ranks=8,8"});
+  EXPECT_EQ(Must(Must(json.Array("lora"))[2].Double("switch_milliseconds")), Must(json.Double("load_milliseconds")));
+}
+
 TEST(NpuReport, NamesAndCountsThatMeanNothingAreWrongUsage) {
   const std::pair<const char*, const char*> wrong[] = {
       {"--shape=llama-9", "--shape: "}, {"--device=9gen9", "--device: "}, {"--device=8gen3:dynamic", "--device: "},
@@ -133,7 +181,11 @@ TEST(NpuReport, NamesAndCountsThatMeanNothingAreWrongUsage) {
       {"--prompt=0", "--prompt: found 0, expected 1 to "}, {"--prompt=many", "--prompt: "}, {"--decode=-1", "--decode: found -1"},
       {"--rows=4,1", "--rows: "}, {"--context=100", "--context: found 100, expected at least 640"},
       {"--chunk_rows=9999", "--chunk_rows: "}, {"--adapter_rank=-1", "--adapter_rank: "},
-      {"--model=x.gguf", "--shape: found beside --model"}};
+      {"--model=x.gguf", "--shape: found beside --model"},
+      {"--lora_mode=mask", "--lora_mode: found without --lora_ranks, expected both"},
+      {"--lora_ranks=8,x", "--lora_ranks: found 8,x, expected ranks, with commas between"},
+      {"--lora_ranks=0", "--lora_ranks: found 0, expected 1 to 1024"},
+      {"--lora_ranks=8", "--lora_ranks: found with style operators, expected static or unshared"}};
   for (const auto& [flag, error] : wrong) {
     const Ended ended = Report({"--shape=qwen3-0.6b", flag});
     EXPECT_EQ(ended.code, 2) << flag << ended.errors;

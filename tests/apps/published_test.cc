@@ -28,6 +28,10 @@ TEST(Published, HeaderExample) {
   for (const PublishedAblation& row : PublishedAblations()) EXPECT_GT(row.npu, row.full) << row.shape;
   for (const PublishedAcceptance& row : PublishedAcceptances()) EXPECT_GT(row.qwen, row.llama) << row.task << " " << row.drafter;
   for (const PublishedFact& fact : PublishedSdnpuFacts()) EXPECT_TRUE(absl::StartsWith(fact.source, "00")) << fact.what;
+  for (const PublishedOnemodelFigure& figure : PublishedOnemodelFigures()) {
+    EXPECT_TRUE(ids.insert(figure.id).second) << figure.id << " twice";
+    EXPECT_GT(figure.value, 0) << figure.id;
+  }
 }
 
 // A figure that both kinds of tables have is the same in both.
@@ -47,6 +51,24 @@ TEST(Published, FiguresThatAreInTwoTablesAreTheSame) {
   EXPECT_EQ(found, 5);
 }
 
+// What paper 004's tables 6 and 7 say of one quantity agrees with itself as far as it does.
+TEST(Published, UseCasesAndBranchesAreThoseOfEachOther) {
+  for (const PublishedUseCase& use : PublishedUseCases()) {
+    EXPECT_NEAR(use.plain * use.plain_rate, 1000, 5) << use.name;
+    EXPECT_NEAR(use.ds2d * use.ds2d_rate, 1000, 5) << use.name;
+    if (use.branches < 0) continue;
+    EXPECT_STREQ(PublishedBranchTasks()[static_cast<size_t>(use.branches)], use.name);
+  }
+  EXPECT_EQ(PublishedBranchTasks().size(), 8u);
+  for (const PublishedBranches& row : PublishedBranchTable()) {
+    for (size_t i = 0; i < 8; ++i) {
+      const double milliseconds = 1e3 * row.tokens_per_pass[i] / row.tokens_per_second[i];
+      EXPECT_GT(milliseconds, 41) << row.configuration << ", " << i;
+      EXPECT_LT(milliseconds, 48) << row.configuration << ", " << i;
+    }
+  }
+}
+
 // No figure may become a parameter.
 TEST(Published, OnlyWhatPrintsKnowsThem) {
   const std::filesystem::path root = TESSERA_SOURCE_DIR;
@@ -60,7 +82,8 @@ TEST(Published, OnlyWhatPrintsKnowsThem) {
       if (absl::StrContains(text, header)) readers.insert(entry.path().filename().string());
     }
   }
-  EXPECT_EQ(readers, (std::set<std::string>{"npu_comparison.cc", "published.cc", "sdnpu_report_json.cc", "sdnpu_tables.cc"}));
+  EXPECT_EQ(readers, (std::set<std::string>{"npu_comparison.cc", "onemodel_figures.cc", "onemodel_tables.cc", "published.cc",
+                                            "published_onemodel.cc", "sdnpu_report_json.cc", "sdnpu_tables.cc"}));
 }
 
 }  // namespace

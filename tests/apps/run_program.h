@@ -47,14 +47,16 @@ inline std::vector<std::string> WorkingPrograms() {
   std::vector<std::string> programs = Programs();
   std::replace(programs.begin(), programs.end(), std::string("tessera_bench"), std::string("tessera_bench speed"));
   std::replace(programs.begin(), programs.end(), std::string("tessera_reproduce"), std::string("tessera_reproduce npu"));
+  std::replace(programs.begin(), programs.end(), std::string("tessera_scale"), std::string("tessera_scale judge"));
   return programs;
 }
 
-// Those that read a --model; of the others one writes them, and one needs none.
+// Those that read a --model; of the others one writes them, and two need none.
 inline std::vector<std::string> ModelPrograms() {
   std::vector<std::string> programs = WorkingPrograms();
   std::erase(programs, "tessera_random_model");
   std::erase(programs, "tessera_reproduce npu");
+  std::erase(programs, "tessera_scale judge");
   return programs;
 }
 

@@ -17,6 +17,11 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
   if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
   if (program == "tessera_bench") return {};  // It does nothing without a subcommand.
   if (program == "tessera_reproduce" || program == "tessera_reproduce npu" || program == "tessera_reproduce sdnpu") return {};
+  if (program == "tessera_reproduce onemodel") return {};
+  if (program == "tessera_scale") return {};
+  if (program == "tessera_scale judge" || program == "tessera_scale check") {
+    return {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation"};
+  }
   if (program == "tessera_bench products") return {"--repetitions=1"};
   std::vector<std::string> arguments = {"--model=" + TinyPath("llama")};
   if (program == "tessera_pack") arguments.push_back("--out=" + written.Path("packed.tsr"));

@@ -47,6 +47,15 @@ TEST(Timeline, AScopeLastsFromItsConstructionToItsDestruction) {
   EXPECT_EQ(events[1].end_ns, 123);
 }
 
+TEST(Timeline, AScopesDetailMayBeKnownLater) {
+  Timeline timeline({});
+  {
+    TimelineScope scope(&timeline, Zone::kDraft, 0);
+    scope.SetDetail(7);
+  }
+  EXPECT_EQ(timeline.Events()[0].detail, 7);
+}
+
 TEST(Timeline, EventsBeyondTheCapacityAreCounted) {
   Timeline timeline({.capacity = 3});
   EXPECT_EQ(timeline.dropped(), 0);
@@ -80,12 +89,12 @@ TEST(Timeline, ANullTimelineRecordsNothing) {
 
 TEST(Timeline, ZonesAndResourcesHaveNamesOfTheirOwn) {
   std::set<std::string> names;
-  for (int zone = 0; zone <= static_cast<int>(Zone::kLoad); ++zone) names.insert(std::string(ZoneName(static_cast<Zone>(zone))));
-  EXPECT_EQ(names.size(), static_cast<size_t>(Zone::kLoad) + 1);
+  for (int zone = 0; zone <= static_cast<int>(Zone::kPredict); ++zone) names.insert(std::string(ZoneName(static_cast<Zone>(zone))));
+  EXPECT_EQ(names.size(), static_cast<size_t>(Zone::kPredict) + 1);
   for (Resource resource : {Resource::kCpu, Resource::kNpu, Resource::kFlash, Resource::kDma}) {
     names.insert(std::string(ResourceName(resource)));
   }
-  EXPECT_EQ(names.size(), static_cast<size_t>(Zone::kLoad) + 5);
+  EXPECT_EQ(names.size(), static_cast<size_t>(Zone::kPredict) + 5);
   EXPECT_EQ(names.count("unknown"), 0u);
 }
 

@@ -7,6 +7,7 @@
 // Machines share a model's weights and nothing else. What cannot fail in a right program is CHECKed. Thread-compatible.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -41,11 +42,15 @@ class Machine {
     int kv_block = 16;                       // As HmxDevice::Options.
     int static_graphs = 0;                   // Other than 0: a StaticDevice that holds so many. It has one thread.
     std::vector<int> graph_rows = {};        // As CompiledModel::Options.
+    // Makes the device, on the machine's threads. Null: as said below.
+    std::function<std::unique_ptr<Device>(ThreadPool& pool)> make_device = nullptr;
   };
   // The device is the reference one if the model's weights are FP32, and computes as a phone NPU if they are in tiles. The model must
   // outlive the machine.
   Machine(const LoadedWeights& model, const Options& options) : config_(model.config()), pool_(options.threads) {
-    if (model.layout().encoding() == WeightEncoding::kFloat32) {
+    if (options.make_device != nullptr) {
+      device_ = options.make_device(pool_);
+    } else if (model.layout().encoding() == WeightEncoding::kFloat32) {
       device_ = std::make_unique<ReferenceDevice>(&pool_);
     } else if (model.layout().encoding() == WeightEncoding::kTiles) {
       device_ = std::make_unique<HmxDevice>(pool_, HmxDevice::Options{.path = options.path, .kv_block = options.kv_block});

@@ -4,12 +4,15 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tessera/base/half.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/adapter_numbers.h"
 
 namespace tessera {
 namespace {
@@ -32,7 +35,7 @@ TEST(LoraAdapter, HeaderExample) {
     ASSIGN_OR_RETURN(LoraAdapter adapter, LoraAdapter::Create(/*layers=*/30, kLoraTargets));
     RETURN_IF_ERROR(adapter.Set(layer, LoraTarget::kQuery, {.in = 576, .out = 576, .rank = 8, .scale = 2, .a = a, .b = b}));
     const AdapterProduct* of_row = adapter.Layer(layer).data();
-    return of_row[static_cast<int>(LoraTarget::kQuery)].b[8 * 576 - 1];
+    return WideB(of_row[static_cast<int>(LoraTarget::kQuery)], 576)[8 * 576 - 1];
   };
   std::vector<float> b(8 * 576, 1.0f);
   b.back() = 7;
@@ -58,23 +61,23 @@ TEST(LoraAdapter, LayersLieOneBehindTheOther) {
       continue;
     }
     ASSERT_NE(entries[i].a, nullptr) << i;
-    EXPECT_EQ(entries[i].a[5], expected);
-    EXPECT_EQ(entries[i].b[9], expected + 1);
+    EXPECT_EQ(WideA(entries[i], 3)[5], expected);
+    EXPECT_EQ(WideB(entries[i], 5)[9], expected + 1);
     EXPECT_EQ(entries[i].rank, 2);
     EXPECT_EQ(entries[i].scale, 0.5f);
   }
-  EXPECT_EQ(adapter.bytes(), 3 * (6 + 10) * 4);
+  EXPECT_EQ(adapter.bytes(), 3 * (6 + 10) * 2);
 }
 
 TEST(LoraAdapter, MovingLeavesTheNumbersInPlace) {
   LoraAdapter adapter = Empty(2, 2);
   ASSERT_TRUE(adapter.Set(1, 1, Small(4)).ok());
   const AdapterProduct* entry = &adapter.Layer(1)[1];
-  const float* a = entry->a;
+  const void* a = entry->a;
   const LoraAdapter moved = std::move(adapter);
   EXPECT_EQ(&moved.Layer(1)[1], entry);
   EXPECT_EQ(moved.Layer(1)[1].a, a);
-  EXPECT_EQ(a[0], 4);
+  EXPECT_EQ(WideA(*entry, 3)[0], 4);
   static_assert(!std::is_copy_constructible_v<LoraAdapter>, "a copy's entries would point at the numbers of the original");
 }
 
@@ -105,6 +108,69 @@ TEST(LoraAdapter, ContentIsWhatItChangesAndHow) {
   spoilt([](LoraMatrices& m) { std::swap(m.a, m.b), std::swap(m.in, m.out); });
   std::sort(others.begin(), others.end());
   EXPECT_EQ(std::unique(others.begin(), others.end()), others.end());
+}
+
+// 16 bits where that loses nothing, the sign of a zero and subnormal numbers included.
+TEST(LoraAdapter, NumbersAreKeptInTheFewestBitsThatHoldThem) {
+  const auto format_with = [](float number) {
+    LoraAdapter adapter = Empty(1, 1);
+    LoraMatrices matrices = Small(1);
+    matrices.b[7] = number;
+    EXPECT_TRUE(adapter.Set(0, 0, matrices).ok());
+    const AdapterProduct& product = adapter.Layer(0)[0];
+    EXPECT_EQ(std::signbit(WideB(product, 5)[7]), std::signbit(number));
+    EXPECT_EQ(WideB(product, 5)[7], number) << "exactly";
+    EXPECT_EQ(adapter.bytes(), (6 + 10) * (product.format == BlockFormat::kF32 ? 4 : 2));
+    return product.format;
+  };
+  for (const float half : {0.0f, -0.0f, 1.5f, -65504.0f, HalfToFloat(0x0001), HalfToFloat(0x83ff), 1 + 0x1p-10f}) {
+    EXPECT_EQ(format_with(half), BlockFormat::kF16) << half;
+  }
+  for (const float wide : {65536.0f, 0x1p100f, -0x1p-100f, 0x1.02p-30f}) EXPECT_EQ(format_with(wide), BlockFormat::kBF16) << wide;
+  for (const float fine : {0.1f, 1 + 0x1p-11f, 65535.0f, std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min()}) {
+    EXPECT_EQ(format_with(fine), BlockFormat::kF32) << fine;
+  }
+}
+
+TEST(LoraAdapter, NumbersOf16BitsStayAsTheyAre) {
+  LoraAdapter set = Empty(1, 2), given = Empty(1, 2);
+  ASSERT_TRUE(set.Set(0, 1, Small(4)).ok());
+  LoraNumbers numbers = {.in = 3, .out = 5, .rank = 2, .scale = 0.5f};
+  for (const auto& [bytes, count, number] : {std::tuple(&numbers.a, 6, 4.0f), {&numbers.b, 10, 5.0f}}) {
+    const std::vector<uint16_t> halves(static_cast<size_t>(count), FloatToHalf(number));
+    const auto* const first = reinterpret_cast<const std::byte*>(halves.data());
+    bytes->assign(first, first + 2 * count);
+  }
+  ASSERT_TRUE(given.SetNumbers(0, 1, numbers).ok());
+  EXPECT_EQ(given.content(), set.content()) << "one adapter";
+  EXPECT_EQ(WideA(given.Layer(0)[1], 3), std::vector<float>(6, 4));
+  LoraAdapter other = Empty(1, 2);
+  numbers.format = BlockFormat::kBF16;   // Other numbers, of the same bits.
+  ASSERT_TRUE(other.SetNumbers(0, 1, numbers).ok());
+  EXPECT_NE(other.content(), set.content());
+  numbers.format = BlockFormat::kQ8_0;
+  EXPECT_EQ(other.SetNumbers(0, 0, numbers).message(), "adapter layer 0 placeholder 0 format: found Q8_0, expected F32, F16 or BF16");
+  numbers.format = BlockFormat::kF16;
+  numbers.a.pop_back();
+  EXPECT_EQ(other.SetNumbers(0, 0, numbers).message(), "adapter layer 0 placeholder 0 A: found 5 numbers, expected 6 (rank 2 x 3)");
+}
+
+// The memory of larger ranks, and of places that are not changed; products are as before.
+TEST(LoraAdapter, PaddingIsMemoryAlone) {
+  LoraAdapter adapter = Empty(2, 2);
+  ASSERT_TRUE(adapter.Set(0, 1, Small(4)).ok());
+  LoraMatrices fine = Small(4);
+  fine.a[0] = 0.1f;
+  ASSERT_TRUE(adapter.Set(1, 0, fine).ok());
+  const uint64_t content = adapter.content();
+  EXPECT_EQ(adapter.Ranks(), (std::vector<int>{0, 2, 2, 0}));
+  adapter.PadTo({4, 5, 2, 0}, std::vector<LoraShape>(4, {3, 5}));
+  EXPECT_EQ(adapter.bytes(), 8 * (4 * 2 + 5 * 2 + 2 * 4));
+  EXPECT_EQ(adapter.Ranks(), (std::vector<int>{0, 2, 2, 0}));
+  EXPECT_EQ(adapter.content(), content);
+  EXPECT_EQ(WideA(adapter.Layer(0)[1], 3), std::vector<float>(6, 4));
+  EXPECT_EQ(WideA(adapter.Layer(1)[0], 3), fine.a);
+  EXPECT_EQ(adapter.Layer(0)[0].a, nullptr);
 }
 
 TEST(LoraAdapter, EveryWrongFieldIsNamedAndChangesNothing) {
@@ -144,7 +210,7 @@ TEST(LoraAdapter, APlaceTakesOnePair) {
   LoraAdapter adapter = Empty(1, 2);
   ASSERT_TRUE(adapter.Set(0, 1, Small(1)).ok());
   EXPECT_EQ(adapter.Set(0, 1, Small(2)).code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(adapter.Layer(0)[1].a[0], 1);
+  EXPECT_EQ(WideA(adapter.Layer(0)[1], 3)[0], 1);
 }
 
 TEST(LoraAdapter, ImpossibleCountsAreErrors) {

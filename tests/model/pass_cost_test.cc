@@ -139,6 +139,16 @@ TEST(PassCoster, AdaptersAsInputsCost) {
   };
   EXPECT_LT(seconds(0), seconds(16));
   EXPECT_LT(seconds(16), seconds(64));
+  const PassCoster without = Must(PassCoster::Create(config, layout, recipe, profile, {.style = Must(ExecutionStyleByName("static")),
+                                                                                       .context = 1024}));
+  const auto with = [&](int rank, bool masked) { return Must(without.WithAdapters(rank, masked).Of({.rows = 1})).seconds; };
+  EXPECT_EQ(with(16, false), seconds(16));
+  EXPECT_EQ(with(0, false), seconds(0));
+  // The mask is an operator more of each of seven products in 16 layers, where the adapter is two.
+  const double mask = with(16, true) - with(16, false);
+  EXPECT_GE(mask, 7 * 16 * profile.operator_seconds);
+  EXPECT_LT(mask, with(16, false) - with(0, false));
+  EXPECT_LT(with(32, true), with(4096, true)) << "all ranks under a mask together may be more than kernels take";
 }
 
 TEST(PassCoster, OptionsOutOfRangeAreRefused) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/model/lora.h"
+#include "tessera/tests/fakes/adapter_numbers.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/random_adapter.h"
 #include "tessera/tests/fakes/vanishing_source.h"
@@ -74,9 +75,10 @@ TEST(PassLora, AnAdapterIsASumOnTheWeights) {
       const TensorPart& part = plain.layout().Parts(name)[0];
       float* weights = reinterpret_cast<float*>(units[part.unit].data() + part.offset);
       const AdapterProduct& product = adapter.Layer(layer)[t];
+      const std::vector<float> a = WideA(product, in), b = WideB(product, out);
       for (int64_t o = 0; o < out; ++o) {
         for (int64_t i = 0; i < in; ++i) {
-          for (int r = 0; r < product.rank; ++r) weights[o * in + i] += product.scale * product.b[r * out + o] * product.a[r * in + i];
+          for (int r = 0; r < product.rank; ++r) weights[o * in + i] += product.scale * b[r * out + o] * a[r * in + i];
         }
       }
     }
@@ -167,8 +169,7 @@ TEST(PassLora, RowsAfterAnAdaptersRowsReadTheirKeysAndValues) {
   LoraAdapter last_layer = Must(LoraAdapter::Create(2, kLoraTargets));
   const LoraAdapter all = RandomAdapter(model.config(), 4, kAllTargets, 3);
   const AdapterProduct& down = all.Layer(1)[static_cast<int>(LoraTarget::kDown)];
-  Must(last_layer.Set(1, LoraTarget::kDown, {.in = 96, .out = 64, .rank = 4, .scale = 1, .a = {down.a, down.a + 4 * 96},
-                                             .b = {down.b, down.b + 4 * 64}}));
+  Must(last_layer.Set(1, LoraTarget::kDown, {.in = 96, .out = 64, .rank = 4, .scale = 1, .a = WideA(down, 96), .b = WideB(down, 64)}));
   const auto next_token = [&](const LoraAdapter* of_prompt) {
     const KvCache::SequenceId sequence = machine.cache().NewSequence();
     machine.Extend(sequence, kTokens, of_prompt);

@@ -193,6 +193,8 @@ TEST(Device, RefusesAdaptersThatCannotBeMultiplied) {
   static const AdapterProduct kNoRank[] = {{.a = &number, .b = &number, .rank = 0, .scale = 1}};
   static const AdapterProduct kNoScale[] = {
       {.a = &number, .b = &number, .rank = 1, .scale = std::numeric_limits<float>::infinity()}};
+  static const AdapterProduct kBlocks[] = {{.a = &number, .b = &number, .rank = 1, .scale = 1, .format = BlockFormat::kQ8_0}};
+  static const AdapterProduct* const kOfBlocks[] = {kBlocks, nullptr, nullptr};
   static const AdapterProduct* const kTwoRows[] = {nullptr, nullptr};
   static const AdapterProduct* const kWithoutB[] = {nullptr, nullptr, kNoB};
   static const AdapterProduct* const kWithoutRank[] = {kNoRank, nullptr, nullptr};
@@ -202,6 +204,7 @@ TEST(Device, RefusesAdaptersThatCannotBeMultiplied) {
       {[](GraphInputs& in) { in.arguments().adapters = kWithoutB; }, "adapter 0 of row 2: b: found null"},
       {[](GraphInputs& in) { in.arguments().adapters = kWithoutRank; }, "adapter 0 of row 0: rank: found 0"},
       {[](GraphInputs& in) { in.arguments().adapters = kWithoutScale; }, "adapter 0 of row 1: scale: found inf"},
+      {[](GraphInputs& in) { in.arguments().adapters = kOfBlocks; }, "adapter 0 of row 0: format: found Q8_0, expected F32, F16 or BF16"},
   });
 }
 

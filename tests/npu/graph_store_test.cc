@@ -96,6 +96,28 @@ TEST(GraphStore, APlanIsCarriedOutAndWhatItDoesNotHaveIsUnloaded) {
   EXPECT_EQ(device.Take(), " -12x8 -15x8");
 }
 
+// Graphs that are alike differ by their block, as where they hold its weights.
+class BlockListingDevice : public ListingDevice {
+ public:
+  LoadCost CostOfBlock(int block, const CompiledGraph&) const override { return {.bytes = 100 + block}; }
+  absl::StatusOr<std::unique_ptr<LoadedGraph>> LoadBlock(int block, const CompiledGraph& graph) override {
+    absl::StrAppend(&list, " of ", block);
+    return Load(graph);
+  }
+};
+
+TEST(GraphStore, TheDeviceIsToldForWhichBlockItLoadsAGraph) {
+  BlockListingDevice device;
+  const std::shared_ptr<const CompiledGraph> alike = GraphOf(10, 8);
+  GraphStore store(device, {{alike}, {GraphOf(11, 8)}, {alike}});
+  EXPECT_EQ(store.Costs()[2][0].bytes, 102);
+  ASSERT_EQ(store.Carry({.resident = {{0, 0}}, .limits = {.bytes = 210}}), absl::OkStatus());
+  ASSERT_EQ(store.Switch(2, 8), absl::OkStatus());
+  EXPECT_EQ(device.Take(), " of 0 +10x8 of 2 +10x8");
+  ASSERT_EQ(store.Run({1, 8}, {}), absl::OkStatus());
+  EXPECT_EQ(device.Take(), " -10x8 of 1 +11x8 run 11x8 wait") << "three of them are 303 bytes";
+}
+
 TEST(GraphStore, TheSmallestVariantThatHasTheRowsRuns) {
   ListingDevice device;
   GraphStore store(device, FiveBlocks());

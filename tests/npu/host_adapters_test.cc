@@ -41,13 +41,30 @@ class Adapter {
   }
   const AdapterProduct* products() const { return products_; }
 
+  // The same adapter with its numbers rounded to a format of 16 bits, in it or in FP32.
+  void Narrow(BlockFormat format, bool keeps_floats) {
+    for (int i = 0; i < 2; ++i) {
+      if (products_[i].a == nullptr) continue;
+      products_[i].a = Rounded(format, keeps_floats, a_[i], narrow_[2 * i]);
+      products_[i].b = Rounded(format, keeps_floats, b_[i], narrow_[2 * i + 1]);
+      products_[i].format = keeps_floats ? BlockFormat::kF32 : format;
+    }
+  }
+
  private:
+  static const void* Rounded(BlockFormat format, bool keeps_floats, std::vector<float>& numbers, std::vector<std::byte>& narrow) {
+    narrow.resize(numbers.size() * 2);
+    InfoOf(format).quantize(numbers.data(), static_cast<int64_t>(numbers.size()), narrow.data());
+    InfoOf(format).dequantize(narrow.data(), static_cast<int64_t>(numbers.size()), numbers.data());
+    return keeps_floats ? static_cast<const void*>(numbers.data()) : narrow.data();
+  }
   static void Fill(std::vector<float>& values, int64_t size, uint64_t seed) {
     SeededRandom random(seed);
     values.resize(size);
     for (float& value : values) value = random.Uniform(-0.2f, 0.2f);
   }
   std::vector<float> a_[2], b_[2];
+  std::vector<std::byte> narrow_[4];
   AdapterProduct products_[2];
 };
 
@@ -104,6 +121,39 @@ TEST(HostAdapters, BitsDoNotDependOnNeighboursThreadsOrPath) {
           EXPECT_TRUE(SameBits(together[r], alone[r])) << InfoOf(format).name << " " << KernelPathName(path) << " row " << r;
           EXPECT_TRUE(SameBits(paired.On(device, {rows.rows[r]})[0], alone[r]))
               << "row " << r << " alone, " << threads << " threads";
+        }
+      }
+    }
+  }
+}
+
+// Widening 16 bits is exact: the bits of a result are those of the same numbers in FP32, on each path, for one row and for many.
+TEST(HostAdapters, NumbersOf16BitsGiveTheBitsOfTheSameNumbersInFp32) {
+  for (const BlockFormat format : {BlockFormat::kF16, BlockFormat::kBF16}) {
+    Rows wide, narrow;
+    for (auto& [rows, floats] : {std::pair{&wide, true}, {&narrow, false}}) {
+      for (Adapter* adapter : {&rows->one, &rows->four, &rows->large, &rows->first_alone, &rows->second_alone}) {
+        adapter->Narrow(format, floats);
+      }
+    }
+    for (const BlockFormat weights : {BlockFormat::kF32, BlockFormat::kQ4_0}) {
+      PairedRun paired(TwoMatrices(weights), {});
+      ReferenceDevice reference;
+      if (weights == BlockFormat::kF32) {
+        EXPECT_EQ(paired.On(reference, narrow.rows), paired.On(reference, wide.rows));
+      }
+      ThreadPool one(1);
+      HostDevice portable(one, {.path = KernelPath::kPortable});
+      const RowOutputs expected = paired.On(portable, wide.rows);
+      for (const KernelPath path : SupportedKernelPaths()) {
+        for (const int threads : {1, 3}) {
+          ThreadPool pool(threads);
+          HostDevice device(pool, {.path = path});
+          const RowOutputs found = paired.On(device, narrow.rows);
+          for (size_t r = 0; r < expected.size(); ++r) {
+            EXPECT_TRUE(SameBits(found[r], expected[r])) << InfoOf(format).name << " " << KernelPathName(path) << " row " << r;
+            EXPECT_TRUE(SameBits(paired.On(device, {narrow.rows[r]})[0], expected[r])) << "row " << r << " alone";
+          }
         }
       }
     }

@@ -15,6 +15,7 @@
 #include "tessera/spec/expanding_drafter.h"
 #include "tessera/tests/fakes/eagle_builder.h"
 #include "tessera/tests/fakes/small_texts.h"
+#include "tessera/tests/fakes/timeline_events.h"
 #include "tessera/tests/fakes/written_text.h"
 
 namespace tessera {
@@ -70,6 +71,22 @@ TEST(EagleTexts, ThePromptIsToldThroughItsSession) {
   EXPECT_GE(headed.head->held(), 75 + 25);
   EXPECT_GT(headed.head->tree_rows(), 10);
   EXPECT_EQ(headed.speculator->report().sources[0].account.failures, 0);
+}
+
+TEST(EagleTexts, ATraceHasTheRowsThatAHeadComputes) {
+  const auto engine = SmallEngine();
+  Timeline timeline({});
+  CoreOf(*engine).SetTimeline(&timeline);
+  Headed headed(*engine, "chain:tokens=4");
+  const auto session = Must(engine->NewSession());
+  Must(AppendPrompt(*session, headed.speculator.get(), RandomTokens(30, 3)));
+  const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+  Must(Generate(*session, greedy, {.max_tokens = 20, .ignore_end = true, .speculator = headed.speculator.get()}));
+  int64_t rows = 0;
+  for (const TimelineEvent& event : OfZone(timeline.Events(), Zone::kDraft)) rows += event.detail;
+  EXPECT_GT(headed.head->tree_rows(), 0);
+  EXPECT_GT(rows, headed.head->text_rows() + headed.head->tree_rows()) << "and those of which it was told";
+  CoreOf(*engine).SetTimeline(nullptr);
 }
 
 TEST(EagleTexts, TextsOfAStepperHaveHeadsOfTheirOwn) {

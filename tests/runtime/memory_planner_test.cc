@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/exit_map_file.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -27,6 +29,21 @@ TEST(MemoryPlanner, HeaderExample) {
   };
   Must(run());
   EXPECT_EQ(streamed, 0) << "all of it is pinned";
+}
+
+TEST(MemoryPlanner, CountsTheMapOfFirstLayersApartFromTheirWeights) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("model.gguf"), map = folder.Path("map");
+  TinyModelBuilder({}).WriteTo(path);
+  WriteExitMap(map, 64, [](int row, int column) { return row == column ? 1.0f : 0.0f; });
+  const auto plain = Must(Engine::Load({.model_path = path, .first = {.layers = 1}}));
+  const auto mapped = Must(Engine::Load({.model_path = path, .first = {.layers = 1, .map = map}}));
+  const EngineMemory without = Must(plain->planner().Plan()), with = Must(mapped->planner().Plan());
+  EXPECT_EQ(without.exit_map, 0);
+  EXPECT_GE(with.exit_map, 64 * 64 * 4);
+  EXPECT_EQ(with.weights, without.weights);
+  EXPECT_EQ(with.Total(), mapped->memory().Total());
+  EXPECT_EQ(Must(mapped->planner().PlanBudget(int64_t{1} << 40)).memory.exit_map, 0) << "the process has it already";
 }
 
 // The least budget that is not refused, to the byte.

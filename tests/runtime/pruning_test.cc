@@ -23,6 +23,7 @@
 #include "tessera/tests/fakes/stream_program.h"
 #include "tessera/tests/fakes/switching_phone.h"
 #include "tessera/tests/fakes/table_expander.h"
+#include "tessera/tests/fakes/timeline_events.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 #include "tessera/tests/fakes/written_text.h"
 
@@ -149,6 +150,22 @@ TEST_F(PruningTest, TheAblationsChangeWhatGoes) {
   const int64_t no_safeguards = Write(predictor, {.threshold = 0.3f, .with_safeguards = false}).written.pruned.dropped;
   EXPECT_LT(no_shadow, all) << "an only child counts as sure";
   EXPECT_GT(no_safeguards, all);
+}
+
+TEST_F(PruningTest, ATraceHasThePredictorWithinItsPass) {
+  Timeline timeline({});
+  CoreOf(*engine_).SetTimeline(&timeline);
+  const ExitPredictor predictor = PredictorFor(*engine_, "vocabulary", 2);
+  const Pruned pruned = Write(predictor, {.threshold = 0.3f});
+  CoreOf(*engine_).SetTimeline(nullptr);
+  const std::vector<TimelineEvent> passes = OfZone(timeline.Events(), Zone::kPass);
+  const std::vector<TimelineEvent> predictions = OfZone(timeline.Events(), Zone::kPredict);
+  EXPECT_GT(pruned.written.pruned.passes, 0);
+  EXPECT_GE(static_cast<int64_t>(predictions.size()), pruned.written.pruned.passes);
+  for (const TimelineEvent& event : predictions) {
+    EXPECT_GT(event.detail, 0) << "nodes";
+    EXPECT_EQ(std::count_if(passes.begin(), passes.end(), [&](const TimelineEvent& pass) { return Within(event, pass); }), 1);
+  }
 }
 
 // By a profile in which rows cost nothing nothing is pruned; by one in which they cost all there is, it is.

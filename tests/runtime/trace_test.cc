@@ -12,6 +12,7 @@
 #include "tessera/base/timeline.h"
 #include "tessera/base/trace_writer.h"
 #include "tessera/runtime/decode_loop.h"
+#include "tessera/tests/fakes/timeline_events.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -25,16 +26,6 @@ Generation RunTraced(Timeline* timeline) {
   const auto session = Must(engine->NewSession());
   Must(session->Append(RandomTokens(kPrompt, 13)));
   return Must(Generate(*session, Must(Sampler::Create({.temperature = 0})), {.max_tokens = kWritten, .ignore_end = true}));
-}
-
-std::vector<TimelineEvent> OfZone(const std::vector<TimelineEvent>& events, Zone zone) {
-  std::vector<TimelineEvent> found;
-  std::copy_if(events.begin(), events.end(), std::back_inserter(found), [&](const TimelineEvent& e) { return e.zone == zone; });
-  return found;
-}
-
-bool Within(const TimelineEvent& inner, const TimelineEvent& outer) {
-  return inner.begin_ns >= outer.begin_ns && inner.end_ns <= outer.end_ns;
 }
 
 TEST(Trace, EveryPassGraphRunLeaseAndSampleIsThere) {

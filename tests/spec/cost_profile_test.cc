@@ -261,6 +261,28 @@ TEST(CostProfile, ReadsWhatItWrites) {
   EXPECT_EQ(again->ToJson(), costs->ToJson());
 }
 
+TEST(CostProfile, KeepsWhatDraftsGave) {
+  CostProfile costs = CostProfile::Parse(kSmall, "costs.json").value();
+  costs.SetYield("draft", {.tokens = 2, .rows = 3});
+  EXPECT_FALSE(costs.YieldOf("draft").has_value()) << "it is frozen";
+  EXPECT_EQ(costs.ToJson().find("yields"), std::string::npos);
+  CostProfile learning;
+  learning.AddPass({}, 0.01);
+  learning.AddHead(1, 0.001);
+  const CostProfile::Yield none[] = {{.tokens = 0.5, .rows = 3}, {.tokens = 4, .rows = 3}, {.tokens = 2, .rows = 1e6},
+                                     {.tokens = 0.0 / 0.0, .rows = 3}};
+  for (const CostProfile::Yield& yield : none) {
+    learning.SetYield("draft", yield);
+    EXPECT_FALSE(learning.YieldOf("draft").has_value());
+  }
+  learning.SetYield("draft", {.tokens = 2.5, .rows = 8});
+  learning.SetYield("suffix", {.tokens = 1.25, .rows = 4});
+  const CostProfile read = CostProfile::Parse(learning.ToJson(), "costs.json").value();
+  EXPECT_EQ(read.YieldOf("draft")->tokens, 2.5);
+  EXPECT_EQ(read.YieldOf("suffix")->rows, 4);
+  EXPECT_EQ(read.ToJson(), learning.ToJson());
+}
+
 TEST(CostProfile, AFileWithoutTextsIsReadAsOneWhereTheyCostNothing) {
   std::string old = kSmall;
   old.replace(old.find("\"text_seconds\": 0.0003, "), 24, "");
@@ -289,6 +311,8 @@ TEST(CostProfile, BadFilesAreNamedWithFieldFoundAndExpected) {
   expect("\"text_seconds\": 0.0003", "\"text_seconds\": -1", {"text_seconds", "-1", "at least 0"});
   expect("\"lookup\"", "7", {"drafters[0].name"});
   expect("\"head\"", "\"tail\"", {"head"});
+  const std::string yields = R"("top_seconds": 0.0002, "yields": [{"name": "draft", "tokens": 3, "rows": 2}])";
+  expect("\"top_seconds\": 0.0002", yields, {"yields[0]", "3 tokens of 2 rows", "1 token or more"});
   EXPECT_FALSE(CostProfile::Load("/nowhere/costs.json").ok());
 }
 

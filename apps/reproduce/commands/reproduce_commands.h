@@ -1,6 +1,6 @@
 // The subcommands of tessera_reproduce, a file each.
 //
-//   return CommandsMain(argc, argv, info, {ReproduceNpu(), ReproduceSdnpu(), ReproduceRecord()});            // cli/commands.h
+//   return CommandsMain(argc, argv, info, {ReproduceNpu(), ReproduceSdnpu(), ReproduceOnemodel(), ReproduceRecord()});   // cli/commands.h
 //
 // Each prints what a paper says beside what the engine and its models of phones say. Threads: one at a time.
 #pragma once
@@ -11,6 +11,9 @@ namespace tessera {
 
 Command ReproduceNpu();      // Single times, memory and shares of papers 000, 001, 003 and 004 beside predictions.
 Command ReproduceSdnpu();    // sd.npu and what it is compared with, whole requests.
+Command ReproduceOnemodel(); // One model for many tasks, paper 004.
+Command ReproduceLever();    // Lever and what it is compared with, on modeled phones with flash.
 Command ReproduceRecord();   // Records what drafters do while a model writes.
+Command ReproduceRecordDraft();   // Records what a draft model says of texts that another one writes.
 
 }  // namespace tessera

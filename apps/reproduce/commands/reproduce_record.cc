@@ -14,8 +14,8 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/reproduce/commands/reproduce_commands.h"
+#include "tessera/apps/reproduce/model_hash.h"
 #include "tessera/apps/reproduce/record_texts.h"
-#include "tessera/apps/reproduce/sha256.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -33,14 +33,6 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
   for (const std::string& drafter : DraftersOfFlag()) RETURN_IF_ERROR(DraftersToRecord(drafter, {}).status());
   return absl::OkStatus();
-}
-
-// A packed model is one file, whatever it was made from.
-absl::StatusOr<std::string> HashOfModel(const Engine& engine) {
-  const std::string& path = engine.options().model_path;
-  const int parts = engine.model().file().packed() == nullptr ? engine.model().gguf().parts() : 1;
-  if (parts == 1) return Sha256OfFile(path);
-  return WrongUsage("model", absl::StrCat(path, ", one of ", parts, " parts"), "a model in one file, whose hash says which it is");
 }
 
 // How to record it again, without what is another on each machine.
@@ -91,18 +83,16 @@ absl::Status Record(Engine& engine, const std::vector<PromptCategory>& tasks, ab
 }
 
 absl::StatusOr<std::vector<Recording>> RecordAll(Engine& engine, const std::vector<PromptCategory>& tasks) {
-  const std::string& path = engine.options().model_path;
-  const std::string model = path.substr(path.rfind('/') + 1);
-  ASSIGN_OR_RETURN(const std::string hash, HashOfModel(engine));
+  ASSIGN_OR_RETURN(const ModelHash model, HashOfModel("model", engine.options().model_path));
   const std::vector<std::string> drafters = DraftersOfFlag();
   Progress progress("texts", static_cast<int64_t>(drafters.size() * tasks.size()) * FLAGS_texts);
   int64_t done = 0;
   std::vector<Recording> recordings;
   for (const std::string& drafter : drafters) {
     Recording& recording = recordings.emplace_back(Recording{.drafter = drafter,
-                                                             .command = CommandLine(drafter, model),
-                                                             .model = model,
-                                                             .model_sha256 = hash,
+                                                             .command = CommandLine(drafter, model.name),
+                                                             .model = model.name,
+                                                             .model_sha256 = model.sha256,
                                                              .most_rows = RecordLimits::kRows});
     RETURN_IF_ERROR(Record(engine, tasks, [&] { progress.Update(++done); }, recording));
   }

@@ -77,13 +77,18 @@ absl::StatusOr<AdapterHalf> HalfOf(const GgufTensor& tensor, const AdapterPlan& 
   return plan.WrongTensor(tensor.name, absl::StrCat("found ", tensor.shape.size(), " dimensions, expected 2"));
 }
 
-absl::StatusOr<AdapterMatrix> ReadMatrix(const GgufFile& file, const AdapterHalf& half) {
+absl::StatusOr<AdapterMatrix> ReadMatrix(const GgufFile& file, const AdapterHalf& half, AdapterRead read) {
   const GgufTensor& tensor = file.tensors()[half.source];
-  AdapterMatrix matrix = {.format = tensor.format->format, .rows = half.rows, .columns = half.columns,
-                          .bytes = std::vector<std::byte>(static_cast<size_t>(tensor.size))};
+  const bool is_plain = tensor.format->values_per_block == 1;
+  AdapterMatrix matrix = {.format = tensor.format->format, .rows = half.rows, .columns = half.columns};
+  if (read == AdapterRead::kShapes) {
+    if (!is_plain) matrix.format = BlockFormat::kF32;
+    return matrix;
+  }
+  matrix.bytes.resize(static_cast<size_t>(tensor.size));
   RETURN_IF_ERROR(file.Read(tensor, 0, absl::MakeSpan(matrix.bytes)));
   RETURN_IF_ERROR(CheckFinite(file, tensor, 0, matrix.bytes));
-  if (tensor.format->values_per_block == 1) return matrix;
+  if (is_plain) return matrix;
   const std::vector<float> numbers = matrix.Floats();
   const auto* const bytes = reinterpret_cast<const std::byte*>(numbers.data());
   matrix.format = BlockFormat::kF32;
@@ -93,7 +98,7 @@ absl::StatusOr<AdapterMatrix> ReadMatrix(const GgufFile& file, const AdapterHalf
 
 }  // namespace
 
-absl::StatusOr<AdapterFile> ReadGgufAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config) {
+absl::StatusOr<AdapterFile> ReadGgufAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config, AdapterRead read) {
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(path));
   RETURN_IF_ERROR(CheckKeys(*file, config));
   ASSIGN_OR_RETURN(const double alpha, ReadAlpha(*file));
@@ -111,8 +116,8 @@ absl::StatusOr<AdapterFile> ReadGgufAdapter(const std::string& path, const GgufF
   AdapterFile adapter = {.path = path};
   for (const AdapterPlan::Place& place : plan.places()) {
     ASSIGN_OR_RETURN(AdapterPair pair, plan.PairOf(place, alpha, /*root=*/false));
-    ASSIGN_OR_RETURN(pair.a, ReadMatrix(*file, place.a));
-    ASSIGN_OR_RETURN(pair.b, ReadMatrix(*file, place.b));
+    ASSIGN_OR_RETURN(pair.a, ReadMatrix(*file, place.a, read));
+    ASSIGN_OR_RETURN(pair.b, ReadMatrix(*file, place.b, read));
     adapter.pairs.push_back(std::move(pair));
   }
   RETURN_IF_ERROR(file->CheckUnchanged());

@@ -62,10 +62,11 @@ absl::StatusOr<AdapterHalf> HalfOf(const SafetensorsFile& file, size_t source) {
   return half;
 }
 
-absl::StatusOr<AdapterMatrix> ReadMatrix(const SafetensorsFile& file, const AdapterHalf& half) {
+absl::StatusOr<AdapterMatrix> ReadMatrix(const SafetensorsFile& file, const AdapterHalf& half, AdapterRead read) {
   const SafetensorsTensor& tensor = file.tensors()[half.source];
   AdapterMatrix matrix = {.rows = half.rows, .columns = half.columns};
   ASSIGN_OR_RETURN(matrix.format, file.FormatOf(tensor));
+  if (read == AdapterRead::kShapes) return matrix;
   ASSIGN_OR_RETURN(matrix.bytes, file.ReadFinite(tensor));
   return matrix;
 }
@@ -120,7 +121,8 @@ absl::StatusOr<std::unique_ptr<SafetensorsFile>> OpenNumbers(const std::string& 
 
 }  // namespace
 
-absl::StatusOr<AdapterFile> ReadPeftAdapter(const std::string& folder, const GgufFile& model, const ModelConfig& config) {
+absl::StatusOr<AdapterFile> ReadPeftAdapter(const std::string& folder, const GgufFile& model, const ModelConfig& config,
+                                            AdapterRead read) {
   const std::string config_path = folder + "/adapter_config.json";
   ASSIGN_OR_RETURN(const std::string text, ReadFileToString(config_path, kLongestConfig));
   ASSIGN_OR_RETURN(const PeftConfig peft, PeftConfig::Parse(text, config_path));
@@ -143,9 +145,9 @@ absl::StatusOr<AdapterFile> ReadPeftAdapter(const std::string& folder, const Ggu
     }
     RETURN_IF_ERROR(CheckTurning(plan, place, config));
     ASSIGN_OR_RETURN(AdapterPair pair, plan.PairOf(place, peft.AlphaOf(module), peft.root()));
-    ASSIGN_OR_RETURN(pair.a, ReadMatrix(*file, place.a));
-    ASSIGN_OR_RETURN(pair.b, ReadMatrix(*file, place.b));
-    if (const int heads = HeadsToTurn(config, place.b.matrix); heads > 0) TurnRows(heads, pair.b);
+    ASSIGN_OR_RETURN(pair.a, ReadMatrix(*file, place.a, read));
+    ASSIGN_OR_RETURN(pair.b, ReadMatrix(*file, place.b, read));
+    if (const int heads = HeadsToTurn(config, place.b.matrix); heads > 0 && read == AdapterRead::kAll) TurnRows(heads, pair.b);
     adapter.pairs.push_back(std::move(pair));
   }
   RETURN_IF_ERROR(peft.CheckTargetsFound(modules));

@@ -71,8 +71,8 @@ class AdapterPlan {
 };
 
 // The two kinds of files, for ReadAdapter.
-absl::StatusOr<AdapterFile> ReadPeftAdapter(const std::string& folder, const GgufFile& model, const ModelConfig& config);
-absl::StatusOr<AdapterFile> ReadGgufAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config);
+absl::StatusOr<AdapterFile> ReadPeftAdapter(const std::string& folder, const GgufFile& model, const ModelConfig& config, AdapterRead read);
+absl::StatusOr<AdapterFile> ReadGgufAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config, AdapterRead read);
 
 // The key under which an adapter says whose it is, and whether it is this model's. place: where the mark stands, for messages.
 inline constexpr char kAdapterModelMark[] = "tessera.model.vectors";

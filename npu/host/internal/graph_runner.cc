@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -23,6 +24,20 @@ int LongestPath(const RunArguments& arguments) {
   int64_t longest = 0;
   for (const SlotPath& path : arguments.paths) longest = std::max(longest, PathLength(path));
   return static_cast<int>(longest);
+}
+
+// The largest rank of any row's adapters; 0: no row has one.
+int LargestRank(int placeholders, absl::Span<const AdapterProduct* const> adapters) {
+  int largest = 0;
+  const AdapterProduct* looked_at = nullptr;   // Rows of one task stand side by side.
+  for (const AdapterProduct* const products : adapters) {
+    if (products == looked_at) continue;
+    looked_at = products;
+    for (int i = 0; products != nullptr && i < placeholders; ++i) {
+      if (products[i].a != nullptr) largest = std::max(largest, products[i].rank);
+    }
+  }
+  return largest;
 }
 
 class RunnerGraph : public LoadedGraph {
@@ -61,10 +76,13 @@ absl::Status GraphRunner::Run(LoadedGraph& loaded, const RunArguments& arguments
   RETURN_IF_ERROR(GrowTo(private_, workers_bytes + SharedScores(graph, longest) * static_cast<int64_t>(sizeof(float))));
   const int64_t shares = static_cast<int64_t>(graph.steps.size()) * pool_.threads();
   RETURN_IF_ERROR(GrowTo(taken_, shares * static_cast<int64_t>(sizeof(TakenParts))));
+  const int64_t inner_stride = AlignUp(LargestRank(graph.compiled.graph.adapters, arguments.adapters), 16);
+  const int64_t inners = graph.inners * inner_stride * std::max(arguments.rows, pool_.threads());
+  RETURN_IF_ERROR(GrowTo(inner_, inners * static_cast<int64_t>(sizeof(float))));
   TakenParts* const taken = taken_.as<TakenParts>();
   std::uninitialized_value_construct_n(taken, shares);
-  const HostRun run = {graph, arguments, arithmetic_, pool_, arena_.data(), rounded_.data(), private_.data(), scratch_bytes, taken,
-                       reinterpret_cast<float*>(private_.data() + workers_bytes), longest};
+  const HostRun run = {graph, arguments, arithmetic_, pool_, arena_.data(), rounded_.data(), inner_.as<float>(), inner_stride,
+                       private_.data(), scratch_bytes, taken, reinterpret_cast<float*>(private_.data() + workers_bytes), longest};
   pool_.Run([&run](int index) { Worker(run, index).Run(); });
   return absl::OkStatus();
 }

@@ -35,6 +35,7 @@ class GraphRunner {
   absl::flat_hash_map<GraphKey, std::weak_ptr<const HostGraph>> graphs_;   // Those that are loaded, or were.
   AlignedBuffer arena_;      // Scratch buffers, shared by all graphs: only one runs at a time.
   AlignedBuffer rounded_;    // A pass's rows rounded for the product at hand.
+  AlignedBuffer inner_;      // A x of rows' adapters for the product at hand. Nothing while no row has one.
   AlignedBuffer taken_;      // What workers have taken of each operator's work.
   AlignedBuffer private_;    // Per worker: a single row's scratch, its rounded copy, attention scores.
 };

@@ -18,11 +18,21 @@ void AddTiles(const GraphWeight& weight, HostStep& step) {
   if (known == step.tile_inputs.end()) step.tile_inputs.push_back(weight.tile->input);
 }
 
+void AddInner(const Linear& linear, const Product& product, HostStep& step) {
+  int inner = product.adapter == kNone ? -1 : step.inners;
+  for (size_t i = 0; i < step.inner_of.size(); ++i) {
+    if (product.adapter != kNone && linear.products[i].adapter == product.adapter) inner = step.inner_of[i];
+  }
+  step.inner_of.push_back(inner);
+  if (inner == step.inners) ++step.inners;
+}
+
 // What step.shared multiplies by, if it is a Linear.
 void AddMatrices(const Graph& graph, HostStep& step) {
   const auto* const product = step.shared < graph.operators.size() ? std::get_if<Linear>(&graph.operators[step.shared]) : nullptr;
   if (product == nullptr) return;
   for (const Product& p : product->products) {
+    AddInner(*product, p, step);
     const GraphWeight& weight = graph.weights[p.weight];
     if (weight.tile.has_value()) {
       AddTiles(weight, step);
@@ -120,7 +130,10 @@ void NoteWidths(HostGraph& host) {
       host.most_heads = std::max<int64_t>(host.most_heads, attention->heads);
     }
   }
-  for (const HostStep& step : host.steps) host.tile_inputs = std::max(host.tile_inputs, static_cast<int64_t>(step.tile_inputs.size()));
+  for (const HostStep& step : host.steps) {
+    host.tile_inputs = std::max(host.tile_inputs, static_cast<int64_t>(step.tile_inputs.size()));
+    host.inners = std::max<int64_t>(host.inners, step.inners);
+  }
 }
 
 }  // namespace

@@ -23,6 +23,9 @@ struct HostStep {
   bool rounds_fine = false;              // To 16 bits (for others)?
   std::vector<TileInput> tile_inputs = {};   // How they are rounded for products with matrices in tiles.
   std::vector<int> input_of = {};        // Per product: which of these it takes; -1: its matrix is in panels.
+  // Per product: which A x of a row it takes, in order of first use; -1: no adapter. Parts of one matrix share theirs.
+  std::vector<int> inner_of = {};
+  int inners = 0;                        // How many these are.
 };
 
 struct HostGraph {
@@ -32,12 +35,13 @@ struct HostGraph {
   // Per buffer: does a worker keep its own copy when there is a single row? True where an operator of each row alone writes it.
   std::vector<bool> row_written;
   // Per buffer: does a worker keep its own copy with several rows, too? True where only the step that writes the buffer reads it, to
-  // compute rows and to round them. (Not with adapters: they read the buffer after it was rounded.)
+  // compute rows, to round them and to multiply them by an adapter's A.
   std::vector<bool> passing;
   std::vector<int64_t> private_offsets;      // Bytes into a worker's own scratch, for those buffers.
   int64_t private_bytes = 0;
   int64_t widest_input = 0;                  // Most in_features of any product with rounded rows.
-  int64_t tile_inputs = 0;                   // Most tile_inputs of any step.
+  int64_t tile_inputs = 0;                   // Most tile_inputs of any step,
+  int64_t inners = 0;                        // and most inners.
   int64_t widest_head = 0;                   // Largest head of any Attention.
   int64_t most_heads = 0;                    // Most query heads of any Attention.
 };

@@ -42,12 +42,11 @@ struct HeadPlace { KvFormat format; std::byte* numbers; int64_t stride; float* s
 
 struct RopeShape { int heads; int head_size; int dimensions; RopePairs pairs; };
 
-// y[begin..end) += scale * (B (A x))[begin..end), in FP32 and fixed order. out_features: columns of B, and of y.
+// y[begin..end) += scale * (B inner)[begin..end), in FP32 and fixed order. out_features: columns of B, and of y.
 struct AdapterJob {
-  const float* x;
-  int64_t in_features;
+  const float* inner;     // A x, `rank` numbers.
   int64_t out_features;
-  AdapterProduct adapter;
+  const AdapterProduct& adapter;
   int64_t begin;
   int64_t end;
   float* y;
@@ -67,7 +66,9 @@ struct RowKernels {
   // ScoreStride(longest) floats, from position tile.begin / 16 * 16 on.
   void (*score_part)(const AttentionTile& tile, float* scores, int begin, int end);
   void (*sum_part)(const AttentionTile& tile, const float* scores, int begin, int end);
-  void (*adapt)(const AdapterJob& job);
+  // inner = A x, in FP32 and fixed order; then y += scale * B inner.
+  void (*adapt_down)(const AdapterProduct& adapter, const float* x, int64_t in_features, float* inner);
+  void (*adapt_up)(const AdapterJob& job);
 };
 
 const RowKernels& RowKernelsFor(KernelPath path);

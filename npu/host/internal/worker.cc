@@ -1,6 +1,7 @@
 #include "tessera/npu/host/internal/worker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tessera/base/checked_math.h"
 #include "tessera/base/fetch.h"
@@ -47,6 +48,7 @@ void Worker::Run() {
   for (size_t i = 0; i < graph.steps.size(); ++i) {
     step_ = &graph.steps[i];
     taken_ = run_.taken + i * static_cast<size_t>(workers_);
+    inner_ = -1;
     ExecuteRows();
     if (step_->shared == operators.size()) return;
     if (step_->barrier_before_shared && !single_) run_.pool.Barrier();
@@ -60,6 +62,7 @@ void Worker::ExecuteRows() {
   const std::vector<Operator>& operators = run_.graph.compiled.graph.operators;
   const bool rounds = step_->rounds || step_->rounds_fine || !step_->tile_inputs.empty();
   const Linear* const rounding = rounds ? &std::get<Linear>(operators[step_->shared]) : nullptr;
+  const bool adapts = step_->inners > 0 && !single_ && !run_.arguments.adapters.empty();
   if (step_->begin < step_->shared) FetchRows();
   if (rounding != nullptr && !single_) FetchRounded(*rounding);
   for (int64_t r = mine_.begin; r < mine_.end; ++r) {
@@ -67,6 +70,7 @@ void Worker::ExecuteRows() {
       std::visit([&](const auto& op) { if constexpr (requires { ExecuteRow(op, r); }) ExecuteRow(op, r); }, operators[i]);
     }
     if (rounding != nullptr) RoundRow(*rounding, r);
+    if (adapts) AdaptDown(std::get<Linear>(operators[step_->shared]), r);
   }
 }
 
@@ -95,7 +99,7 @@ float* Worker::RowOf(BufferId buffer, int64_t r) const {
   const HostGraph& graph = run_.graph;
   const int external = graph.external[buffer];
   const bool own = single_ ? graph.row_written[buffer] && (external < 0 || index_ > 0)  // Worker 0 writes the caller's copy.
-                           : graph.passing[buffer] && run_.arguments.adapters.empty();
+                           : graph.passing[buffer];
   if (own) return reinterpret_cast<float*>(OwnRow() + graph.private_offsets[buffer]);
   if (external >= 0) return run_.arguments.buffers[external].data + r * run_.arguments.buffers[external].row_stride;
   return reinterpret_cast<float*>(run_.arena + graph.compiled.offsets[buffer]) + r * RowStride(Columns(buffer));
@@ -182,7 +186,7 @@ void Worker::Multiply(const Linear& op, int index, const Share& panels, const Sh
   } else {
     MultiplyTiles(op, index, panels, rows);
   }
-  if (op.products[index].adapter != kNone && !run_.arguments.adapters.empty()) Adapt(op, index, panels, rows);
+  if (op.products[index].adapter != kNone && !run_.arguments.adapters.empty()) AdaptUp(op, index, panels, rows);
 }
 
 void Worker::MultiplyPanels(const Linear& op, int index, const Share& panels, const Share& rows) {
@@ -224,16 +228,40 @@ void Worker::MultiplyTiles(const Linear& op, int index, const Share& panels, con
                                    .y_stride = StrideOf(product.y)});
 }
 
-void Worker::Adapt(const Linear& op, int index, const Share& panels, const Share& rows) {
+const AdapterProduct* Worker::AdapterOf(const Product& product, int64_t r) const {
+  const AdapterProduct* const adapter = run_.arguments.adapters[r];
+  return adapter == nullptr || adapter[product.adapter].a == nullptr ? nullptr : &adapter[product.adapter];
+}
+
+float* Worker::Inner(int inner, int64_t r) const {
+  return run_.inner + ((single_ ? index_ : r) * run_.graph.inners + inner) * run_.inner_stride;
+}
+
+// A x for all products, once for each A. With several rows this belongs to the preparation of a row, which is one worker's alone.
+void Worker::AdaptDown(const Linear& op, int64_t r) {
+  int next = 0;
+  for (size_t i = 0; i < op.products.size() && next < step_->inners; ++i) {
+    if (step_->inner_of[i] != next) continue;
+    const AdapterProduct* const adapter = AdapterOf(op.products[i], r);
+    if (adapter != nullptr) run_.arithmetic.rows.adapt_down(*adapter, RowOf(op.x, r), Columns(op.x), Inner(next, r));
+    ++next;
+  }
+}
+
+// A worker with a single row has A x of it only for the matrices of which it has a part, when it has the first.
+void Worker::AdaptUp(const Linear& op, int index, const Share& panels, const Share& rows) {
   const Product& product = op.products[index];
-  const PanelShape& matrix = step_->matrices[index];
   const int64_t begin = panels.begin * PanelShape::kOutputs;
-  const int64_t end = std::min<int64_t>(panels.end * PanelShape::kOutputs, matrix.out_features);
+  const int64_t end = std::min<int64_t>(panels.end * PanelShape::kOutputs, step_->matrices[index].out_features);
+  const int inner = step_->inner_of[index];
   for (int64_t r = rows.begin; r < rows.end; ++r) {
-    const AdapterProduct* adapter = run_.arguments.adapters[r];
-    if (adapter == nullptr || adapter[product.adapter].a == nullptr) continue;
-    run_.arithmetic.rows.adapt({RowOf(op.x, r), matrix.in_features, Columns(product.y), adapter[product.adapter],
-                                product.first_column + begin, product.first_column + end, RowOf(product.y, r)});
+    const AdapterProduct* const adapter = AdapterOf(product, r);
+    if (adapter == nullptr) continue;
+    if (single_ && std::exchange(inner_, inner) != inner) {
+      run_.arithmetic.rows.adapt_down(*adapter, RowOf(op.x, r), Columns(op.x), Inner(inner, r));
+    }
+    run_.arithmetic.rows.adapt_up({Inner(inner, r), Columns(product.y), *adapter, product.first_column + begin,
+                                   product.first_column + end, RowOf(product.y, r)});
   }
 }
 

@@ -39,6 +39,8 @@ struct HostRun {
   ThreadPool& pool;
   std::byte* arena;
   std::byte* rounded;          // RoundedRows of all rows.
+  float* inner;                // A x of adapters: `inners` of the graph for each row, or for each worker if there is one row,
+  int64_t inner_stride;        // so many floats apart.
   std::byte* scratch;          // workers x scratch_bytes: a single row's buffers, its rounded copy, attention's scores.
   int64_t scratch_bytes;
   TakenParts* taken;           // steps x workers, all 0.
@@ -82,7 +84,11 @@ class Worker {
   void Multiply(const Linear& op, int index, const Share& panels, const Share& rows);
   void MultiplyPanels(const Linear& op, int index, const Share& panels, const Share& rows);
   void MultiplyTiles(const Linear& op, int index, const Share& panels, const Share& rows);
-  void Adapt(const Linear& op, int index, const Share& panels, const Share& rows);
+  // The adapter of a row for a product; null: none.
+  const AdapterProduct* AdapterOf(const Product& product, int64_t r) const;
+  float* Inner(int inner, int64_t r) const;
+  void AdaptDown(const Linear& op, int64_t r);
+  void AdaptUp(const Linear& op, int index, const Share& panels, const Share& rows);
   void StoreHead(const StoreKeyValue& op, int64_t row, int head, bool value);
   void AttendShare(const Attention& op, int64_t begin, int64_t end);
   void AttendFewTiles(const Attention& op, int64_t heads, int64_t per_head);
@@ -106,6 +112,7 @@ class Worker {
   std::byte* const scratch_;
   const HostStep* step_ = nullptr;  // The current step.
   TakenParts* taken_ = nullptr;     // For the step's shared operator: one per worker.
+  int inner_ = -1;                  // The last that a single row has had in this step.
 };
 
 // Scores that workers share when they attend from a single row together.

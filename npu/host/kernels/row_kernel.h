@@ -1,4 +1,4 @@
-// Norms, sums, activations, rotations and adapters of one row, written once over sixteen lanes (tensor/kernels/lanes_portable.h).
+// Norms, sums, activations and rotations of one row, written once over sixteen lanes (tensor/kernels/lanes_portable.h).
 #pragma once
 
 #include <algorithm>
@@ -153,21 +153,6 @@ void StoreHead(const float* x, int64_t columns, const HeadPlace& to) {
   } else {
     StoreHalves<L>(x, columns, reinterpret_cast<uint16_t*>(to.numbers), to.stride);
   }
-}
-
-template <typename L>
-void AdaptRow(const AdapterJob& job) {
-  const AdapterProduct& adapter = job.adapter;
-  float inner[kLargestAdapterRank];
-  for (int r = 0; r < adapter.rank; ++r) inner[r] = DotProduct<L>(adapter.a + r * job.in_features, job.x, job.in_features);
-  const typename L::Float scale = L::Set(adapter.scale);
-  ForEachStep(job.end - job.begin, [&](int64_t i, int lanes) __attribute__((always_inline)) {
-    typename L::Float sum = L::Zero();
-    const float* b = adapter.b + job.begin + i;
-    for (int r = 0; r < adapter.rank; ++r) sum = L::Fma(LoadStep<L>(b + r * job.out_features, lanes), L::Set(inner[r]), sum);
-    float* y = job.y + job.begin + i;
-    StoreStep<L>(y, L::Fma(scale, sum, LoadStep<L>(y, lanes)), lanes);
-  });
 }
 
 }  // namespace tessera

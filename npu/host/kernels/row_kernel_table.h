@@ -1,6 +1,7 @@
 // One instruction set's table of the host's loops: each rows_<path>.cc instantiates this with its lanes and nothing else.
 #pragma once
 
+#include "tessera/npu/host/kernels/adapter_kernel.h"
 #include "tessera/npu/host/kernels/attention_kernel.h"
 #include "tessera/npu/host/kernels/half_attention_kernel.h"
 
@@ -8,8 +9,8 @@ namespace tessera {
 
 template <typename L>
 constexpr RowKernels RowKernelTable() {
-  return {RmsNormRow<L>,  AddRows<L>,      GatedRow<L>,  RopeRow<L>, StoreHead<L>,
-          AttendTile<L>,  AttendHalves<L>, ScorePart<L>, SumPart<L>, AdaptRow<L>};
+  return {RmsNormRow<L>,   AddRows<L>,   GatedRow<L>, RopeRow<L>,   StoreHead<L>, AttendTile<L>,
+          AttendHalves<L>, ScorePart<L>, SumPart<L>,  AdaptDown<L>, AdaptUp<L>};
 }
 
 }  // namespace tessera

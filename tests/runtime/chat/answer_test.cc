@@ -54,6 +54,33 @@ TEST(Answerer, WhatItsSessionHoldsIsNotComputedAgainAndChangesNoToken) {
   EXPECT_EQ(answerer.length(), 0);
 }
 
+TEST(Answerer, FirstTokensAreThoseOfItsPromptAndAnswersBeginWithThem) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const std::vector<TokenId> prompt = {70, 71, 72, 73};
+  std::vector<int64_t> read;
+  Answerer answerer = Must(Answerer::Create(*engine, {.sampling = {.temperature = 0}, .speculation = {.speculate = "none"}}));
+  const auto on_stage = [&](AnswerOptions::Stage stage, int64_t most) {
+    if (stage == AnswerOptions::Stage::kPrompt) read.push_back(most);
+  };
+  const std::vector<FirstToken> firsts = Must(answerer.FirstTokens(prompt, 3, {.on_stage = on_stage}));
+  ASSERT_EQ(firsts.size(), 3u);
+  const auto session = Must(engine->NewSession());
+  Must(session->Append(prompt));
+  EXPECT_EQ(firsts[1].token, Must(LikeliestFirstTokens(session->logits(), engine->tokenizer(), 2))[1].token);
+  for (const FirstToken& first : firsts) {
+    const Generation answer = Must(answerer.Run(prompt, {.max_tokens = 5, .first = first.token, .on_stage = on_stage}));
+    session->Truncate(static_cast<int>(prompt.size()) - 1);
+    Must(session->Append({prompt.back()}));
+    const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+    EXPECT_EQ(answer.tokens, Must(Generate(*session, greedy, {.max_tokens = 5, .first = first.token})).tokens);
+    EXPECT_EQ(answer.tokens[0], first.token);
+  }
+  EXPECT_EQ(read, (std::vector<int64_t>{4, 1, 1, 1})) << "its last token, for each answer";
+  EXPECT_EQ(answerer.timings().prompt_tokens, 4 + 3);
+  EXPECT_FALSE(answerer.FirstTokens({}, 3).ok());
+  EXPECT_FALSE(answerer.FirstTokens(prompt, 1 << 20).ok());
+}
+
 TEST(Answerer, GoesOnFromASessionThatIsThere) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   Answerer answerer = Must(Answerer::Create(*engine, {.sampling = {.temperature = 0}}));

@@ -31,7 +31,9 @@ Generation Alone(const NewAnswer& asked) {
   const auto engine = EngineFor({});
   const AnswererOptions options = {.sampling = asked.sampling, .stop = asked.stop, .speculation = {.speculate = "none"}};
   Answerer answerer = Must(Answerer::Create(*engine, options));
-  return Must(answerer.Run(asked.prompt, {.max_tokens = asked.max_tokens, .starts_text = asked.starts_text, .stream = asked.stream}));
+  AnswerOptions answer = {.max_tokens = asked.max_tokens, .starts_text = asked.starts_text, .stream = asked.stream};
+  if (asked.first.has_value()) answer.first = asked.first->token;
+  return Must(answerer.Run(asked.prompt, answer));
 }
 
 NewAnswer Number(int number) {
@@ -117,6 +119,62 @@ TEST(ParallelAnswers, ToOnePromptDifferByTheirStreamAndShareIt) {
   Must(answers->Run());
   EXPECT_EQ(written.size(), static_cast<size_t>(kAnswers));
   EXPECT_LT(answers->timings().prompt_tokens, 2 * 60) << "computed once";
+}
+
+// Four at once: the other two begin when there is room for them, and read no more of the prompt.
+TEST(ParallelAnswers, MayBeginWithTheLikeliestTokensAndReadTheirPromptOnce) {
+  constexpr int kAnswers = 6, kPrompt = 60;
+  for (const std::string speculate : {"none", "auto"}) {
+    for (const float temperature : {0.0f, 1.0f}) {
+      const ParallelOptions options = {.texts = 4, .speculation = {.speculate = speculate}};
+      const auto engine = EngineFor(options);
+      const auto answers = Must(ParallelAnswers::Create(*engine, options));
+      const NewAnswer asked = {.prompt = RandomTokens(kPrompt, 1), .sampling = {.temperature = temperature, .seed = 5}, .max_tokens = 12};
+      std::vector<TimedAnswer> ended;
+      std::set<TokenId> begun;
+      int64_t tokens = 0;
+      answers->AskFirstTokens(asked.prompt, /*adapter=*/nullptr, kAnswers, [&](const absl::StatusOr<std::vector<FirstToken>>& firsts) {
+        for (uint64_t stream = 0; stream < Must(firsts).size(); ++stream) {
+          NewAnswer answer = asked;
+          answer.stream = stream;
+          answer.first = (*firsts)[stream];
+          answer.on_end = [&, alone = answer](const absl::StatusOr<TimedAnswer>& end) {
+            ended.push_back(Must(end));
+            begun.insert(end->text.tokens[0]);
+            tokens += static_cast<int64_t>(end->text.tokens.size());
+            EXPECT_EQ(end->text.tokens, Alone(alone).tokens) << alone.first->token;
+            EXPECT_EQ(end->text.tokens[0], alone.first->token);
+            EXPECT_EQ(end->first->token, alone.first->token);
+          };
+          answers->Add(std::move(answer));
+        }
+      });
+      EXPECT_EQ(answers->unended(), 1);
+      Must(answers->Run());
+      EXPECT_EQ(answers->unended(), 0);
+      EXPECT_EQ(ended.size(), static_cast<size_t>(kAnswers));
+      EXPECT_EQ(begun.size(), static_cast<size_t>(kAnswers));
+      EXPECT_EQ(answers->report().prompt_rows, kPrompt + kAnswers);
+      EXPECT_EQ(answers->timings().output_tokens, tokens) << "reading wrote nothing";
+    }
+  }
+}
+
+TEST(ParallelAnswers, WhatIsWrongWithAPromptIsToldInPlaceOfFirstTokens) {
+  const ParallelOptions options = {.texts = 2};
+  const auto engine = EngineFor(options);
+  const auto answers = Must(ParallelAnswers::Create(*engine, options));
+  std::vector<absl::Status> told(3, absl::UnknownError("not told"));
+  const std::vector<TokenId> prompts[] = {{}, RandomTokens(300, 1), {1, 2}};
+  for (size_t i = 0; i < told.size(); ++i) {
+    answers->AskFirstTokens(prompts[i], /*adapter=*/nullptr, /*count=*/i == 2 ? 1000 : 2,
+                            [&told, i](const absl::StatusOr<std::vector<FirstToken>>& firsts) { told[i] = firsts.status(); });
+  }
+  Must(answers->Run());
+  EXPECT_EQ(told[0].message(), "prompt: found no tokens, expected at least 1");
+  EXPECT_TRUE(absl::StrContains(told[1].message(), "prompt: found 300 tokens, expected at most 256")) << told[1];
+  EXPECT_TRUE(absl::StrContains(told[2].message(), "found a count of 1000, expected at most 264")) << told[2];
+  EXPECT_EQ(answers->unended(), 0);
 }
 
 TEST(ParallelAnswers, OneThatIsWrongIsAnErrorOfItsOwn) {

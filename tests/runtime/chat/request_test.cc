@@ -89,7 +89,7 @@ TEST(Request, AFieldThatIsNotReadIsAnErrorThatNamesIt) {
   EXPECT_EQ(error(R"("text": "a", "max_tokens": 3, "temperature": 2, "stop": ["b"])"),
             "line 1: max_tokens: found a field that is not read, expected one of id, text, special, tokens, messages, tools, "
             "template_args, n, n_predict, stop, seed, temperature, top_k, top_p, min_p, repetition_penalty, penalty_window, adapter, "
-            "answers");
+            "answers, distinct_first_tokens");
   EXPECT_EQ(error(R"("text": "a", "n": 1, "special": true)"), "none");
   EXPECT_TRUE(absl::StrContains(error(R"("tokens": [70], "special": true)"), "special without text"));
   EXPECT_TRUE(absl::StrContains(error(R"("tokens": [70], "N": 1)"), "line 1: N: found a field"));
@@ -114,7 +114,7 @@ TEST(Request, SaysHowItsTextIsWritten) {
   EXPECT_EQ(nothing.sampling.seed, 11u);
   EXPECT_FALSE(nothing.max_tokens.has_value() || nothing.stop.has_value() || nothing.answers.has_value());
   const TextRequest nulls = Must(read(R"(, "n": null, "n_predict": null, "stop": null, "seed": null, "top_k": null, "adapter": null,
-                                         "answers": null, "temperature": null)"));
+                                         "answers": null, "temperature": null, "distinct_first_tokens": null)"));
   EXPECT_EQ(nulls.sampling.temperature, 0.5f);
   EXPECT_FALSE(nulls.max_tokens.has_value() || nulls.stop.has_value() || nulls.answers.has_value());
   EXPECT_EQ(nulls.adapter, "") << "none, and not the one that other requests have";
@@ -124,6 +124,9 @@ TEST(Request, SaysHowItsTextIsWritten) {
   EXPECT_EQ(all.max_tokens, 3);
   EXPECT_EQ(all.stop, std::vector<std::string>{"b"});
   EXPECT_EQ(all.answers, 4);
+  EXPECT_FALSE(all.distinct_first_tokens || nulls.distinct_first_tokens);
+  const TextRequest distinct = Must(read(R"(, "answers": 2, "temperature": 0, "distinct_first_tokens": true)"));
+  EXPECT_TRUE(distinct.distinct_first_tokens) << "greedy answers, too, differ by how they begin";
   EXPECT_EQ(all.sampling.seed, 18446744073709551615u);
   EXPECT_EQ(all.sampling.temperature, 1.5f);
   EXPECT_EQ(all.sampling.top_k, 1000);
@@ -159,6 +162,10 @@ TEST(Request, AWrongFieldIsAnErrorWithWhatIsExpected) {
       {R"("answers": 65)", "answers: found 65"},
       {R"("answers": 2, "temperature": 0)", "answers: found 2 with temperature 0, expected 1"},
       {R"("answers": 2, "top_k": 1)", "answers: found 2 with top_k 1, expected 1"},
+      {R"("answers": 2, "top_k": 1, "distinct_first_tokens": false)", "answers: found 2 with top_k 1, expected 1"},
+      {R"("distinct_first_tokens": true)", "found distinct_first_tokens without several answers, expected answers, 2 or more"},
+      {R"("answers": 1, "distinct_first_tokens": true)", "found distinct_first_tokens without several answers"},
+      {R"("answers": 2, "distinct_first_tokens": 1)", "distinct_first_tokens: found 1, expected true or false"},
   };
   for (const auto& [members, expected] : cases) {
     const Request request = Must(Request::Parse(absl::StrCat(R"({"id": 1, "text": "a", )", members, "}"), "line 1"));
@@ -202,6 +209,12 @@ TEST(Request, AnswersSayWhatTheyTook) {
   EXPECT_EQ(*known.Object("counts")->Int("shared_prompt"), 2);
   EXPECT_EQ(*known.Object("seconds")->Double("first_token"), 0.25);
   EXPECT_EQ(*known.Object("seconds")->Double("total"), 1.5);
+  answer.first = FirstToken{.token = 5, .probability = 0.25, .text = "a"};
+  const JsonValue begun = Must(JsonValue::Parse(TextAnswers(request, {1, 2, 3}, {answer})));
+  const JsonValue first = Must((*begun.Array("answers"))[0].Object("first_token"));
+  EXPECT_EQ(*first.Int("id"), 5);
+  EXPECT_EQ(*first.String("text"), "a");
+  EXPECT_EQ(*first.Double("probability"), 0.25);
 }
 
 TEST(Request, AnErrorIsAnAnswerAndALineWithoutIdHasItsNumber) {

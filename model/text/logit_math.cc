@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/logit_math.h"
+#include "tessera/model/text/logit_math.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,12 +9,15 @@
 
 #include <glog/logging.h>
 
+#include "tessera/base/elementary.h"
+
 namespace tessera {
 namespace {
 
 // Four numbers side by side: every CPU of 64 bits has registers for them. Always four, for the same result everywhere.
 using Floats = float __attribute__((vector_size(16)));
 using Words = uint32_t __attribute__((vector_size(16)));
+using Doubles = double __attribute__((vector_size(32)));
 
 // exp(x) with a relative error of at most 2e-7 for x <= 0; e^-87 below -87. NaN for NaN.
 inline Floats ExpBelowZero(Floats x) {
@@ -41,14 +44,26 @@ double LogSumExp(absl::Span<const float> logits) {
   }
   for (size_t i = whole; i < logits.size(); ++i) most[0] = std::max(most[0], logits[i]);
   const float largest = std::max({most[0], most[1], most[2], most[3]});
-  using Doubles = double __attribute__((vector_size(32)));
   Doubles sums = {};
   for (size_t i = 0; i < whole; i += 4) {
     std::memcpy(&some, &logits[i], sizeof some);
     sums += __builtin_convertvector(ExpBelowZero(some - largest), Doubles);
   }
   for (size_t i = whole; i < logits.size(); ++i) sums[0] += ExpBelowZero(Floats{} + (logits[i] - largest))[0];
-  return largest + std::log((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  return largest + elementary::Log((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+double MeanLogit(absl::Span<const float> logits) {
+  CHECK(!logits.empty());
+  Floats some;
+  Doubles sums = {};
+  const size_t whole = logits.size() / 4 * 4;
+  for (size_t i = 0; i < whole; i += 4) {
+    std::memcpy(&some, &logits[i], sizeof some);
+    sums += __builtin_convertvector(some, Doubles);
+  }
+  for (size_t i = whole; i < logits.size(); ++i) sums[0] += logits[i];
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / static_cast<double>(logits.size());
 }
 
 std::vector<TokenId> LargestLogits(absl::Span<const float> logits, int count) {

@@ -1,0 +1,32 @@
+// How fast this machine computes a pass of a model and reads its weights, measured before they are loaded.
+//
+//   ASSIGN_OR_RETURN(const BudgetPlan plan, engine->planner().PlanBudget(budget));
+//   ASSIGN_OR_RETURN(const PassSpeeds speeds, PassSpeeds::Measure(*engine, plan));       // about a second at most
+//   speeds.TokensPerSecond(plan.weights.pass_bytes);                                      // of passes of one row, at most
+//
+// A pass takes the longest of three times: its products, at their speed with weights in cache; reading weights from memory and writing
+// streamed ones to it; and reading these from flash (docs/storage.md). Attention is left out, as are waits between the three, and other
+// work on the machine. Plain data.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+struct PassSpeeds {
+  double weight_bytes = 0;              // That a pass computes with.
+  double product_seconds = 0;           // For a row.
+  double memory_bytes_per_second = 0;
+  double flash_bytes_per_second = 0;    // 0: nothing is streamed, or it is unknown (flash_speed.h).
+
+  // Takes no more memory than is planned for what is not loaded yet. REQUIRES: weights are not loaded.
+  static absl::StatusOr<PassSpeeds> Measure(const Engine& engine, const BudgetPlan& plan);
+
+  // In passes of one row that read so many bytes. 0: unknown, since the flash's speed is.
+  double TokensPerSecond(int64_t pass_bytes) const;
+};
+
+}  // namespace tessera

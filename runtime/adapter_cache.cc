@@ -1,0 +1,93 @@
+#include "tessera/runtime/adapter_cache.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "tessera/base/byte_size.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+
+int AdapterCache::Add(Source source) {
+  entries_.push_back({.source = std::move(source)});
+  return size() - 1;
+}
+
+// A lease that ends on another thread meanwhile is seen by the next call.
+absl::Status AdapterCache::MakeRoom(const Entry& entry) {
+  while (bytes_ > options_.most_bytes - entry.source.bytes) {
+    Entry* oldest = nullptr;
+    for (Entry& other : entries_) {
+      if (other.adapter == nullptr || other.adapter.use_count() > 1) continue;
+      if (oldest == nullptr || other.last_used < oldest->last_used) oldest = &other;
+    }
+    if (oldest == nullptr) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "adapter ", Quoted(entry.source.name), ": found ", FormatByteSize(options_.most_bytes), " for adapters, of which ",
+          FormatByteSize(bytes_), " are in use, expected room for ", FormatByteSize(entry.source.bytes), " beside them"));
+    }
+    bytes_ -= oldest->adapter->bytes();
+    oldest->adapter = nullptr;
+    ++stats_.evictions;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AdapterCache::Read(Entry& entry) {
+  RETURN_IF_ERROR(MakeRoom(entry));
+  const Clock& clock = options_.clock == nullptr ? RealClock() : *options_.clock;
+  const int64_t begin = clock.NowNanos();
+  ASSIGN_OR_RETURN(LoraAdapter adapter, entry.source.read());
+  const auto changed = [&](const char* what, uint64_t found, uint64_t expected) {
+    return absl::FailedPreconditionError(absl::StrCat("adapter ", Quoted(entry.source.name), ": ", what, ": found ", found, ", expected ",
+                                                      expected, ", as before: its file has changed"));
+  };
+  if (entry.content != 0 && adapter.content() != entry.content) return changed("content", adapter.content(), entry.content);
+  if (adapter.bytes() > entry.source.bytes) {
+    return changed("bytes", static_cast<uint64_t>(adapter.bytes()), static_cast<uint64_t>(entry.source.bytes));
+  }
+  entry.content = adapter.content();
+  entry.source.bytes = adapter.bytes();
+  entry.adapter = std::make_shared<const LoraAdapter>(std::move(adapter));
+  bytes_ += entry.source.bytes;
+  ++stats_.reads;
+  stats_.read_bytes += entry.source.bytes;
+  stats_.read_seconds += static_cast<double>(clock.NowNanos() - begin) * 1e-9;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AdapterLease> AdapterCache::Lease(int number) {
+  CHECK(number >= 0 && number < size()) << number;
+  Entry& entry = entries_[static_cast<size_t>(number)];
+  if (entry.adapter == nullptr) RETURN_IF_ERROR(Read(entry));
+  entry.last_used = ++uses_;
+  ++stats_.leases;
+  return entry.adapter;
+}
+
+int64_t AdapterCache::LeastBytes(int texts) const {
+  std::vector<int64_t> bytes;
+  for (const Entry& entry : entries_) bytes.push_back(entry.source.bytes);
+  std::sort(bytes.begin(), bytes.end(), std::greater<>());
+  int64_t least = 0;
+  for (size_t i = 0; i < bytes.size() && i < static_cast<size_t>(std::max(texts, 0)); ++i) least += bytes[i];
+  return least;
+}
+
+int AdapterCache::InMemory() const {
+  int count = 0;
+  for (int number = 0; number < size(); ++number) count += IsInMemory(number) ? 1 : 0;
+  return count;
+}
+
+bool AdapterCache::HasRoomFor(int number) const {
+  return IsInMemory(number) || bytes_ <= options_.most_bytes - entries_[static_cast<size_t>(number)].source.bytes;
+}
+
+int64_t AdapterCache::MostBytes() const { return std::min(options_.most_bytes, LeastBytes(size())); }
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+// How sure a model was of a text it wrote, or of one that it is given: scores of samples from their logits alone, without another model.
+//
+//   TextConfidence confidence;
+//   GenerateOptions options = {.on_token = confidence.Listener()};       // each token with the logits that it was chosen from
+//   ...
+//   confidence.mean_log_probability();                                   // -0.31: of a token, in nats
+//   confidence.self_certainty();                                         // 14.2: how far from all tokens being as likely
+//
+// Both are of the model's own law: logits at temperature 1, before penalties and limits of the sampler. The mean log-probability is the
+// weight of Wang et al. 2022 (arXiv 2203.11171, section 3.1, "normalized"); self-certainty is the mean divergence of the uniform law from
+// the model's (Kang et al. 2025, arXiv 2502.18581, section 3): log-sum-exp minus the mean of the logits, minus the log of their number.
+// Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
+#include "tessera/base/token.h"
+
+namespace tessera {
+
+class TextConfidence {
+ public:
+  // logits: those that `token` was chosen from, [vocabulary]. REQUIRES: token is one of them. Logits that are no numbers make figures that
+  // are none, which Select takes for the lowest.
+  void Add(TokenId token, absl::Span<const float> logits);
+  // Add as GenerateOptions::on_token. This must outlive it, and not be moved meanwhile.
+  std::function<void(TokenId token, absl::Span<const float> logits)> Listener();
+
+  int64_t tokens() const { return tokens_; }
+  // 0 without tokens.
+  double mean_log_probability() const { return Mean(log_probability_); }
+  double self_certainty() const { return Mean(certainty_); }
+
+ private:
+  double Mean(double sum) const { return tokens_ == 0 ? 0 : sum / static_cast<double>(tokens_); }
+
+  int64_t tokens_ = 0;
+  double log_probability_ = 0, certainty_ = 0;   // Sums over the tokens.
+};
+
+// exp of it: above 0, up to 1. What a vote counts for whose sample has this mean log-probability.
+double WeightOfLogProbability(double mean_log_probability);
+
+}  // namespace tessera

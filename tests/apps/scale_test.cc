@@ -1,0 +1,116 @@
+// tessera_scale: what its subcommands print, and what they refuse.
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/base/json.h"
+#include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+const std::string kData = std::string("--data=") + TESSERA_SOURCE_DIR + "/tests/data/speculation";
+
+Ended Scale(const std::string& subcommand, std::vector<std::string> flags) {
+  flags.push_back(kData);
+  return RunProgram("tessera_scale " + subcommand, flags);
+}
+
+void ExpectRefused(const std::string& subcommand, const std::vector<std::string>& flags, const std::string& says) {
+  const Ended ended = Scale(subcommand, flags);
+  EXPECT_EQ(ended.code, 2) << ended.errors;
+  EXPECT_EQ(ended.output, "");
+  EXPECT_TRUE(absl::StrContains(ended.errors, says)) << ended.errors << "\nexpected " << says;
+}
+
+TEST(Scale, JudgeShowsEachWayForEachNumberOfSamples) {
+  const Ended ended = Scale("judge", {"--json", "--samples=1,2,4"});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue json = Json(ended.output);
+  EXPECT_EQ(*json.Int("questions"), 3);
+  EXPECT_EQ(*json.Int("samples_each"), 4);
+  EXPECT_EQ(*json.Int("agreeing"), 12);
+  const JsonValue figures = *json.Array("figures");
+  ASSERT_EQ(figures.size(), 9);
+  EXPECT_EQ(*figures[8].String("way"), "any right");
+  for (int64_t i = 0; i < figures.size(); ++i) {
+    const JsonValue right = *figures[i].Object("right");
+    EXPECT_LE(*right.Double("low"), *right.Double("mean"));
+    EXPECT_GE(*right.Double("high"), *right.Double("mean"));
+  }
+  EXPECT_EQ(Scale("judge", {"--json", "--samples=1,2,4"}).output, ended.output) << "the same again";
+  const Ended text = Scale("judge", {});
+  const std::string heading = "gsm8k: 3 questions with 4 samples each or more, scorer arithmetic, seed 0; 12 of 12 verdicts ";
+  EXPECT_TRUE(absl::StartsWith(text.output, heading)) << text.output;
+}
+
+TEST(Scale, JudgeOfTreesHasBeams) {
+  const Ended ended = Scale("judge", {"--task=math_steps", "--samples=1,16", "--draws=20"});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_TRUE(absl::StrContains(ended.output, "beam search 4x4")) << ended.output;
+}
+
+TEST(Scale, JudgeReadsSamplesOfYourOwnAndRunsTheirCode) {
+  if (prctl(PR_GET_SECCOMP) < 0) GTEST_SKIP() << "this system has no seccomp filters";
+  const TemporaryFolder folder;
+  std::ofstream(folder.Path("samples.jsonl"))
+      << R"-({"id": "3", "text": "def is_not_prime(n):\n  return any(n % i == 0 for i in range(2, n))", "reward": 2})-" << "\n"
+      << R"-({"id": "3", "text": "def is_not_prime(n):\n  return True", "reward": 1})-" << "\n";
+  const Ended ended =
+      Scale("judge", {"--task=mbpp", "--candidates=" + folder.Path("samples.jsonl"), "--scorer=reward", "--samples=1,2", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue figures = *Json(ended.output).Array("figures");
+  EXPECT_EQ(*figures[0].Object("right")->Double("mean"), 0.5);
+  EXPECT_EQ(*figures[3].String("way"), "best of N");
+  EXPECT_EQ(*figures[3].Object("right")->Double("mean"), 1);
+}
+
+TEST(Scale, CheckRunsOwnSolutionsOfAllSets) {
+  if (prctl(PR_GET_SECCOMP) < 0) GTEST_SKIP() << "this system has no seccomp filters";
+  const Ended ended = Scale("check", {"--task=all", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue tasks = *Json(ended.output).Array("tasks");
+  ASSERT_EQ(tasks.size(), 4);
+  for (int64_t i = 0; i < tasks.size(); ++i) {
+    EXPECT_EQ(*tasks[i].Int("problems"), 2);
+    EXPECT_EQ(tasks[i].Array("wrong")->size(), 0) << ended.output;
+  }
+}
+
+TEST(Scale, CheckNamesASolutionThatIsWrong) {
+  if (prctl(PR_GET_SECCOMP) < 0) GTEST_SKIP() << "this system has no seccomp filters";
+  const TemporaryFolder folder;
+  std::ofstream(folder.Path("mbpp.jsonl"))
+      << R"-({"task_id": 7, "text": "t", "code": "def f(): return 1", "test_list": ["assert f() == 2, 'two'"]})-";
+  const Ended ended = RunProgram("tessera_scale check", {"--task=mbpp", "--data=" + folder.path()});
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_TRUE(absl::StartsWith(ended.output, "mbpp: 0 of 1 own solutions are right\n  7: AssertionError: two\n")) << ended.output;
+}
+
+TEST(Scale, WrongUsageIsNamed) {
+  ExpectRefused("judge", {"--task=arc"}, "--task: found \"arc\", expected one of gsm8k, math500, humaneval, mbpp, math_steps");
+  ExpectRefused("judge", {"--task=mbpp"}, "--task: found mbpp without --candidates");
+  ExpectRefused("judge", {"--samples=1,8"}, "--samples: found 8, expected at most 4, the samples of question 1");
+  ExpectRefused("judge", {"--samples=4,2"}, "--samples: found");
+  ExpectRefused("judge", {"--draws=0"}, "--draws: found 0");
+  ExpectRefused("judge", {"--split=dev"}, "--split: found \"dev\", expected all, train or test");
+  ExpectRefused("judge", {"--scorer=reward"}, "--scorer: found \"reward\", expected one of arithmetic, brevity, random (question 1)");
+  ExpectRefused("judge", {"--task=math_steps", "--samples=6"}, "--samples: found 6, expected 1, 2, 3 or a multiple of 4");
+  ExpectRefused("judge", {"--task=math_steps", "--split=test"}, "--split: found beside --task=math_steps");
+  ExpectRefused("judge", {"--task=math_steps", "--scorer=random"}, "--scorer: found beside --task=math_steps");
+  ExpectRefused("judge", {"--task=math_steps", "--candidates=x"}, "--candidates: found beside --task=math_steps");
+  ExpectRefused("judge", {"--candidates=/nowhere"}, "--candidates: /nowhere: cannot open");
+  ExpectRefused("check", {"--task=math_steps"}, "--task: found \"math_steps\", expected one of gsm8k, math500, humaneval, mbpp");
+  const Ended none = RunProgram("tessera_scale judge", {"--data=/nowhere"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(absl::StrContains(none.errors, "--data: /nowhere/gsm8k_model_solutions.jsonl: cannot open")) << none.errors;
+}
+
+}  // namespace
+}  // namespace tessera
