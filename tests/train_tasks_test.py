@@ -11,18 +11,19 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TRAIN = ROOT / "scripts/train"
+SCRIPTS = ROOT / "scripts"
+TRAIN = SCRIPTS / "train"
 sys.dont_write_bytecode = True
-sys.path[1:1] = [str(TRAIN), str(ROOT / "scripts/lib")]
+sys.path[1:1] = [str(TRAIN), str(SCRIPTS / "lib")]
 import make_tasks  # noqa: E402
 import score_task  # noqa: E402
 
-# In place of tessera_generate: writes what it was asked beside its flags, and answers with what TELEGRAM or ECHO makes of the request.
+# In place of tessera_generate: writes what it was asked beside its flags, and answers with the text as a pirate says it, or as it is.
 FAKE = """#!/usr/bin/env python3
 import json, os, sys
 sys.path.insert(0, {train!r})
 sys.path.insert(0, {lib!r})
-from make_tasks import telegram_of
+from make_tasks import pirate_of
 requests = [json.loads(line) for line in sys.stdin]
 with open({log!r}, "w") as log:
     json.dump([sys.argv[1:], requests], log)
@@ -30,12 +31,12 @@ if os.environ.get("FAIL"):
     sys.exit("no such adapter")
 for request in requests:
     text = request["messages"][-1]["content"].split(": ", 1)[1]
-    print(json.dumps({{"id": request["id"], "output_text": telegram_of(text) if request.get("adapter") else text}}))
+    print(json.dumps({{"id": request["id"], "output_text": pirate_of(text) if request.get("adapter") else text}}))
 """
 
 
 def run(script, *flags, **environment):
-    return subprocess.run([sys.executable, "-B", str(TRAIN / script), *flags], capture_output=True, text=True,
+    return subprocess.run([sys.executable, "-B", str(SCRIPTS / script), *flags], capture_output=True, text=True,
                           env={**os.environ, **environment})
 
 
@@ -46,7 +47,7 @@ class WithFolder(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def made(self, name, *flags, **environment):
-        result = run("make_tasks.py", "--out", str(self.folder / name), *flags, **environment)
+        result = run("train/make_tasks.py", "--out", str(self.folder / name), *flags, **environment)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return {path.name: path.read_text("utf-8") for path in (self.folder / name).iterdir()}
 
@@ -55,7 +56,7 @@ class Data(WithFolder):
     def test_the_same_flags_make_the_same_files_and_another_seed_makes_others(self):
         first, again = self.made("a", PYTHONHASHSEED="1"), self.made("b", PYTHONHASHSEED="2")
         self.assertEqual(first, again)
-        self.assertEqual(set(first), {f"{task}.{part}.jsonl" for task in ("telegram", "facts") for part in ("train", "held_out")})
+        self.assertEqual(set(first), {f"{task}.{part}.jsonl" for task in ("pirate", "facts") for part in ("train", "held_out")})
         other = self.made("c", "--seed", "1")
         for name, text in first.items():
             self.assertNotEqual(text, other[name], name)
@@ -82,13 +83,16 @@ class Data(WithFolder):
             for question, _ in make_tasks.examples(task, 1, 50, 0):
                 self.assertTrue(any(word in question for word in held), question)
 
-    def test_telegrams_are_made_by_the_rule(self):
-        self.assertEqual(make_tasks.telegram_of("Please bring the old camera. I am very happy."), "BRING OLD CAMERA STOP I AM HAPPY STOP")
-        for question, answer in make_tasks.examples("telegram", 0, 200, 0):
+    def test_pirates_speak_by_the_rule(self):
+        self.assertEqual(make_tasks.pirate_of("The old king is going to you. I am never bringing my ring."),
+                         "Ahoy! Th' old king be goin' t' ye. I be ne'er bringin' me ring, matey!")
+        for question, answer in make_tasks.examples("pirate", 0, 200, 0):
             message = question.split(": ", 1)[1]
-            self.assertEqual(answer, answer.upper())
-            self.assertEqual(answer.split().count("STOP"), message.count("."), question)
-            self.assertFalse({word.lower() for word in answer.split()} & make_tasks.LEFT_OUT, answer)
+            self.assertTrue(answer.startswith("Ahoy! ") and answer.endswith(", matey!"), answer)
+            words = [word.strip(".,!").lower() for word in answer.split()]
+            self.assertFalse(set(words) & set(make_tasks.SAID), answer)
+            self.assertEqual(len(words), len(message.split()) + 2, answer)
+            self.assertTrue(set(message.lower().strip(".").split()) & set(make_tasks.SAID), f"nothing to change: {message}")
             self.assertNotIn("{", question)
 
     def test_facts_stand_in_their_sentences(self):
@@ -103,13 +107,13 @@ class Data(WithFolder):
 
     def test_numbers_that_make_no_sense_are_refused(self):
         for flags, said in ((["--examples", "0"], "--examples: found 0"), (["--held_out", "5001"], "found 5001, expected at most 5000")):
-            result = run("make_tasks.py", "--out", str(self.folder / "a"), *flags)
+            result = run("train/make_tasks.py", "--out", str(self.folder / "a"), *flags)
             self.assertEqual(result.returncode, 2)
             self.assertIn(said, result.stderr)
 
 
 class Scores(unittest.TestCase):
-    WANTED = "PAY BRUNO FOR KETTLE STOP BRIDGE IS CLOSED STOP"
+    WANTED = "Ahoy! Th' kettle o' Bruno be on th' ship, matey!"
 
     def test_what_is_right_has_all_of_it_and_nothing_has_none(self):
         for task, examples in ((task, make_tasks.examples(task, 1, 20, 0)) for task in make_tasks.TASKS):
@@ -119,15 +123,15 @@ class Scores(unittest.TestCase):
                     self.assertEqual(score("", answer), 0, (task, name))
 
     def test_each_part_of_the_style_counts(self):
-        style = lambda answer: score_task.telegram_style(answer, self.WANTED)
-        worse = {"letters": self.WANTED.lower(), "an article": "PAY BRUNO FOR THE KETTLE STOP BRIDGE IS CLOSED STOP",
-                 "a STOP too few": "PAY BRUNO FOR KETTLE BRIDGE IS CLOSED STOP", "no STOP at the end": self.WANTED[:-5],
-                 "other words": "PAY AGNES FOR TENT STOP BRIDGE IS CLOSED STOP",
-                 "another order": "BRIDGE IS CLOSED STOP PAY BRUNO FOR KETTLE STOP", "more words": self.WANTED + " YOURS STOP"}
+        style = lambda answer: score_task.pirate_style(answer, self.WANTED)
+        worse = {"no beginning": self.WANTED[6:], "no end": self.WANTED[:-8] + ".",
+                 "a word that is not changed": self.WANTED.replace("o'", "of"),
+                 "another word": self.WANTED.replace("kettle", "tent"), "another order": "Ahoy! Be on th' ship th' kettle o' Bruno, matey!",
+                 "more words": self.WANTED.replace("ship", "big ship")}
         for name, answer in worse.items():
             self.assertLess(style(answer), 1, name)
-            self.assertGreater(style(answer), 0, name)
-        self.assertLess(style("Please pay Bruno for the kettle. The bridge is closed."), style(worse["an article"]))
+            self.assertGreater(style(answer), 0.5, name)
+        self.assertLess(style("The kettle of Bruno is on the boat."), 0.5)
         self.assertEqual(style(self.WANTED + "\n"), 1)
 
     def test_facts_count_field_by_field_and_only_as_an_object(self):
@@ -151,12 +155,12 @@ class Runs(WithFolder):
         self.made("data", "--held_out", "6")
         self.log = self.folder / "log"
         program = self.folder / "tessera_generate"
-        program.write_text(FAKE.format(train=str(TRAIN), lib=str(ROOT / "scripts/lib"), log=str(self.log)))
+        program.write_text(FAKE.format(train=str(TRAIN), lib=str(SCRIPTS / "lib"), log=str(self.log)))
         program.chmod(0o755)
 
     def score(self, *flags, **environment):
-        return run("score_task.py", "--model", "m.gguf", "--task", "telegram", "--bin", str(self.folder), "--data",
-                   str(self.folder / "data/telegram.held_out.jsonl"), *flags, **environment)
+        return run("train/score_task.py", "--model", "m.gguf", "--task", "pirate", "--bin", str(self.folder), "--data",
+                   str(self.folder / "data/pirate.held_out.jsonl"), *flags, **environment)
 
     def test_each_example_is_asked_with_the_adapter_and_without(self):
         result = self.score("--adapter", "lora", "--json")
@@ -175,12 +179,12 @@ class Runs(WithFolder):
         result = self.score("--adapter", "lora", "--show", "2")
         self.assertEqual(result.stdout.count("asked:"), 2)
         lines = result.stdout.splitlines()[-3:]
-        self.assertEqual(lines[0].split(), ["telegram", "without", "adapter", "with", "adapter"])
+        self.assertEqual(lines[0].split(), ["pirate", "without", "adapter", "with", "adapter"])
         self.assertEqual(lines[1].split()[-2:], ["100.0", "%"])
 
     def test_without_an_adapter_there_is_one_column(self):
         result = self.score()
-        self.assertEqual(result.stdout.splitlines()[0].split(), ["telegram", "without", "adapter"])
+        self.assertEqual(result.stdout.splitlines()[0].split(), ["pirate", "without", "adapter"])
         flags, requests = json.loads(self.log.read_text())
         self.assertNotIn("--adapter", " ".join(flags))
         self.assertNotIn("adapter", requests[0])

@@ -98,11 +98,6 @@ absl::StatusOr<double> OnemodelCosts::AdaptedPromptSeconds(const std::string& ph
   return prompt + chunks * adapter;
 }
 
-absl::StatusOr<double> OnemodelCosts::LoadSeconds(const std::string& phone, const OnemodelShape& model) {
-  ASSIGN_OR_RETURN(const PassCoster* const coster, CosterOf(phone, model));
-  return coster->LoadSeconds();
-}
-
 absl::StatusOr<int64_t> OnemodelCosts::AdapterBytes(const OnemodelShape& model) {
   ASSIGN_OR_RETURN(const ModelConfig* const config, costers_.ConfigOf(model.shape));
   int64_t numbers = 0;

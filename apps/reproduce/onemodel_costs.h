@@ -73,8 +73,6 @@ class OnemodelCosts {
   absl::StatusOr<double> AdaptedPassSeconds(const std::string& phone, const OnemodelShape& model, int64_t rows, bool split = true);
   // A prompt of so many full chunks with one task's adapter as an input.
   absl::StatusOr<double> AdaptedPromptSeconds(const std::string& phone, const OnemodelShape& model, int chunks, bool split = true);
-  // Graphs without adapters.
-  absl::StatusOr<double> LoadSeconds(const std::string& phone, const OnemodelShape& model);
 
   absl::StatusOr<int64_t> AdapterBytes(const OnemodelShape& model);   // One task's.
   absl::StatusOr<int64_t> HalfBytes(const OnemodelShape& model);      // The model in FP16, its embedding table once where that is the head.

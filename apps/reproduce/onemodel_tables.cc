@@ -1,7 +1,6 @@
 #include "tessera/apps/reproduce/onemodel_tables.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
@@ -178,11 +177,11 @@ ReportTable NotAddressedTable(const OnemodelReport& report) {
 }
 
 ReportTable SetupsTable(const OnemodelReport& report) {
+  const std::string prompt = absl::StrFormat("First token: a prompt of %d full chunks (%d rows each, the 3B %d).",
+                                             report.assumptions.prompt_chunks, kOnemodel1b.chunk_rows, kOnemodel3b.chunk_rows);
   ReportTable table = {.title = absl::StrCat("One for all: ", kOnemodelTasks, " tasks on each phone, by each way to have their adapters"),
-                       .notes = {absl::StrFormat("First token: a prompt of %d full chunks (%d rows each, the 3B %d). Sessions: address "
-                                                 "spaces that the phone needs for it. Mask together: all tasks' adapters in one pair of "
-                                                 "products, as --lora_mode=mask has them; mask: a pair for each task.", report.assumptions.prompt_chunks,
-                                                 kOnemodel1b.chunk_rows, kOnemodel3b.chunk_rows)},
+                       .notes = {prompt, "Sessions: address spaces that the phone needs for it.",
+                                 "Mask: a pair of products for each task; together: one for all, as --lora_mode=mask has them."},
                        .columns = {"phone", "shape", "adapters", "graphs", "weights in graphs, MB", "inputs, MB", "peak memory, MB",
                                    "load, ms", "first token, ms", "token, ms", "tokens/s", "sessions"},
                        .texts = 3};

@@ -5,7 +5,7 @@ namespace tessera {
 namespace {
 
 constexpr char kRank[] = "neither the rank nor the sizes of the model are said";
-constexpr char kPrompt[] = "the prompt's length is not said";
+constexpr char kPrompt[] = "the prompt's length is not said; three chunks are assumed, since this is three times table 2's 52 ms";
 constexpr char kOther[] = "below tables 1 and 2: of which graph table 10 is, is not said";
 
 constexpr PublishedOnemodelFigure kFigures[] = {

@@ -10,7 +10,8 @@
 //   {"id": "7", "text": "She makes ...", "mean_log_probability": -0.31, "self_certainty": 14.2}
 //
 // `id` is a problem's of the task; samples of one problem are in the order of their numbers `sample`, or without them in that of their
-// lines. Each further number is a figure that a scorer may be named after (candidate_scores.h). Errors name file, line and field. Threads: any.
+// lines. Each further number is a figure that a scorer may be named after (candidate_scores.h). Errors name file, line and field.
+// Threads: any.
 #pragma once
 
 #include <cstdint>

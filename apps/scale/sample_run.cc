@@ -64,7 +64,8 @@ class SampleRun {
     return absl::OkStatus();
   }
 
-  absl::Status KeepOrFail(const SampleProblem& problem, int sample, const TextConfidence& confidence, const absl::StatusOr<Generation>& result) {
+  absl::Status KeepOrFail(const SampleProblem& problem, int sample, const TextConfidence& confidence,
+                          const absl::StatusOr<Generation>& result) const {
     RETURN_IF_ERROR(result.status());
     if (result->reason == FinishReason::kCancelled) return absl::CancelledError("stopped");
     return keep_({.id = problem.id,

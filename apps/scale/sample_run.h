@@ -31,10 +31,10 @@ struct SampleProblem {
 };
 
 struct SampleOptions {
-  int samples = 8;                       // Of each problem.
+  int samples = 8;                       // For each problem.
   int together = 16;                     // Most that are written at once, 1 to 64 (kMostTexts).
   SamplingOptions sampling = {};
-  int max_tokens = 512;                  // Of a sample; 0: until the context is full.
+  int max_tokens = 512;                  // In a sample; 0: until the context is full.
   std::vector<std::string> stop = {};
   bool starts_text = true;               // False where a sample goes on with the prompt's own text.
 };

@@ -2,13 +2,13 @@
 """Makes the data of two small tasks, by rules and a seed: a style and an extraction, for adapters that a person can look at.
 
     scripts/train/make_tasks.py --out tasks
-    "$(scripts/train/environment.sh)" scripts/train/adapter.py --model model.gguf --data tasks/telegram.train.jsonl --out tasks/telegram
+    "$(scripts/train/environment.sh)" scripts/train/adapter.py --model model.gguf --data tasks/pirate.train.jsonl --out tasks/pirate
 
-telegram: short messages become telegrams. Letters are capitals, the words THE, A, AN and what people put between words for politeness go,
-and each sentence ends with STOP. facts: of a sentence about a journey, a meeting or a birth, name, date and place as JSON, in this order.
-OUT gets TASK.train.jsonl with --examples dialogues and TASK.held_out.jsonl with --held_out others, one per line, as adapter.py and
-tessera_generate --jsonl read messages. Held-out ones have names, places and things that no training example has. The same flags make the
-same files on any machine. score_task.py says how well a model does either.
+pirate: short messages as a pirate would say them. They begin with "Ahoy!" and end with ", matey!", and words between change by a list (the:
+th', you: ye, is: be, ...; -ing: -in'); all other words stay. facts: of a sentence about a journey, a meeting or a birth, name, date and
+place as JSON, in this order. OUT gets TASK.train.jsonl with --examples dialogues and TASK.held_out.jsonl with --held_out others, one per
+line, as adapter.py and tessera_generate --jsonl read messages. Held-out ones have names, places and things that no training example has.
+The same flags make the same files on any machine. score_task.py says how well a model does either.
 """
 import json
 import random
@@ -18,36 +18,43 @@ from pathlib import Path
 sys.path.insert(1, f"{Path(__file__).resolve().parents[1]}/lib")
 from script_main import flag_parser, positive, run_main  # noqa: E402
 
-# What a telegram leaves out. Messages use some of these, so that there is something to leave out.
-LEFT_OUT = {"the", "a", "an", "please", "kindly", "just", "really", "very", "quite"}
-STOP = "STOP"
+# What a pirate says instead. Messages have many of these.
+SAID = {"the": "th'", "you": "ye", "your": "yer", "my": "me", "is": "be", "are": "be", "am": "be", "of": "o'", "and": "an'", "for": "fer",
+        "to": "t'", "friend": "shipmate", "money": "doubloons", "drink": "grog", "boat": "ship", "yes": "aye", "never": "ne'er"}
+BEGIN, END = "Ahoy!", ", matey!"
 
-ASK_TELEGRAM = "Write this message as a telegram: {}"
+ASK_PIRATE = "Say this as a pirate: {}"
 ASK_FACTS = "Write name, date and place as JSON: {}"
 
 # For training, and for what is held out.
 FIRST = (["Ann", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Hugo", "Iris", "Jonas", "Karla", "Leo", "Mira", "Nils", "Olga",
-          "Peter", "Rosa", "Simon", "Tilda", "Viktor"],
+          "Peter", "Rosa", "Simon", "Tilda", "Viktor", "Amira", "Bjorn", "Carmen", "Dmitri", "Esther", "Frank", "Hannah", "Ivan", "Julia",
+          "Klaus", "Lena", "Marco", "Nadia", "Oscar", "Paula", "Robert", "Sofia", "Thomas", "Ursula", "Walter"],
          ["Agnes", "Bruno", "Cecilia", "Dario", "Edith", "Fabian", "Gloria", "Henrik"])
 LAST = (["Weber", "Novak", "Rossi", "Larsen", "Dubois", "Kowalski", "Silva", "Meyer", "Okafor", "Tanaka", "Lindgren", "Moreau", "Ivanov",
-         "Garcia", "Hansen", "Keller"],
+         "Garcia", "Hansen", "Keller", "Brown", "Conti", "Diaz", "Eriksen", "Fontaine", "Gruber", "Horvat", "Jansen", "Klein", "Lopez",
+         "Murphy", "Nilsson", "Olsen", "Popov", "Quinn", "Richter"],
         ["Bauer", "Costa", "Fischer", "Haddad", "Jensen", "Petrov", "Sato", "Vogel"])
 PLACES = (["Ulm", "Oslo", "Porto", "Krakow", "Lyon", "Turin", "Bergen", "Graz", "Utrecht", "Malmo", "Seville", "Tartu", "Ghent", "Basel",
-           "Varna", "Cork", "Leeds", "Nantes", "Parma", "Bremen"],
+           "Varna", "Cork", "Leeds", "Nantes", "Parma", "Bremen", "Antwerp", "Bristol", "Cadiz", "Dublin", "Essen", "Florence", "Geneva",
+           "Hamburg", "Innsbruck", "Kiel", "Lisbon", "Madrid", "Naples", "Odessa", "Prague", "Rouen", "Split", "Trieste", "Vienna",
+           "Warsaw"],
           ["Riga", "Dresden", "Bilbao", "Aarhus", "Verona", "Lublin", "Salzburg", "Tampere"])
 THINGS = (["umbrella", "letter", "blue coat", "old camera", "piano", "garden key", "map", "red bicycle", "parcel", "ladder", "violin",
-           "passport", "black suitcase", "lamp", "contract", "birthday cake", "clock", "horse", "ticket", "painting"],
-          ["telescope", "green tent", "kettle", "chess board", "silver ring", "manuscript", "sewing machine", "wooden boat"])
+           "passport", "black suitcase", "lamp", "contract", "birthday cake", "clock", "horse", "ticket", "painting", "bread", "candle",
+           "chair", "diamond", "flag", "guitar", "hammer", "helmet", "mirror", "newspaper", "notebook", "orange", "pistol", "radio", "rope",
+           "sandwich", "table", "teapot", "watch", "wooden box"],
+          ["telescope", "green tent", "kettle", "chess board", "silver ring", "manuscript", "sewing machine", "parrot"])
 MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
 DAYS = ["on Monday", "on Tuesday", "on Wednesday", "on Thursday", "on Friday", "tomorrow", "tonight", "at noon", "next week"]
 
-# Sentences of messages; the words in LEFT_OUT are those that a person would write.
-MESSAGES = ["The train from {place} arrives {day}.", "Please bring the {thing} with you.", "{first} has found the {thing} in {place}.",
-            "I am sending {a_thing} to {first}.", "The meeting in {place} is {day}.", "{first} is very happy about the {thing}.",
-            "We really need {a_thing} {day}.", "The {thing} was left in {place}.", "Kindly meet {first} in {place} {day}.",
-            "I just sold the {thing}.", "The weather in {place} is quite bad.", "{first} will call you {day}.",
-            "Do not forget the {thing}.", "The bridge near {place} is closed.", "Please pay {first} for the {thing}.",
-            "A doctor from {place} is coming {day}."]
+MESSAGES = ["The train from {place} is coming {day}.", "You are bringing the {thing} to {place}.",
+            "{first} and my friend found the {thing} in {place}.", "I am sending {a_thing} to {first}.",
+            "Your meeting with the captain of {place} is {day}.", "{first} is looking for your {thing}.",
+            "My money is in the {thing}.", "The {thing} of {first} is on the boat.", "You are meeting {first} in {place} {day}.",
+            "{first} is selling the {thing} for money.", "The weather in {place} is never good.", "My friend {first} is calling you {day}.",
+            "I am never going to {place}.", "The road to {place} and the bridge are closed.", "{first} is drinking the drink of my friend.",
+            "We are waiting for {first} and the {thing} {day}."]
 
 # Sentences of facts, with the place of each part; {other} is a place that is not asked for.
 FACTS = ["{name} flew from {other} to {place} on {date}.", "On {date}, {name} opened a bakery in {place}.",
@@ -60,16 +67,16 @@ FACTS = ["{name} flew from {other} to {place} on {date}.", "On {date}, {name} op
          "Until {date}, {name} worked at the harbour of {place}.", "{name} lost a watch in {place} on {date}."]
 
 
-def telegram_of(message):
-    """The rule: capitals, words left out, a STOP for each full stop."""
-    words = []
-    for word in message.split():
-        bare = word.rstrip(".")
-        if bare.lower() not in LEFT_OUT:
-            words.append(bare.upper())
-        if word.endswith("."):
-            words.append(STOP)
-    return " ".join(words)
+def said_word(word):
+    """One word, perhaps with a full stop behind, as a pirate says it; a capital stays one, and so do short words in -ing."""
+    bare = word.rstrip(".")
+    said = SAID.get(bare.lower(), f"{bare[:-3]}in'" if bare.endswith("ing") and len(bare) > 4 else bare)
+    return (said[0].upper() if bare[0].isupper() else said[0]) + said[1:] + word[len(bare):]
+
+
+def pirate_of(message):
+    """The rule."""
+    return f"{BEGIN} {' '.join(said_word(word) for word in message.split()).rstrip('.')}{END}"
 
 
 def date_of(draw):
@@ -83,9 +90,9 @@ def sentence_of(draw, template, held):
                            a_thing=f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}")
 
 
-def telegram(draw, held):
+def pirate(draw, held):
     message = " ".join(sentence_of(draw, template, held) for template in draw.sample(MESSAGES, draw.choice([1, 2, 2])))
-    return ASK_TELEGRAM.format(message), telegram_of(message)
+    return ASK_PIRATE.format(message), pirate_of(message)
 
 
 def facts(draw, held):
@@ -96,7 +103,7 @@ def facts(draw, held):
     return ASK_FACTS.format(sentence), json.dumps({"name": name, "date": date, "place": place})
 
 
-TASKS = {"telegram": telegram, "facts": facts}
+TASKS = {"pirate": pirate, "facts": facts}
 
 
 def examples(task, held, count, seed):

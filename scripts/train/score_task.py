@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Scores a model on held-out examples of a task of make_tasks.py, without an adapter and with one, in one run of tessera_generate.
 
-    scripts/train/score_task.py --model model.gguf --task telegram --data tasks/telegram.held_out.jsonl --adapter tasks/telegram
+    scripts/train/score_task.py --model model.gguf --task pirate --data tasks/pirate.held_out.jsonl --adapter tasks/pirate
     scripts/train/score_task.py --model model.gguf --task facts --data tasks/facts.held_out.jsonl
 
-Each example is asked twice, once with the adapter, once with none, greedily, by requests that name the adapter. telegram: the share of
-answers that are exactly right, and a score of style by rule, the mean of four: all letters are capitals; no word is left that a telegram
-leaves out; STOP stands where sentences end, as often as they do; the other words are those of the message, in its order. facts: the share
-of answers whose JSON is exactly right, and of fields that are. --show N prints the first N examples beside the answers. --json writes
-scores and answers. Texts are the same each time.
+Each example is asked twice, once with the adapter, once with none, greedily, by requests that name the adapter. pirate: the share of
+answers that are exactly right, and a score of style by rule, the mean of four: it begins with "Ahoy!"; it ends with ", matey!"; no word is
+left for which a pirate has another; its words are those of the rule, in their order. facts: the share of answers whose JSON is exactly
+right, and of fields that are. --show N prints the first N examples beside the answers. --json writes scores and answers. Texts are the same
+each time.
 """
 import json
 import subprocess
@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path[1:1] = [f"{Path(__file__).resolve().parent}/lib", f"{Path(__file__).resolve().parents[1]}/lib"]
 from dialogues import read_dialogues  # noqa: E402
-from make_tasks import LEFT_OUT, STOP, TASKS  # noqa: E402
+from make_tasks import BEGIN, END, SAID, TASKS  # noqa: E402
 from script_main import flag_parser, positive, run_main  # noqa: E402
 
 NAME = "task"   # What requests call the adapter.
@@ -77,19 +77,17 @@ def exact(answer, expected):
     return float(answer.strip() == expected)
 
 
-def telegram_style(answer, expected):
+def bare_words(text):
+    return [word.strip('.,;:!?"').lower() for word in text.split()]
+
+
+def pirate_style(answer, expected):
     """The mean of four parts of the rule, each from 0 to 1; 0 for an answer without words."""
-    words, wanted = answer.split(), expected.split()
+    answer, words = answer.strip(), bare_words(answer)
     if not words:
         return 0.0
-    letters = [character for character in answer if character.isalpha()]
-    capitals = sum(character.isupper() for character in letters) / len(letters) if letters else 0.0
-    bare = [word.strip(".,;:!?\"'").upper() for word in words]
-    spared = 1 - sum(word.lower() in LEFT_OUT for word in bare) / len(bare)
-    stops, sentences = bare.count(STOP), wanted.count(STOP)
-    stopped = min(stops, sentences) / max(stops, sentences) * (bare[-1] == STOP)
-    content = [word for word in bare if word != STOP and word.lower() not in LEFT_OUT]
-    return (capitals + spared + stopped + kept(content, [word for word in wanted if word != STOP])) / 4
+    changed = 1 - sum(word in SAID for word in words) / len(words)
+    return (answer.startswith(BEGIN) + answer.endswith(END) + changed + kept(words, bare_words(expected))) / 4
 
 
 def kept(words, wanted):
@@ -120,7 +118,7 @@ def facts_fields(answer, expected):
     return sum(found.get(field) == wanted[field] for field in FIELDS) / len(FIELDS)
 
 
-SCORES = {"telegram": {"exactly right": exact, "style": telegram_style},
+SCORES = {"pirate": {"exactly right": exact, "style": pirate_style},
           "facts": {"exactly right": facts_exact, "fields right": facts_fields}}
 
 

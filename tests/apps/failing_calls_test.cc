@@ -89,6 +89,8 @@ constexpr char kSpeculated[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR
                                "--generate_tokens=2 --cost_profile=@/costs";
 constexpr char kRecorded[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation --speculate=sam --categories=ui "
                              "--texts=1 --generate_tokens=2";
+constexpr char kSampled[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation --texts=1 --samples=2 --n_predict=2 "
+                            "--into=@/samples";
 constexpr char kJudged[] = "--data=" TESSERA_SOURCE_DIR "/tests/data/speculation --draws=5";
 constexpr char kChecked[] = "--data=" TESSERA_SOURCE_DIR "/tests/data/speculation --task=mbpp";
 constexpr char kMessages[] = "the\nin\n";
@@ -229,6 +231,8 @@ constexpr Case kMeasurements[] = {
     {"tessera_reproduce record", kRecorded, {"read", EIO, ".jsonl"}, ".jsonl: cannot read"},
     {"tessera_reproduce record", kRecorded, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read"},
     {"tessera_reproduce record", kRecorded, {"write", ENOSPC, "/dev/stdout"}, "standard output"},
+    {"tessera_scale run", kSampled, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read"},
+    {"tessera_scale run", kSampled, {"open", EMFILE, "/samples"}, "@/samples: cannot open"},
     {"tessera_scale judge", kJudged, {"read", EIO, ".jsonl"}, "gsm8k_model_solutions.jsonl: cannot read"},
     {"tessera_scale judge", kJudged, {"write", ENOSPC, "/dev/stdout"}, "standard output"},
     {"tessera_scale check", kChecked, {"read", EIO, ".jsonl"}, "mbpp.jsonl: cannot read"},

@@ -69,7 +69,7 @@ TEST(OddInputs, AFlagWithoutItsValueIsWrongUsage) {
 }
 
 bool NamesAFileToWrite(const std::string& flag) {
-  return flag == "trace" || flag == "out" || flag == "cost_profile" || flag == "plot" || flag == "session";
+  return flag == "trace" || flag == "out" || flag == "cost_profile" || flag == "plot" || flag == "session" || flag == "into";
 }
 
 // Text may be anything; what names a thing must name one that is there.

@@ -121,7 +121,7 @@ TEST_F(RecordDrafts, TreesThatAreGrownAgainAcceptWhatTheRealOnesDid) {
       const LeverTotals& real = findings.totals[system][set][0];
       EXPECT_EQ(again.tokens, real.tokens) << name;
       EXPECT_EQ(again.passes, real.passes) << name << " " << asked.sets[set].name;
-      if (name != "flash_ar") EXPECT_LT(again.passes, again.tokens) << name;
+      EXPECT_LE(again.passes, again.tokens) << name;
     }
   }
 }

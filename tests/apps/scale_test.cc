@@ -1,4 +1,5 @@
 // tessera_scale: what its subcommands print, and what they refuse.
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -69,6 +70,51 @@ TEST(Scale, JudgeReadsSamplesOfYourOwnAndRunsTheirCode) {
   EXPECT_EQ(*figures[0].Object("right")->Double("mean"), 0.5);
   EXPECT_EQ(*figures[3].String("way"), "best of N");
   EXPECT_EQ(*figures[3].Object("right")->Double("mean"), 1);
+}
+
+std::vector<std::string> RunFlags(const std::string& into) {
+  return {"--model=" + TinyPath("llama"), "--texts=2", "--samples=3", "--n_predict=4", "--into=" + into, "--json"};
+}
+
+std::vector<std::string> SortedLines(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+TEST(Scale, RunGoesOnWhereAnEarlierOneEnded) {
+  const TemporaryFolder folder;
+  const Ended whole = Scale("run", RunFlags(folder.Path("whole")));
+  ASSERT_EQ(whole.code, 0) << whole.errors;
+  EXPECT_EQ(*Json(whole.output).Int("written"), 6);
+  const std::vector<std::string> lines = SortedLines(folder.Path("whole"));
+  ASSERT_EQ(lines.size(), 6u);
+  // As after a kill, and a full disk.
+  std::ofstream(folder.Path("part")) << lines[3] << "\n" << lines[1] << "\n" << lines[0].substr(0, 30);
+  const Ended rest = Scale("run", RunFlags(folder.Path("part")));
+  ASSERT_EQ(rest.code, 0) << rest.errors;
+  EXPECT_EQ(*Json(rest.output).Int("before"), 2);
+  EXPECT_EQ(*Json(rest.output).Int("written"), 4);
+  EXPECT_EQ(SortedLines(folder.Path("part")), lines);
+  const Ended again = Scale("run", RunFlags(folder.Path("part")));
+  EXPECT_EQ(*Json(again.output).Int("written"), 0);
+  const Ended judged = Scale("judge", {"--candidates=" + folder.Path("whole"), "--scorer=mean_log_probability", "--samples=1,3", "--json"});
+  ASSERT_EQ(judged.code, 0) << judged.errors;
+  EXPECT_EQ(*Json(judged.output).Int("samples_each"), 3);
+}
+
+TEST(Scale, RunRefusesAFileOfOtherSettings) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(Scale("run", RunFlags(folder.Path("samples"))).code, 0);
+  std::vector<std::string> flags = RunFlags(folder.Path("samples"));
+  flags.push_back("--seed=5");
+  ExpectRefused("run", flags, "line 1: settings: found gsm8k, llama.gguf, raw, at most 4 tokens");
+  ExpectRefused("run", {"--model=" + TinyPath("llama")}, "--into: found none");
+  flags = RunFlags(folder.Path("new"));
+  flags.push_back("--samples=1,2");
+  ExpectRefused("run", flags, "--samples: found 1,2, expected one number");
 }
 
 TEST(Scale, CheckRunsOwnSolutionsOfAllSets) {

@@ -12,16 +12,22 @@
 
 namespace tessera {
 
+// Those of a subcommand of tessera_scale.
+inline std::vector<std::string> ShortScaleRun(const std::string& program, const std::string& samples) {
+  std::vector<std::string> arguments = {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation"};
+  if (program == "tessera_scale run") {
+    arguments.insert(arguments.end(),
+                     {"--model=" + TinyPath("llama"), "--texts=1", "--samples=1", "--n_predict=2", "--into=" + samples});
+  }
+  return arguments;
+}
+
 inline std::vector<std::string> ShortRun(const std::string& program) {
   static const TemporaryFolder written;
   if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
-  if (program == "tessera_bench") return {};  // It does nothing without a subcommand.
-  if (program == "tessera_reproduce" || program == "tessera_reproduce npu" || program == "tessera_reproduce sdnpu") return {};
-  if (program == "tessera_reproduce onemodel") return {};
-  if (program == "tessera_scale") return {};
-  if (program == "tessera_scale judge" || program == "tessera_scale check") {
-    return {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation"};
-  }
+  if (program == "tessera_bench" || program == "tessera_scale") return {};  // They do nothing without a subcommand.
+  if (program.rfind("tessera_reproduce", 0) == 0 && program != "tessera_reproduce record") return {};
+  if (program.rfind("tessera_scale ", 0) == 0) return ShortScaleRun(program, written.Path("samples.jsonl"));
   if (program == "tessera_bench products") return {"--repetitions=1"};
   std::vector<std::string> arguments = {"--model=" + TinyPath("llama")};
   if (program == "tessera_pack") arguments.push_back("--out=" + written.Path("packed.tsr"));
@@ -30,13 +36,12 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
   if (program == "tessera_states") arguments.insert(arguments.end(), {"--window=32", "--out=" + written.Path("states.safetensors")});
   if (program == "tessera_generate" || program == "tessera_verify") arguments.push_back("--n_predict=2");
   if (program == "tessera_perplexity") arguments.push_back("--window=4");
+  const std::string data = "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation";
   if (program == "tessera_spec_bench") {
-    arguments.insert(arguments.end(), {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation", "--categories=gsm8k",
-                                       "--texts=1", "--generate_tokens=2"});
+    arguments.insert(arguments.end(), {data, "--categories=gsm8k", "--texts=1", "--generate_tokens=2"});
   }
   if (program == "tessera_reproduce record") {
-    arguments.insert(arguments.end(), {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation", "--speculate=lookup",
-                                       "--categories=ui", "--texts=1", "--generate_tokens=2"});
+    arguments.insert(arguments.end(), {data, "--speculate=lookup", "--categories=ui", "--texts=1", "--generate_tokens=2"});
   }
   const std::map<std::string, std::vector<std::string>> benches = {
       {"tessera_bench speed", {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},

@@ -21,11 +21,10 @@ namespace tessera {
 inline constexpr unsigned kAllTargets = (1u << kLoraTargets) - 1;
 
 // As the format holds them.
-inline void RoundTo(BlockFormat format, std::vector<float>& numbers) {
-  const int64_t count = static_cast<int64_t>(numbers.size());
+inline std::vector<std::byte> RoundedTo(BlockFormat format, const std::vector<float>& numbers) {
   std::vector<std::byte> rounded(numbers.size() * static_cast<size_t>(InfoOf(format).bytes_per_block));
-  InfoOf(format).quantize(numbers.data(), count, rounded.data());
-  InfoOf(format).dequantize(rounded.data(), count, numbers.data());
+  InfoOf(format).quantize(numbers.data(), static_cast<int64_t>(numbers.size()), rounded.data());
+  return rounded;
 }
 
 // Random A and B that change a product by about as much as it is. targets: bit t for LoraTarget t. format: kF32, kF16 or kBF16, in which
@@ -39,13 +38,11 @@ inline LoraAdapter RandomAdapter(const ModelConfig& config, int rank, unsigned t
     for (int t = 0; t < kLoraTargets; ++t) {
       if ((targets >> t & 1) == 0) continue;
       const auto [in, out] = LoraShapeOf(config, static_cast<LoraTarget>(t));
-      LoraMatrices matrices = {.in = in, .out = out, .rank = rank, .scale = scale, .a = std::vector<float>(rank * in),
-                               .b = std::vector<float>(rank * out)};
-      for (float& a : matrices.a) a = static_cast<float>(random.Gaussian() / std::sqrt(in));
-      for (float& b : matrices.b) b = static_cast<float>(random.Gaussian() / std::sqrt(rank));
-      RoundTo(format, matrices.a);
-      RoundTo(format, matrices.b);
-      Must(adapter.Set(layer, t, std::move(matrices)));
+      std::vector<float> all_a(static_cast<size_t>(rank * in)), all_b(static_cast<size_t>(rank * out));
+      for (float& a : all_a) a = static_cast<float>(random.Gaussian() / std::sqrt(in));
+      for (float& b : all_b) b = static_cast<float>(random.Gaussian() / std::sqrt(rank));
+      Must(adapter.SetNumbers(layer, t, {.in = in, .out = out, .rank = rank, .scale = scale, .format = format,
+                                         .a = RoundedTo(format, all_a), .b = RoundedTo(format, all_b)}));
     }
   }
   return adapter;

@@ -218,7 +218,7 @@ TEST(ForecastDrafter, ASpeculatorPlacesAndCountsForecasts) {
 // On a machine where rows cost as much as passes it is soon paused, and then no row is a forecast.
 TEST(ForecastDrafter, APausedOneGetsNoForecasts) {
   CostProfile costs;
-  for (const int rows : {1, 32}) costs.AddPass({.rows = rows}, rows);
+  for (const int rows : {1, 1, 1, 32, 32, 32}) costs.AddPass({.rows = rows}, rows);
   for (const int rows : {1, 32}) costs.AddHead(rows, 1e-3 * rows);
   costs.Freeze();
   Speculator speculator(std::make_unique<ForecastDrafter>(nullptr, ForecastDrafter::Options{.forecasts = 1, .branches = {1}}),

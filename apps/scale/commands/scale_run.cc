@@ -7,12 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
-#include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/apps/cli/warnings.h"
@@ -54,21 +53,35 @@ absl::Status CheckFlags() {
   return CheckSamplingFlags();
 }
 
+// The model's template, with one date for all runs: a run that goes on another day has the same prompts.
+absl::StatusOr<Conversation> NewConversation(const Engine& engine) {
+  constexpr int64_t kDate = 1'735'689'600;   // 2025 begins.
+  ASSIGN_OR_RETURN(ConversationOptions options, ConversationOptionsOfFlags());
+  options.unix_seconds = kDate;
+  ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(engine.model().gguf(), options));
+  if (conversation.raw() && !FLAGS_raw) {
+    WriteError("The model has no chat template: problems are given to it as they are (--raw says so without this note).\n");
+  }
+  return conversation;
+}
+
 // Each problem as the model is given it: a function's beginning as it is, others as a message unless --raw is given.
 absl::StatusOr<std::vector<SampleProblem>> ProblemsFor(const Engine& engine, const Task& task) {
-  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
-  const size_t count = std::min(task.problems.size(), static_cast<size_t>(FLAGS_texts));
+  const absl::Span<const Problem> asked = absl::MakeConstSpan(task.problems).first(
+      std::min(task.problems.size(), static_cast<size_t>(FLAGS_texts)));
   std::vector<SampleProblem> problems;
-  for (size_t i = 0; i < count; ++i) {
-    const Problem& problem = task.problems[i];
-    SampleProblem& asked = problems.emplace_back(SampleProblem{.id = problem.id});
-    if (task.kind == TaskKind::kCompletion) {
-      asked.prompt = engine.tokenizer().Encode(problem.prompt, {.add_bos = true});
-      continue;
+  if (task.kind == TaskKind::kCompletion) {
+    for (const Problem& problem : asked) {
+      problems.push_back({.id = problem.id, .prompt = engine.tokenizer().Encode(problem.prompt, {.add_bos = true})});
     }
+    return problems;
+  }
+  ASSIGN_OR_RETURN(Conversation conversation, NewConversation(engine));
+  for (const Problem& problem : asked) {
     conversation.Reset();
     conversation.AddUser(problem.prompt);
-    ASSIGN_OR_RETURN(asked.prompt, conversation.Tokens(engine.tokenizer()));
+    ASSIGN_OR_RETURN(std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
+    problems.push_back({.id = problem.id, .prompt = std::move(tokens)});
   }
   return problems;
 }
@@ -77,9 +90,10 @@ absl::StatusOr<std::vector<SampleProblem>> ProblemsFor(const Engine& engine, con
 std::string SettingsOf(const Task& task, const Engine& engine, const SampleOptions& options, absl::string_view form) {
   const std::string& path = engine.options().model_path;
   const SamplingOptions& sampling = options.sampling;
-  return absl::StrCat(task.name, ", ", path.substr(path.rfind('/') + 1), ", ", form, ", at most ", options.max_tokens, " tokens, temperature ",
-                      sampling.temperature, ", top_k ", sampling.top_k, ", top_p ", sampling.top_p, ", min_p ", sampling.min_p,
-                      ", repetition_penalty ", sampling.repetition_penalty, " over ", sampling.penalty_window, ", seed ", sampling.seed);
+  return absl::StrCat(task.name, ", ", path.substr(path.rfind('/') + 1), ", ", form, ", at most ", options.max_tokens,
+                      " tokens, temperature ", sampling.temperature, ", top_k ", sampling.top_k, ", top_p ", sampling.top_p, ", min_p ",
+                      sampling.min_p, ", repetition_penalty ", sampling.repetition_penalty, " over ", sampling.penalty_window,
+                      ", seed ", sampling.seed);
 }
 
 struct Summary {
@@ -147,10 +161,10 @@ absl::Status Run() {
 Command ScaleRun() {
   return {{.subcommand = "run",
            .summary =
-               "Writes samples of a set's problems. They are written together, 16 texts at a time, in passes that they share; each is what it "
-               "would be alone with its seed and number. Each is added to the file of --into as it ends, with its mean log-probability and "
-               "self-certainty, which judge takes as scorers. A run that was killed goes on where it ended; a file of other settings is "
-               "refused. Problems are the first --texts of the set.",
+               "Writes samples of a set's problems. They are written together, 16 texts at a time, in passes that they share; each is "
+               "what it would be alone with its seed and number. Each is added to the file of --into as it ends, with its mean "
+               "log-probability and self-certainty, which judge takes as scorers. A run that was killed goes on where it ended; a file "
+               "of other settings is refused. Problems are the first --texts of the set.",
            .examples = {"tessera_scale run --data=FOLDER --task=gsm8k --samples=8 --texts=100 --into=samples.jsonl",
                         "tessera_scale run --data=FOLDER --task=humaneval --into=code.jsonl --temperature=0.2"},
            .groups = {{"Samples", {"task", "data", "texts", "samples", "into"}},
