@@ -1,6 +1,7 @@
 // Packs a matrix of small whole numbers, which Q8_0 holds exactly, and multiplies it by a row on this CPU's best kernels. Then writes the
 // same matrix to a file as tiles of a phone NPU, in groups of 2 inputs x 16 outputs, and multiplies what it reads back.
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <vector>
@@ -76,5 +77,7 @@ int main() {
   const bool panels = IsProduct(Multiply(), "panels", 0.1);
   const absl::Status written = WriteTiles(path);
   if (!written.ok()) std::cout << "quant: " << written << "\n";
-  return panels && written.ok() && IsProduct(MultiplyTiles(path), "tiles", 4) ? 0 : 1;   // 1 is 4 steps of 2 / 8.
+  const bool tiles = written.ok() && IsProduct(MultiplyTiles(path), "tiles", 4);   // 1 is 4 steps of 2 / 8.
+  std::remove(path);
+  return panels && tiles ? 0 : 1;
 }
