@@ -8,7 +8,7 @@ AppInfo Info() {
   return {.name = "tessera_scale",
           .summary = "Writes many samples of a model's answers to public problems, and judges them and ways to choose among them.",
           .examples = {"tessera_scale run --data=FOLDER --task=gsm8k --samples=8 --into=samples.jsonl",
-                       "tessera_scale judge --data=FOLDER --task=gsm8k --candidates=samples.jsonl --scorer=mean_log_probability",
+                       "tessera_scale judge --data=FOLDER --candidates=samples.jsonl --scorer=mean_log_probability",
                        "tessera_scale check --data=FOLDER --task=all"},
           .groups = {{"Output", {"json"}}}};
 }

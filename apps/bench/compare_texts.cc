@@ -86,7 +86,7 @@ absl::StatusOr<std::optional<Message>> NextOf(ForkedRun& run, const char* name) 
   return absl::Status(status.code(), absl::StrCat(said, " (--", name, ")"));
 }
 
-absl::StatusOr<std::unique_ptr<ForkedRun>> Start(const TextWriter& writer) {
+absl::StatusOr<std::unique_ptr<ForkedRun>> Start(const TextProducer& writer) {
   return ForkedRun::Start([&writer](MessageSender& messages) {
     TextSender sender(messages);
     return writer(sender);
@@ -109,7 +109,7 @@ absl::Status TextSender::EndOfText(const Generation& generation) {
   return sender_.Send(kEndOfText, absl::StrCat(BytesOf(figures), FinishReasonName(generation.reason)));
 }
 
-absl::StatusOr<Comparison> CompareTexts(const TextWriter& a, const TextWriter& b) {
+absl::StatusOr<Comparison> CompareTexts(const TextProducer& a, const TextProducer& b) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ForkedRun> run_a, Start(a));
   ASSIGN_OR_RETURN(const std::unique_ptr<ForkedRun> run_b, Start(b));
   Comparison comparison;

@@ -51,10 +51,10 @@ struct Comparison {
   std::optional<TextDifference> difference;
 };
 
-using TextWriter = std::function<absl::Status(TextSender& sender)>;
+using TextProducer = std::function<absl::Status(TextSender& sender)>;
 
 // The first error of either, and which way it was: "a: --threads: found ...", which is wrong usage, or "... (--a)".
-absl::StatusOr<Comparison> CompareTexts(const TextWriter& a, const TextWriter& b);
+absl::StatusOr<Comparison> CompareTexts(const TextProducer& a, const TextProducer& b);
 
 // "prompt 3, token 17: a chose 504, b chose 28; 49152 of 49152 logits differ, most that of token 28: 1.25 and 1.5"
 std::string DifferenceLine(const TextDifference& difference);

@@ -43,7 +43,7 @@ const char* NameOf(HeadWay way);    // "eager NPU", ...
 
 class LeverCosts {
  public:
-  static constexpr int kMostRows = 128;   // Of a pass of the draft, or of the head; more count as so many.
+  static constexpr int kMostRows = 128;   // In a pass of the draft, or of the head; more count as so many.
 
   struct Question {
     std::string device = {}, flash = {}, shape = {};
@@ -55,7 +55,7 @@ class LeverCosts {
   int layers() const { return layers_; }
   int64_t layer_bytes() const { return layer_bytes_; }
   double read_seconds() const { return static_cast<double>(layer_bytes_) / flash_bytes_per_second_; }
-  double call_seconds() const { return call_seconds_; }                     // Of a pass, beside its layers.
+  double call_seconds() const { return call_seconds_; }                     // What a pass takes beside its layers.
   double drafter_seconds() const { return profile_.draft_seconds; }         // A step of drafting from the text.
   bool draft_is_head() const { return draft_is_head_; }
 

@@ -152,7 +152,7 @@ class Builder {
     };
     execution.pass_milliseconds = 1e3 * steady(all);
     execution.upper_milliseconds = 1e3 * upper * (all - few);
-    execution.shortened_milliseconds = execution.pass_milliseconds - 1e3 * steady(few);
+    execution.shortened_milliseconds = std::max(0.0, execution.pass_milliseconds - 1e3 * steady(few));   // Less is rounding.
     return absl::OkStatus();
   }
 

@@ -33,7 +33,7 @@ struct LeverSetup {
   DraftWay drafting = DraftWay::kSingleCpu;
   HeadWay head = HeadWay::kEagerNpu;
   double pinned = 0;                  // Share of the first layers that stay in memory, 0 to 1.
-  int most_tokens = 128;              // Of each text, from its beginning: at least 1.
+  int most_tokens = 128;              // Each text counts up to so many: at least 1.
 };
 
 // "flash_ar", "chain", "edgellm" and "lever" are the paper's figure 10, "specinfer" and "opt_tree" its figure 11, which differ from lever

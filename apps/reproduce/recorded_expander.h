@@ -30,7 +30,7 @@ namespace tessera {
 class RecordedExpander : public Expander {
  public:
   struct Times {
-    std::function<double(int nodes, int text_rows)> seconds = nullptr;   // Of a pass.
+    std::function<double(int nodes, int text_rows)> seconds = nullptr;   // What a pass takes.
     bool is_head = false;                                                // Computes all tokens of the text again.
   };
   // REQUIRES: times.seconds.

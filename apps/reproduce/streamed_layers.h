@@ -21,7 +21,7 @@ class StreamedLayers {
   struct Options {
     int layers = 1;            // At least 1.
     int pinned = 0;            // 0 to layers.
-    double read_seconds = 0;   // Of a layer.
+    double read_seconds = 0;   // For a layer.
     int ring = 2;              // Layers; at least 1: one is read while another is computed.
   };
   explicit StreamedLayers(const Options& options) : options_(options), free_(static_cast<size_t>(std::max(options.ring, 1))) {}

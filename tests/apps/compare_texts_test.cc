@@ -20,7 +20,7 @@ namespace {
 constexpr int kVocabulary = 40, kTokens = 5;
 
 // Writes `texts` texts; `change` may change the logits of token `at` in text 1.
-TextWriter Writer(int texts, int at = -1, std::function<void(std::vector<float>&, TokenId&)> change = nullptr) {
+TextProducer Writer(int texts, int at = -1, std::function<void(std::vector<float>&, TokenId&)> change = nullptr) {
   return [=](TextSender& sender) -> absl::Status {
     for (int text = 0; text < texts; ++text) {
       for (int i = 0; i < kTokens; ++i) {

@@ -136,7 +136,8 @@ TEST(LeverOrders, ClaimsAreCountedInAllTheirPlaces) {
   }
   const std::vector<std::pair<std::string, int>> expected = {
       {"section 5.2", 48}, {"figure 10", 48}, {"section 5.2", 12}, {"figure 11", 4}, {"figure 11", 4}, {"figure 11", 4}, {"figure 11", 4},
-      {"figure 13", 4},    {"figure 14", 4},  {"table 5", 8},      {"table 5", 12},  {"table 6", 4},   {"table 7", 4}};
+      {"figure 13", 4},    {"figure 13", 4},  {"figure 14", 4},    {"section 4.4", 4}, {"table 5", 8},  {"table 5", 12}, {"table 6", 4},
+      {"table 7", 4}};
   EXPECT_EQ(found, expected);
 }
 
@@ -172,6 +173,7 @@ TEST(LeverOrders, PlantedExecutionsBreakTheirOrders) {
   one.head_milliseconds[1] = 0.5;
   one.tokens_per_second[1] = 4;
   EXPECT_FALSE(OrderOf(report, "figure 14", one.model).holds);
+  EXPECT_TRUE(OrderOf(report, "section 4.4", one.model).holds);
   EXPECT_FALSE(OrderOf(report, "faster than OPT-Tree", one.model).holds);
 }
 

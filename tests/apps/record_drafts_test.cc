@@ -1,4 +1,5 @@
-// What a draft says of a target's texts is recorded the same each time, and trees that are grown from it again accept what real ones did.
+// What a draft says of a target's texts is recorded the same each time, and trees that are grown from it again accept what real ones did;
+// texts of the recordings that are built in are recorded again.
 #include "tessera/apps/reproduce/record_drafts.h"
 
 #include <gtest/gtest.h>
@@ -8,15 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "tessera/apps/bench/lever_models.h"
 #include "tessera/apps/bench/lever_prompts.h"
 #include "tessera/apps/bench/lever_run.h"
 #include "tessera/apps/cli/low_bit_copy.h"
 #include "tessera/apps/reproduce/lever_simulation.h"
+#include "tessera/apps/reproduce/sha256.h"
 #include "tessera/runtime/chat/conversation.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/real_models.h"
+#include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -26,20 +31,36 @@ constexpr int kTokens = 40;
 
 std::string Samples() { return std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation"; }
 
+// Made if it is not there.
+std::string CopyOf(const std::string& model, const std::string& name) {
+  const LowBitCopy copy = Must(LowBitCopy::Of(model, name));
+  ThreadPool pool(2);
+  if (!copy.Check().ok()) Must(copy.Make(pool));
+  return copy.path();
+}
+
+std::unique_ptr<LeverModels> ModelsOf(const std::string& target, const std::string& draft, int tokens, int threads = 2) {
+  LeverModels::Options options = {.target = {.model_path = target}, .draft_model = draft};
+  options.target.compute.threads = threads;
+  options.target.cache.context = RecordLimits().most_prompt_tokens + tokens + RecordLimits::kRows;
+  PlanRecording(options.target);
+  return Must(LeverModels::Load(options));
+}
+
+DraftRecorder RecorderOf(LeverModels& models, int texts, int tokens) {
+  const LeverEngines engines = models.engines();
+  return Must(DraftRecorder::Create(*engines.target, *engines.draft, {.texts = texts, .most_tokens = tokens}));
+}
+
 // A model, and a draft of it: itself, or itself in two bits.
 class RecordDrafts : public testing::Test {
  protected:
   std::unique_ptr<LeverModels> Load(bool same, int threads = 2) {
-    LeverModels::Options options = {.target = {.model_path = TinyPath("llama")}, .draft_model = same ? TinyPath("llama") : InTwoBits()};
-    options.target.compute.threads = threads;
-    options.target.cache.context = RecordLimits().most_prompt_tokens + kTokens + RecordLimits::kRows;
-    PlanRecording(options.target);
-    return Must(LeverModels::Load(options));
+    return ModelsOf(TinyPath("llama"), same ? TinyPath("llama") : CopyOf(TinyPath("llama"), "q2"), kTokens, threads);
   }
 
   DraftRecording Record(LeverModels& models, int texts = 2) {
-    const LeverEngines engines = models.engines();
-    DraftRecorder recorder = Must(DraftRecorder::Create(*engines.target, *engines.draft, {.texts = texts, .most_tokens = kTokens}));
+    DraftRecorder recorder = RecorderOf(models, texts, kTokens);
     DraftRecording recording = {.command = "c", .model = "m", .model_sha256 = std::string(64, 'a'), .draft = "d",
                                 .draft_sha256 = std::string(64, 'b'), .most_tokens = kTokens};
     for (const PromptCategory& set : Sets()) Must(recorder.Record(set, [&] { ++written_; }, recording));
@@ -51,13 +72,6 @@ class RecordDrafts : public testing::Test {
   int written_ = 0;
 
  private:
-  std::string InTwoBits() {
-    const LowBitCopy copy = Must(LowBitCopy::Of(TinyPath("llama"), "q2"));
-    ThreadPool pool(1);
-    if (!copy.Check().ok()) Must(copy.Make(pool));
-    return copy.path();
-  }
-
   const TemporaryFolder folder_;
   const CacheFolderFor cache_{folder_.path()};
 };
@@ -125,6 +139,34 @@ TEST_F(RecordDrafts, TreesThatAreGrownAgainAcceptWhatTheRealOnesDid) {
     }
   }
 }
+
+class DraftRecordings : public testing::TestWithParam<const char*> {};
+
+// The prompts that tests have are the first of their files, so their texts are the first of each set.
+TEST_P(DraftRecordings, ATextOfSomeSetsIsRecordedAgain) {
+  const absl::StatusOr<DraftRecording> kept = BuiltInDraftRecording(GetParam());
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  const std::string model = RealModelPath("smollm2");
+  ASSERT_FALSE(model.empty()) << RealModelMissing("smollm2");
+  ASSERT_EQ(Must(Sha256OfFile(model)), kept->model_sha256);
+  ASSERT_TRUE(absl::StartsWith(kept->draft, "self:")) << "a draft that any machine can make: " << kept->draft;
+  const std::unique_ptr<LeverModels> models = ModelsOf(model, CopyOf(model, kept->draft.substr(5)), kept->most_tokens);
+  DraftRecorder recorder = RecorderOf(*models, /*texts=*/1, kept->most_tokens);
+  std::vector<PromptCategory> sets = Must(ReadLeverPrompts(Samples(), "gsm8k,mt_bench", 1));
+  sets.resize(static_cast<size_t>(Fewer(2, 1)));
+  for (const PromptCategory& set : sets) {
+    DraftRecording again = *kept, expected = *kept;
+    again.texts.clear();
+    Must(recorder.Record(set, [] {}, again));
+    again.wrong = kept->wrong;   // That is about all texts.
+    std::erase_if(expected.texts, [&](const DraftedText& text) { return text.set != set.name; });
+    ASSERT_FALSE(expected.texts.empty()) << set.name;
+    expected.texts.resize(1);
+    EXPECT_EQ(DraftRecordingText(again), DraftRecordingText(expected)) << set.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kept, DraftRecordings, testing::Values("near", "far"), [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace tessera

@@ -26,7 +26,7 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
   static const TemporaryFolder written;
   if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
   if (program == "tessera_bench" || program == "tessera_scale") return {};  // They do nothing without a subcommand.
-  if (program.rfind("tessera_reproduce", 0) == 0 && program != "tessera_reproduce record") return {};
+  if (program.rfind("tessera_reproduce", 0) == 0 && program.rfind("tessera_reproduce record", 0) != 0) return {};
   if (program.rfind("tessera_scale ", 0) == 0) return ShortScaleRun(program, written.Path("samples.jsonl"));
   if (program == "tessera_bench products") return {"--repetitions=1"};
   std::vector<std::string> arguments = {"--model=" + TinyPath("llama")};
@@ -40,10 +40,10 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
   if (program == "tessera_spec_bench") {
     arguments.insert(arguments.end(), {data, "--categories=gsm8k", "--texts=1", "--generate_tokens=2"});
   }
-  if (program == "tessera_reproduce record") {
-    arguments.insert(arguments.end(), {data, "--speculate=lookup", "--categories=ui", "--texts=1", "--generate_tokens=2"});
-  }
-  const std::map<std::string, std::vector<std::string>> benches = {
+  const std::map<std::string, std::vector<std::string>> subcommands = {
+      {"tessera_reproduce record", {data, "--speculate=lookup", "--categories=ui", "--texts=1", "--generate_tokens=2"}},
+      {"tessera_reproduce record_draft",
+       {data, "--draft_model=" + TinyPath("llama"), "--categories=gsm8k", "--texts=1", "--generate_tokens=2"}},
       {"tessera_bench speed", {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},
       {"tessera_bench overhead", {"--generate_tokens=3", "--repetitions=1"}},
       {"tessera_bench threads", {"--prompt_tokens=2", "--generate_tokens=3", "--repetitions=1"}},
@@ -54,11 +54,11 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
        {"--together=1", "--writers=1", "--generate_tokens=1", "--prompt_tokens=1", "--long_prompt=0", "--speculate=none",
         "--repetitions=1"}},
       {"tessera_bench lever",
-       {"--draft_model=" + TinyPath("llama"), "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation",
-        "--categories=gsm8k", "--texts=1", "--generate_tokens=2", "--systems=flash_ar,lever", "--reliability"}},
+       {data, "--draft_model=" + TinyPath("llama"), "--categories=gsm8k", "--texts=1", "--generate_tokens=2",
+        "--systems=flash_ar,lever", "--reliability"}},
       {"tessera_bench memory", {"--prompt_tokens=2", "--generate_tokens=1"}}};
-  if (const auto bench = benches.find(program); bench != benches.end()) {
-    arguments.insert(arguments.end(), bench->second.begin(), bench->second.end());
+  if (const auto found = subcommands.find(program); found != subcommands.end()) {
+    arguments.insert(arguments.end(), found->second.begin(), found->second.end());
   }
   return arguments;
 }

@@ -17,7 +17,7 @@
 namespace tessera {
 
 struct MadeUp {
-  float likeliest = 0.8f;   // Of the first candidate, on average.
+  float likeliest = 0.8f;   // The first candidate's probability, on average.
   uint64_t seed = 1;
   int texts = 2;            // Per set.
   int tokens = 60;          // Per text.

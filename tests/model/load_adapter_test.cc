@@ -169,8 +169,7 @@ TEST(LoadAdapter, WithItsRoundingAllLogitsOfAnotherEngineAgree) {
     Machine rounding(weights, {.threads = 2, .make_device = make_device}), exact(weights, {.threads = 2});
     const LoraAdapter adapter = Loaded(weights, name);
     const double largest = Errors(rounding, name, &adapter, /*most_rows=*/1).back();
-    EXPECT_LE(largest, 1e-2);
-    RecordProperty(name, std::to_string(largest));
+    EXPECT_LE(largest, 5e-3);
     EXPECT_LT(largest, Errors(exact, name, &adapter).back()) << "or it would show nothing";
   }
 }

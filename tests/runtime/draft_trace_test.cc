@@ -75,6 +75,7 @@ TEST(DraftTrace, FlashIsReadWhileADraftIsMade) {
   ThreadPool pool(2);
   EngineOptions options = {.model_path = packed.path(), .compute = {.pool = &pool}, .timeline = &timeline};
   options.hooks = Hooks({.own_memory = 0});   // It changes with every test.
+  options.workload = {.logit_rows = kDrafted + 1, .least_logit_rows = kDrafted + 1};   // Else the least budget has none for drafts.
   options.streaming = {.pin = PinPolicy::kNone, .flash = SlowFlash(folder)};
   options.streaming.memory_budget = Must(Must(Engine::Open(options))->planner().PlanBudget(int64_t{1} << 40)).least;
   const auto target = Must(Engine::Load(options));

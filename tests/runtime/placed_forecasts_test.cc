@@ -116,14 +116,14 @@ TEST(PlacedForecasts, RowsSeeThePrefixThePathAndTheForecastsBefore) {
   options.compute.path = ComputePath::kReference;
   const auto engine = TinyEngine(tiny, options);
   const auto placed = PlacedIn(*engine);
+  const std::shared_ptr<const Forecasts> forecasts = MakeForecasts(RandomForecasts(engine->config(), kSizes, 1), engine->config());
   PlainLlama plain(TinyModelBuilder(tiny).Build());
-  plain.SetPrefix(MakeForecasts(RandomForecasts(engine->config(), kSizes, 1), engine->config()));
+  plain.SetPrefix(forecasts);
   const std::vector<TokenId> text = RandomTokens(9, 3);
   const TokenTree tree = SmallTree();
   const std::vector<int> nodes = {0, 3};
   const auto logits = TreePass(CoreOf(*engine), text).Compute(tree, {.placed = placed.get(), .nodes = nodes, .each = kSizes.forecasts});
   ASSERT_EQ(logits.size(), 4u + 2 * 3);
-
   std::vector<int> path, of_node;
   for (size_t i = 0; i < text.size(); ++i) path.push_back(plain.Run({.token = text[i], .position = static_cast<int>(i), .sees = path}));
   std::vector<std::vector<int>> path_of;
@@ -134,7 +134,6 @@ TEST(PlacedForecasts, RowsSeeThePrefixThePathAndTheForecastsBefore) {
     path_of.push_back(seen);
     EXPECT_LT(Farthest(plain.Logits(of_node.back()), logits[static_cast<size_t>(node)]), 1e-4) << node;
   }
-  const std::shared_ptr<const Forecasts> forecasts = MakeForecasts(RandomForecasts(engine->config(), kSizes, 1), engine->config());
   size_t row = 4;
   for (const int node : nodes) {
     std::vector<int> seen = path_of[static_cast<size_t>(node)];

@@ -41,7 +41,6 @@ absl::StatusOr<int> SamplesOfFlag() {
 absl::StatusOr<SampleOptions> OptionsOfFlags(const Task& task) {
   SampleOptions options = {.together = kTogether, .max_tokens = FLAGS_n_predict, .stop = task.stop};
   ASSIGN_OR_RETURN(options.samples, SamplesOfFlag());
-  options.starts_text = task.kind != TaskKind::kCompletion && !FLAGS_raw;
   return options;
 }
 
@@ -65,25 +64,31 @@ absl::StatusOr<Conversation> NewConversation(const Engine& engine) {
   return conversation;
 }
 
+struct Prompts {
+  std::string form = "raw";   // Or the template's name.
+  std::vector<SampleProblem> problems = {};
+};
+
 // Each problem as the model is given it: a function's beginning as it is, others as a message unless --raw is given.
-absl::StatusOr<std::vector<SampleProblem>> ProblemsFor(const Engine& engine, const Task& task) {
+absl::StatusOr<Prompts> PromptsFor(const Engine& engine, const Task& task) {
   const absl::Span<const Problem> asked = absl::MakeConstSpan(task.problems).first(
       std::min(task.problems.size(), static_cast<size_t>(FLAGS_texts)));
-  std::vector<SampleProblem> problems;
+  Prompts prompts;
   if (task.kind == TaskKind::kCompletion) {
     for (const Problem& problem : asked) {
-      problems.push_back({.id = problem.id, .prompt = engine.tokenizer().Encode(problem.prompt, {.add_bos = true})});
+      prompts.problems.push_back({.id = problem.id, .prompt = engine.tokenizer().Encode(problem.prompt, {.add_bos = true})});
     }
-    return problems;
+    return prompts;
   }
   ASSIGN_OR_RETURN(Conversation conversation, NewConversation(engine));
+  prompts.form = std::string(conversation.form());
   for (const Problem& problem : asked) {
     conversation.Reset();
     conversation.AddUser(problem.prompt);
     ASSIGN_OR_RETURN(std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
-    problems.push_back({.id = problem.id, .prompt = std::move(tokens)});
+    prompts.problems.push_back({.id = problem.id, .prompt = std::move(tokens)});
   }
-  return problems;
+  return prompts;
 }
 
 // All that a sample's text depends on, but for its problem and number.
@@ -120,10 +125,10 @@ std::string JsonOf(const Summary& summary) {
 
 absl::StatusOr<Summary> WriteAllSamples(Engine& engine, const Task& task, SampleOptions options) {
   ASSIGN_OR_RETURN(options.sampling, SamplingFor(engine.model().gguf()));
-  ASSIGN_OR_RETURN(const std::vector<SampleProblem> problems, ProblemsFor(engine, task));
-  const bool raw = FLAGS_raw || task.kind == TaskKind::kCompletion;
-  absl::StatusOr<SampleFile> file =
-      SampleFile::Open(FLAGS_into, SettingsOf(task, engine, options, raw ? "raw" : absl::StrCat("template ", FLAGS_chat_template)));
+  ASSIGN_OR_RETURN(const Prompts prompts, PromptsFor(engine, task));
+  const std::vector<SampleProblem>& problems = prompts.problems;
+  options.starts_text = prompts.form != "raw";
+  absl::StatusOr<SampleFile> file = SampleFile::Open(FLAGS_into, SettingsOf(task, engine, options, prompts.form));
   RETURN_IF_ERROR(ForFile("into", file.status()));
   Summary summary = {.path = FLAGS_into, .task = task.name, .problems = static_cast<int64_t>(problems.size()), .before = file->size()};
   Progress progress("samples", summary.problems * options.samples);
