@@ -35,7 +35,7 @@ TEST(AdapterSpeed, HeaderExample) {
     return absl::OkStatus();
   };
   const auto run = [&]() -> absl::Status {
-    AdapterSpeedOptions asked = {.adapters = 9, .rank = 3, .generate_tokens = 3, .depth = 2, .repetitions = 2};
+    AdapterSpeedOptions asked = {.adapters = 9, .rank = 3, .generate_tokens = 16, .depth = 2, .repetitions = 2};
     const auto engine = SmallEngine(asked);
     ASSIGN_OR_RETURN(const AdapterSpeed speed, MeasureAdapters(*engine, asked));
     RETURN_IF_ERROR(WriteOutput(AdapterSpeedText(speed)));
@@ -46,7 +46,7 @@ TEST(AdapterSpeed, HeaderExample) {
 }
 
 TEST(AdapterSpeed, EachFigureIsThereAndBytesAreThoseOfTheMatrices) {
-  const AdapterSpeedOptions asked = {.adapters = 10, .rank = 4, .generate_tokens = 4, .depth = 3, .repetitions = 2};
+  const AdapterSpeedOptions asked = {.adapters = 10, .rank = 4, .generate_tokens = 16, .depth = 3, .repetitions = 2};
   const auto engine = SmallEngine(asked);
   const AdapterSpeed speed = Must(MeasureAdapters(*engine, asked));
   int64_t numbers = 0;

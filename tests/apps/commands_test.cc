@@ -157,7 +157,7 @@ TEST(BenchCommands, EveryTableIsUnderAHeadingOfModelThreadsAndKernels) {
                                                        {"rows", "--rows=1,2"},
                                                        {"streams", "--together=1", "--writers=1", "--generate_tokens=2",
                                                         "--prompt_tokens=2", "--long_prompt=2", "--speculate=none"},
-                                                       {"adapters", "--adapters=8", "--rank=2", "--depth=4", "--generate_tokens=2"},
+                                                       {"adapters", "--adapters=8", "--rank=2", "--depth=4", "--generate_tokens=16"},
                                                        {"lever", "--systems=flash_ar", "--texts=1", "--generate_tokens=2",
                                                         "--categories=gsm8k",
                                                         absl::StrCat("--data=", TESSERA_SOURCE_DIR, "/tests/data/speculation")}}) {

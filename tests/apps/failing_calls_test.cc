@@ -89,7 +89,7 @@ constexpr char kSpeculated[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR
                                "--generate_tokens=2 --cost_profile=@/costs";
 constexpr char kRecorded[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation --speculate=sam --categories=ui "
                              "--texts=1 --generate_tokens=2";
-constexpr char kDrafted[] = "--model=@/model.gguf --draft_model=@/old.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation "
+constexpr char kRecordedDraft[] = "--model=@/model.gguf --draft_model=@/old.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation "
                             "--categories=gsm8k --texts=1 --generate_tokens=2";
 constexpr char kSampled[] = "--model=@/model.gguf --data=" TESSERA_SOURCE_DIR "/tests/data/speculation --texts=1 --samples=2 --n_predict=2 "
                             "--into=@/samples";
@@ -233,9 +233,9 @@ constexpr Case kMeasurements[] = {
     {"tessera_reproduce record", kRecorded, {"read", EIO, ".jsonl"}, ".jsonl: cannot read"},
     {"tessera_reproduce record", kRecorded, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read"},
     {"tessera_reproduce record", kRecorded, {"write", ENOSPC, "/dev/stdout"}, "standard output"},
-    {"tessera_reproduce record_draft", kDrafted, {"read", EIO, ".jsonl"}, ".jsonl: cannot read"},
-    {"tessera_reproduce record_draft", kDrafted, {"pread", EIO, "/old.gguf", 3}, "@/old.gguf: cannot read"},
-    {"tessera_reproduce record_draft", kDrafted, {"write", ENOSPC, "/dev/stdout"}, "standard output"},
+    {"tessera_reproduce record_draft", kRecordedDraft, {"read", EIO, ".jsonl"}, ".jsonl: cannot read"},
+    {"tessera_reproduce record_draft", kRecordedDraft, {"pread", EIO, "/old.gguf", 3}, "@/old.gguf: cannot read"},
+    {"tessera_reproduce record_draft", kRecordedDraft, {"write", ENOSPC, "/dev/stdout"}, "standard output"},
     {"tessera_scale run", kSampled, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read"},
     {"tessera_scale run", kSampled, {"open", EMFILE, "/samples"}, "@/samples: cannot open"},
     {"tessera_scale judge", kJudged, {"read", EIO, ".jsonl"}, "gsm8k_model_solutions.jsonl: cannot read"},

@@ -116,6 +116,7 @@ TEST_F(ForecastRuns, VerifyAndSpecBenchTakeThem) {
   EXPECT_EQ(same.code, 0) << same.errors;
   EXPECT_TRUE(absl::StartsWith(same.output, "equal: 2 prompts")) << same.output;
   const Ended bench = RunProgram("tessera_spec_bench", Flags{"--model=" + TinyPath("llama"), "--draft_model=" + path_, "--speculate=draft",
+                                                             "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation",
                                                              "--texts=1", "--categories=qa", "--generate_tokens=8", "--json"});
   EXPECT_EQ(bench.code, 0) << bench.errors;
   EXPECT_EQ(*Json(bench.output).String("tree"), "ds2d:auto");
