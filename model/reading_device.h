@@ -32,7 +32,7 @@ namespace tessera {
 class ReadingDevice : public Device {
  public:
   struct Options {
-    // Of each block one graph at a time, as where graphs change places; else all its graphs at once.
+    // Each block has one graph at a time, as where graphs change places; else all its graphs at once.
     bool one_graph_of_each_block = true;
     PartLoader::Options reading = {};
   };
@@ -78,7 +78,7 @@ class ReadingDevice : public Device {
   struct Pack {
     std::vector<UnitPart> parts;        // By graph weight.
     int64_t bytes = 0;
-    std::vector<int64_t> free_places;   // Of the memory, for one graph each.
+    std::vector<int64_t> free_places;   // Places of the memory, for one graph each.
   };
 
   Device& numbers_;

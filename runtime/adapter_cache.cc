@@ -39,7 +39,7 @@ absl::Status AdapterCache::MakeRoom(const Entry& entry) {
 
 absl::Status AdapterCache::Read(Entry& entry) {
   RETURN_IF_ERROR(MakeRoom(entry));
-  const Clock& clock = options_.clock == nullptr ? RealClock() : *options_.clock;
+  const Clock& clock = GivenOrRealClock(options_.clock);
   const int64_t begin = clock.NowNanos();
   ASSIGN_OR_RETURN(LoraAdapter adapter, entry.source.read());
   const auto changed = [&](const char* what, uint64_t found, uint64_t expected) {

@@ -42,9 +42,9 @@ class PlacedForecasts;
 
 // Which nodes of a tree have forecasts.
 struct TreeForecasts {
-  const PlacedForecasts* placed = nullptr;   // Of this cache. Null: no node has any.
+  const PlacedForecasts* placed = nullptr;   // Those of this cache. Null: no node has any.
   absl::Span<const int> nodes = {};          // Ascending.
-  int each = 0;                              // Of each of them: the first ones that there are.
+  int each = 0;                              // For each of them: the first ones that there are.
   int rows() const { return static_cast<int>(nodes.size()) * each; }
 };
 

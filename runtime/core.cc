@@ -94,8 +94,8 @@ absl::Status CheckHoldsGraphs(const LoadedModel& model) {
   const WeightRecipe& recipe = model.layout().recipe();
   return absl::InvalidArgumentError(absl::StrCat(
       file.path(), ": found ", file.packed() == nullptr ? "a GGUF file" : "weights in other forms, or more layers than are computed",
-      ", expected a packed model, whose graphs can be read one by one: tessera_pack ",
-      recipe.keeps_all() ? "" : absl::StrCat("--recipe=", recipe.name(), " "), "MODEL.gguf MODEL.tsr"));
+      ", expected a packed model, whose graphs can be read one by one: tessera_pack MODEL.gguf MODEL.tsr",
+      recipe.keeps_all() ? "" : absl::StrCat(", with the recipe ", recipe.name())));
 }
 
 }  // namespace

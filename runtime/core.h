@@ -139,7 +139,7 @@ class EngineCore {
   // For passes of as many rows as are chosen, which it returns, without weights so far.
   absl::StatusOr<int> MakeRunner();
   absl::Status OfThisFile(const absl::Status& status) const;  // Its error, with the file named.
-  int LongestPath() const { return context_ + options_.workload.reserved_slots; }   // Of a row, and the least slots that are of use.
+  int LongestPath() const { return context_ + options_.workload.reserved_slots; }   // A row's; fewer slots are of no use.
   int64_t GraphBytes() const;                                 // What the device computes in.
   std::optional<int64_t> HeldWeightBytes() const;             // As MemoryPlanner::Inputs::weights.
   void MakePlanner(int rows);

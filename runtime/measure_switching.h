@@ -4,9 +4,9 @@
 //   ASSIGN_OR_RETURN(const std::vector<SwitchTimes> times, MeasureSwitchTimes(*engine));    // per block, as the engine is cut now
 //   RETURN_IF_ERROR(CoreOf(*engine).motion()->SetTimes(times));
 //
-// For each row count a pass of two rows, which waits for loads, then one of as many rows as the largest graph has, walked layer by layer by
-// the engine's clock. Loads are what the device says they cost after the first pass; a block, which is loaded as one, has what does not grow
-// with bytes once. All blocks have their prefill graphs again in the end, loaded. Threads: those of the engine.
+// For each row count a pass of two rows, which waits for loads, then one of as many rows as the largest graph has, walked layer by layer
+// by the engine's clock. Loads are what the device says they cost after the first pass; a block, which is loaded as one, has once what
+// does not grow with bytes. All blocks have their prefill graphs again in the end, loaded. Threads: those of the engine.
 #pragma once
 
 #include <vector>

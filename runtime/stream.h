@@ -165,7 +165,7 @@ class Stream {
   TreeForecasts TreeForecastsNow() const;
   // Appends their rows, of nodes that are gone or of the others.
   void AddRowsOfForecasts(bool gone, std::vector<int>& rows) const;
-  int64_t RowsLeft() const;   // Of the tree and its forecasts.
+  int64_t RowsLeft() const;   // Those of the tree and its forecasts.
   // Whether the text went where a pruned node was.
   bool LostByPruning(const Verdict& verdict) const;
 

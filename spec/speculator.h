@@ -170,7 +170,7 @@ class Speculator {
   std::vector<int> InDraft(const TokenTree& tree) const;
   void FindForecasts(const TokenTree& tree);
   int ForecastRows() const { return static_cast<int>(forecast_nodes_.size()) * choice_.forecast_rows; }
-  // Of the tree that was chosen last, with its forecasts.
+  // The shape of the tree that was chosen last, with its forecasts.
   CostProfile::Shape Placed(const TokenTree& tree) const;
   // What forecasts took in the last step beside the tree's rows.
   double ForecastSeconds(const TokenTree& tree, const StepTime& time) const;

@@ -95,7 +95,7 @@ class PartLoader::Impl {
   const std::string& reason() const { return reason_; }
 
  private:
-  static int64_t Now() { return RealClock().NowNanos(); }   // In real time threads wait for the device, and for each other.
+  static int64_t Now() { return RealClock().NowNanos(); }   // Real time: in it threads wait for the device, and for each other.
   bool Cancelled() const { return options_.cancel != nullptr && *options_.cancel; }
   absl::Status CheckStarted() const;
   void Queue(std::shared_ptr<Job> job);

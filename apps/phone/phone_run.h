@@ -36,11 +36,11 @@ FlagGroup ModelAndPhoneFlags();
 class PhoneRun {
  public:
   // Sets the options' device, path, rows of graphs, flash and clock. The run must outlive the engine and the options. trace: null: none.
-  // Of this machine: only what makes its graphs hold their weights, and change places.
+  // For this machine: only what makes its graphs hold their weights, and change places.
   static absl::StatusOr<std::unique_ptr<PhoneRun>> OfFlags(EngineOptions& options, Trace* trace = nullptr);
 
   // What the phone's parts did until now for this engine, a few lines; one of them about graphs that changed places, one
-  // about the flash. Of this machine: how graphs changed places, and how they were read.
+  // about the flash. For this machine: how graphs changed places, and how they were read.
   std::string Summary(const Engine& engine) const;
 
  private:

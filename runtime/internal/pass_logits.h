@@ -50,7 +50,7 @@ class PassLogits {
   struct Share { Member* member; size_t begin, end; int top; };   // Rows of the round.
   void Ask(absl::Span<Member> members);
   void FindTop(const StepClock& clock);
-  // Of rows of logits the likeliest tokens, as many as tops says of each; not looked at where that is 0.
+  // The likeliest tokens of rows of logits, as many as tops says of each; not looked at where that is 0.
   void TopOf(absl::Span<const float> logits, absl::Span<const int> tops, absl::Span<TopTokens> top);
   void GiveRound();
   absl::Status GiveAhead(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock, const std::atomic<bool>* cancel);

@@ -37,10 +37,8 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
   if (program == "tessera_generate" || program == "tessera_verify") arguments.push_back("--n_predict=2");
   if (program == "tessera_perplexity") arguments.push_back("--window=4");
   const std::string data = "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation";
-  if (program == "tessera_spec_bench") {
-    arguments.insert(arguments.end(), {data, "--categories=gsm8k", "--texts=1", "--generate_tokens=2"});
-  }
-  const std::map<std::string, std::vector<std::string>> subcommands = {
+  const std::map<std::string, std::vector<std::string>> more = {
+      {"tessera_spec_bench", {data, "--categories=gsm8k", "--texts=1", "--generate_tokens=2"}},
       {"tessera_reproduce record", {data, "--speculate=lookup", "--categories=ui", "--texts=1", "--generate_tokens=2"}},
       {"tessera_reproduce record_draft",
        {data, "--draft_model=" + TinyPath("llama"), "--categories=gsm8k", "--texts=1", "--generate_tokens=2"}},
@@ -58,7 +56,7 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
        {data, "--draft_model=" + TinyPath("llama"), "--categories=gsm8k", "--texts=1", "--generate_tokens=2",
         "--systems=flash_ar,lever", "--reliability"}},
       {"tessera_bench memory", {"--prompt_tokens=2", "--generate_tokens=1"}}};
-  if (const auto found = subcommands.find(program); found != subcommands.end()) {
+  if (const auto found = more.find(program); found != more.end()) {
     arguments.insert(arguments.end(), found->second.begin(), found->second.end());
   }
   return arguments;

@@ -28,7 +28,7 @@ inline const PackedTiny& ReadingModel() {   // Not before main.
   return model;
 }
 
-// Of the same model with all weights in memory.
+// The same model with all weights in memory.
 inline std::unique_ptr<Engine> ResidentEngine() {
   return Must(Engine::Load({.model_path = ReadingModel().packed(), .compute = {.threads = 1}, .cache = {.context = 128}}));
 }

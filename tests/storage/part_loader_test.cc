@@ -25,7 +25,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-// Of a few pages, of several blocks, of one whole block, and one that ends inside a block.
+// A few pages, several blocks, one whole block, and one that ends inside a block.
 const std::vector<int64_t> kUnitBytes = {5000, 3 * kMiB + 100, kMiB, 700'000, 2 * kMiB};
 constexpr int64_t kMemory = 16 * kMiB;
 
