@@ -77,27 +77,35 @@ DrawKey DraftPool::DrawsOf(int node) const {
   return key;
 }
 
+TopTokens DraftPool::Corrected(const TopTokens& said, int depth) const {
+  TopTokens corrected = said;
+  if (options_.reliability == nullptr) return corrected;
+  const absl::InlinedVector<float, 8> chances = options_.reliability->Chances(said, depth);
+  for (size_t i = 0; i < said.size(); ++i) corrected[i].probability = chances[i];
+  return corrected;
+}
+
 void DraftPool::AddChildren(int node, TopTokens said) {
   while (!said.empty() && !(said.back().probability > 0)) said.pop_back();
   Entry& entry = entries_[static_cast<size_t>(node)];
   const int depth = tree_[node].depth + 1;
   entry.expanded = true;
-  TopTokens children = said;
+  TopTokens children;
   if (options_.sampling.has_value()) {
     entry.drawn = DrawChildren(said, *options_.sampling, DrawsOf(node));
-    children.clear();
     for (const TokenId token : entry.drawn.tokens) {
       const auto found = std::find_if(entry.drawn.law.begin(), entry.drawn.law.end(), [&](const TopToken& e) { return e.token == token; });
-      children.push_back(*found);
+      children.push_back({token, static_cast<float>(rho(depth)) * found->probability});
     }
+  } else {
+    children = Corrected(said, depth);
   }
   entry.candidates = std::move(said);
   std::vector<int> added;
   std::vector<Entry> more;
   for (const TopToken& child : children) {
-    const float chance = static_cast<float>(rho(depth)) * child.probability;
-    if (!(chance > 0)) continue;
-    added.push_back(tree_.Add(node, child.token, std::min(chance, 1.0f)));
+    if (!(child.probability > 0)) continue;
+    added.push_back(tree_.Add(node, child.token, std::min(child.probability, 1.0f)));
     more.push_back({.reached = entry.reached * tree_[added.back()].probability});
   }
   entry.children = std::move(added);

@@ -81,6 +81,7 @@ class DraftPool {
   absl::Status ExpandBatch(absl::Span<const int> nodes);
   absl::Status CheckSaid(int node, const TopTokens& said) const;
   void AddChildren(int node, TopTokens said);
+  TopTokens Corrected(const TopTokens& said, int depth) const;
   DrawKey DrawsOf(int node) const;
 
   Expander& expander_;

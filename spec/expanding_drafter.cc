@@ -47,7 +47,7 @@ void ExpandingDrafter::Learn(absl::Span<const TokenId> emitted) {
     for (const int child : pool_->children(step.node)) {
       table_.Add(pool_->tree()[child].probability, pool_->tree()[child].token == step.token);
     }
-    reliability_.Learn(pool_->tree()[step.node].depth + 1, step.rank != TokenTree::kNone);
+    reliability_.Learn(pool_->tree()[step.node].depth + 1, pool_->candidates(step.node), step.rank);
   }
   policy_->Learn(steps);
 }

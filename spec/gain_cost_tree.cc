@@ -138,7 +138,7 @@ std::vector<Row> RowsOf(const DraftPool& pool, const DraftBudget& budget, double
     Row last = {pool.reached(node), node, tree[node].depth, node};
     for (int length = 0; length < budget.max_nodes && last.depth < budget.max_depth; ++length) {
       last.depth += 1;
-      last.reached *= share * pool.rho(last.depth);
+      last.reached *= std::min(share * pool.rho(last.depth), 1.0);
       if (last.reached < least) break;
       rows.push_back(last);
       last.parent = static_cast<int>(rows.size()) - 1;
@@ -166,9 +166,9 @@ absl::Status GainCostTree::Expand(const std::vector<int>& waiting, DraftPool& po
   RETURN_IF_ERROR(pool.Expand(batch));
   for (const int node : batch) {
     double sum = 0;
-    const TopTokens& said = pool.candidates(node);
-    for (size_t i = 0; i < std::min<size_t>(said.size(), 2); ++i) sum += said[i].probability;
-    share_ += kNewShareWeight * (std::min(sum, 1.0) - share_);
+    const std::vector<int>& children = pool.children(node);
+    for (size_t i = 0; i < std::min<size_t>(children.size(), 2); ++i) sum += pool.tree()[children[i]].probability;
+    share_ += kNewShareWeight * (std::min(sum, 1.0) / pool.rho(pool.tree()[node].depth + 1) - share_);
   }
   return absl::OkStatus();
 }

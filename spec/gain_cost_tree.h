@@ -57,7 +57,7 @@ class GainCostTree : public TreePolicy {
 
   const Options options_;
   Expected expected_;
-  double share_ = 1;     // The mean of what a node's two likeliest candidates have together.
+  double share_ = 1;     // The mean of what a node's two first children have together, by rho.
   int width_ = 1;        // Nodes of the last pass of the draft.
   int idle_ = 0;         // Steps in a row in which nothing was expanded.
 };

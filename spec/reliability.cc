@@ -6,6 +6,12 @@
 #include "glog/logging.h"
 
 namespace tessera {
+namespace {
+
+constexpr double kTrust = 2;        // Guesses, expected and come true, that stand for f = 1 before any was seen.
+constexpr double kForgets = 0.98;   // What older guesses count beside each new one.
+
+}  // namespace
 
 Reliability::Reliability(const Options& options) : options_(options) {
   CHECK(options.new_weight > 0 && options.new_weight <= 1) << "new_weight " << options.new_weight;
@@ -23,8 +29,35 @@ void Reliability::Add(bool hit, Share& share) const {
   share.known = true;
 }
 
-void Reliability::Learn(int depth, bool hit) {
+Reliability::Guesses& Reliability::GuessesOf(size_t rank, float probability) {
+  const int bin = std::clamp(static_cast<int>(probability * kBins), 0, kBins - 1);
+  return guesses_[std::min<size_t>(rank, kRanks - 1)][static_cast<size_t>(bin)];
+}
+
+absl::InlinedVector<float, 8> Reliability::Chances(const TopTokens& said, int depth) const {
+  const double rho = this->rho(depth);
+  absl::InlinedVector<float, 8> chances;
+  double most = 1, left = 1;
+  for (size_t rank = 0; rank < said.size(); ++rank) {
+    const Guesses& guesses = GuessesOf(rank, said[rank].probability);
+    const double f = (guesses.came + kTrust) / (guesses.expected + kTrust);
+    const double chance = std::min({std::max(rho * f, options_.least) * said[rank].probability, most, left});
+    chances.push_back(static_cast<float>(chance));
+    most = chance;
+    left -= chance;
+  }
+  return chances;
+}
+
+void Reliability::Learn(int depth, const TopTokens& said, int rank) {
   CHECK_GE(depth, 1);
+  const double rho = this->rho(depth);
+  for (size_t i = 0; i < said.size(); ++i) {
+    Guesses& guesses = GuessesOf(i, said[i].probability);
+    guesses.expected = kForgets * guesses.expected + rho * said[i].probability;
+    guesses.came = kForgets * guesses.came + (static_cast<int>(i) == rank ? 1 : 0);
+  }
+  const bool hit = rank != TokenTree::kNone;
   Share& share = of_depth_[std::min(depth, kDepths) - 1];
   if (!share.known) share.value = of_all_.value;
   Add(hit, share);

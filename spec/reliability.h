@@ -1,24 +1,31 @@
 // How far a draft model's probabilities can be trusted, learnt from what came; and a table of what was expected beside what came.
 //
 //   Reliability reliability({});
-//   reliability.Chance(0.8f, /*depth=*/1);            // 0.8: trusted at first
-//   reliability.Learn(/*depth=*/1, /*hit=*/false);    // the next token was not among the draft's candidates
-//   reliability.Chance(0.8f, 1);                      // 0.76
+//   reliability.Chances(said, /*depth=*/1);                          // 0.8, 0.1: trusted at first
+//   reliability.Learn(/*depth=*/1, said, /*rank=*/TokenTree::kNone); // the next token was not among the draft's candidates
+//   reliability.rho(1);                                              // 0.95
+//   reliability.Chances(said, 1);                                    // less than 0.76 and 0.095
 //
 //   ReliabilityTable table;
 //   table.Add(/*expected=*/0.76, /*accepted=*/true);
 //   table.Error();                                    // how far expected and observed are apart, on average
 //
-// The rule of Lever (section 4.2), which leaves A open: A(q) = rho q, where rho is the moving share of nodes whose next token was among
-// their candidates. It keeps the order of candidates. One rho for each depth; a depth that was never seen takes that of all.
+// The rule of Lever (section 4.2) leaves A open. Here A = rho f q. Rho is the moving share of nodes whose next token was among their
+// candidates, one for each depth; a depth that was never seen takes that of all. f corrects what rho cannot: a greedy text goes to the
+// draft's likeliest token far more often than the draft's probability says, and to the second far less. It is how often guesses of this
+// rank and about this probability came true, by how often rho q expected it, and 1 at first. A never puts a candidate before one that is
+// likelier by the draft, and those of a node have at most 1 together.
 // Depends on what was learnt alone. Thread-compatible.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "tessera/base/cpp20.h"
+#include "tessera/spec/token_tree.h"
+#include "tessera/spec/top_tokens.h"
 
 namespace tessera {
 
@@ -26,17 +33,20 @@ class Reliability {
  public:
   struct Options {
     double new_weight = 0.05;   // The last node's. In (0, 1].
-    double least = 0.2;         // Rho falls no further, so that a draft which fails for long is tried again. In (0, 1].
+    // Rho falls no further, and neither does rho f, so that a draft which fails for long is tried again. In (0, 1].
+    double least = 0.2;
   };
   // REQUIRES: options in their ranges.
   explicit Reliability(const Options& options);
 
   // depth: of the candidates, 1 for those after the root. REQUIRES: depth >= 1.
   double rho(int depth) const;
-  float Chance(float probability, int depth) const { return static_cast<float>(rho(depth)) * probability; }
+  // A of each candidate. REQUIRES: the likeliest first.
+  absl::InlinedVector<float, 8> Chances(const TopTokens& said, int depth) const;
 
-  // For every node that the text came to and that has candidates, the one where verification stopped included.
-  void Learn(int depth, bool hit);
+  // For every node that the text came to and that has candidates, the one where verification stopped included. rank: the next token's
+  // among the candidates; TokenTree::kNone: it is none of them.
+  void Learn(int depth, const TopTokens& said, int rank);
 
  private:
   static constexpr int kDepths = 8;   // Deeper ones share the last.
@@ -44,11 +54,17 @@ class Reliability {
     double value = 1;
     bool known = false;
   };
+  // The newest guesses of a rank, about as probable: what rho q expected, added up, and how many came true.
+  struct Guesses { double expected = 0, came = 0; };
+  static constexpr int kRanks = 4, kBins = 4;   // Higher ranks share the last; bins are equally wide.
+  Guesses& GuessesOf(size_t rank, float probability);
+  const Guesses& GuessesOf(size_t rank, float probability) const { return const_cast<Reliability*>(this)->GuessesOf(rank, probability); }
   void Add(bool hit, Share& share) const;
 
   const Options options_;
   Share of_all_;
   std::array<Share, kDepths> of_depth_;
+  std::array<std::array<Guesses, kBins>, kRanks> guesses_;
 };
 
 class ReliabilityTable {

@@ -37,8 +37,8 @@ TEST(DraftPool, HeaderExample) {
 
 TEST(DraftPool, ReachedIsTheProductOfCorrectedProbabilities) {
   Reliability reliability({});
-  reliability.Learn(1, false);    // 0.95 for depth 1,
-  reliability.Learn(2, false);    // and 0.9025 for depth 2.
+  reliability.Learn(1, {}, TokenTree::kNone);    // 0.95 for depth 1,
+  reliability.Learn(2, {}, TokenTree::kNone);    // and 0.9025 for depth 2.
   TableExpander expander(WorkedLaw());
   ASSERT_TRUE(expander.Begin({0}).ok());
   DraftPool pool(0, expander, {.reliability = &reliability});

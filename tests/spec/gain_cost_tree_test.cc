@@ -165,7 +165,7 @@ TEST(GainCostTree, AnUnreliableDraftGetsSmallerTrees) {
   for (int rows = 1; rows <= 32; ++rows) pass.push_back(0.01 + 0.001 * rows);
   const CostProfile costs = Costs(pass);
   Reliability unreliable({});
-  for (int i = 0; i < 200; ++i) unreliable.Learn(1, false);
+  for (int i = 0; i < 200; ++i) unreliable.Learn(1, {{7, 0.5f}}, TokenTree::kNone);
   const Grown trusted = Grow(RandomLaw(5, 3), {}, {.costs = {&costs}}, {31, 12});
   const Grown doubted = Grow(RandomLaw(5, 3), {}, {.costs = {&costs}}, {31, 12}, &unreliable);
   EXPECT_LT(doubted.tree.size(), trusted.tree.size());
