@@ -62,7 +62,11 @@ TEST(LeverShapes, SpeedupsAreGeometricMeansOverAllOfThem) {
 TEST(LeverShapes, PinningRaisesSpeedAndWhatIsLongerThanRecordedIsMissed) {
   for (const LeverSeries& series : Report().series) {
     if (series.table == "table6") {
-      for (size_t i = 1; i < series.values.size(); ++i) EXPECT_GE(*series.values[i], *series.values[i - 1]) << series.row << " " << i;
+      // Other times make other trees, so a step may be a hair lower.
+      for (size_t i = 1; i < series.values.size(); ++i) {
+        EXPECT_GE(*series.values[i], 0.99 * *series.values[i - 1]) << series.row << " " << i;
+      }
+      EXPECT_GT(*series.values.back(), 1.5 * *series.values.front()) << series.row;
     }
     if (series.table != "table7") continue;
     for (size_t i = 0; i < 5; ++i) EXPECT_EQ(series.values[i].has_value(), i < 3) << series.columns[i];
