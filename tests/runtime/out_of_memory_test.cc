@@ -43,6 +43,8 @@ absl::StatusOr<std::vector<TokenId>> StepTexts(Engine& engine, const std::functi
   const std::unique_ptr<Stepper> stepper = Must(Stepper::Create(engine, {}));
   Speculator speculator = Drafts();
   std::vector<std::vector<TokenId>> written(4);
+  std::vector<TokenId> all;
+  all.reserve(100);   // Not after `arm`: an allocation of the test itself may not be the one that fails.
   for (int number = 0; number < 4; ++number) {
     std::vector<TokenId> prompt = RandomTokens(number < 3 ? 20 : 30, number < 3 ? 1 : 2);
     prompt.push_back(number);
@@ -54,7 +56,6 @@ absl::StatusOr<std::vector<TokenId>> StepTexts(Engine& engine, const std::functi
   }
   arm();
   RETURN_IF_ERROR(stepper->Run());
-  std::vector<TokenId> all;
   for (const std::vector<TokenId>& one : written) all.insert(all.end(), one.begin(), one.end());
   return all;
 }
