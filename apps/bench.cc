@@ -16,7 +16,8 @@ AppInfo Info() {
 
 std::vector<Command> Commands() {
   return {BenchSpeed(), BenchOverhead(), BenchThreads(), BenchRoofline(), BenchRows(),
-          BenchAttention(), BenchProducts(), BenchMemory(), BenchStreaming(), BenchStreams(), BenchAdapters(), BenchLever()};
+          BenchAttention(), BenchProducts(), BenchMemory(), BenchStreaming(), BenchStreams(), BenchSamples(), BenchAdapters(),
+          BenchLever()};
 }
 
 }  // namespace

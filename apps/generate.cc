@@ -8,13 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/bench/written_result.h"
 #include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/answer_progress.h"
 #include "tessera/apps/cli/answer_requests.h"
 #include "tessera/apps/cli/answers_to_prompt.h"
 #include "tessera/apps/show/answer_report.h"
-#include "tessera/apps/show/streaming_report.h"
 #include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/beam_flags.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
@@ -23,9 +24,10 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/parallel_flags.h"
 #include "tessera/apps/cli/sampling_flags.h"
-#include "tessera/apps/cli/seed_flag.h"
 #include "tessera/apps/cli/session_flag.h"
 #include "tessera/apps/phone/phone_run.h"
+#include "tessera/apps/scale/beam_answers.h"
+#include "tessera/apps/scale/best_of.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/prompt_size.h"
@@ -36,8 +38,8 @@ namespace {
 // Other programs may read a history; this one writes it. Its texts may be sampled, and need not have the bits of plain decoding.
 FlagGroup KeptSpeculation() {
   FlagGroup group = SpeculationFlags();
-  group.flags.push_back("history_prompts");
   group.flags.insert(std::find(group.flags.begin(), group.flags.end(), "history"), {"prune", "prune_threshold", "accept"});
+  group.flags.insert(std::find(group.flags.begin(), group.flags.end(), "cost_profile"), "history_prompts");
   return group;
 }
 
@@ -50,8 +52,9 @@ AppInfo Info() {
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
                        "tessera_generate --jsonl --parallel=8 < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict",
-                               "session", "answers", "distinct_first_tokens", "jsonl", "parallel", "unordered", "cache_tokens",
-                               "json", "stats", "adapter", "use_adapter", "lora_mode", "adapter_memory"}},
+                               "session", "answers", "distinct_first_tokens", "best_of", "beam", "step_delimiter", "most_steps", "scorer",
+                               "select", "jsonl", "parallel", "unordered", "cache_tokens", "json", "stats", "adapter", "use_adapter",
+                               "lora_mode", "adapter_memory"}},
                      sampling,
                      KeptSpeculation(), ModelAndPhoneFlags(), StreamingFlags()}};
 }
@@ -71,6 +74,8 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckConversationFlags());
   RETURN_IF_ERROR(CheckSamplingFlags());
   RETURN_IF_ERROR(CheckParallelFlags());
+  RETURN_IF_ERROR(CheckBestOfFlags());
+  RETURN_IF_ERROR(CheckBeamFlags());
   return StopStringsOfFlag().status();
 }
 
@@ -90,34 +95,10 @@ class Streamer {
   absl::Status status_;
 };
 
-void WriteSummary(const OpenedEngine& opened, const Timings& timings) {
-  WriteError(absl::StrCat(SummaryLine(timings, PeakText(*opened.engine)), "\n"));
-  if (!FLAGS_stats) return;
-  WriteError(absl::StrCat(SamplingText(opened.engine->model().gguf()), StatsText(timings),
-                          opened.draft == nullptr ? "" : opened.draft->StatsLine()));
-}
-
-void WriteResult(JsonWriter& json, const Generation& result) {
-  json.Key("text").String(result.text);
-  WriteTokens(json.Key("tokens"), result.tokens);
-  json.Key("finish").String(FinishReasonName(result.reason));
-}
-
-// Ends what has begun with the result.
-absl::Status WriteJsonResult(JsonWriter json, const OpenedEngine& opened, const Timings& timings) {
-  ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
-  json.Key("seed").Uint(seed);
-  if (opened.draft_use.has_value()) opened.draft_use->Write(json.Key("speculation"));
-  WriteAdapters(opened.engine->options().workload, json);
-  WriteTimings(json.Key("timings"), timings);
-  json.EndObject();
-  return WriteOutput(std::move(json).Take() + "\n");
-}
-
 absl::Status WriteJsonResult(const Generation& result, const OpenedEngine& opened, const Timings& timings) {
   JsonWriter json;
-  WriteResult(json.BeginObject(), result);
-  return WriteJsonResult(std::move(json), opened, timings);
+  WriteText(result, json.BeginObject());
+  return EndJsonResult(std::move(json), opened, timings);
 }
 
 absl::Status WriteJsonResults(const std::vector<TimedAnswer>& answers, const OpenedEngine& opened, const Timings& timings) {
@@ -126,20 +107,15 @@ absl::Status WriteJsonResults(const std::vector<TimedAnswer>& answers, const Ope
   for (const TimedAnswer& answer : answers) {
     json.BeginObject();
     if (answer.first.has_value()) WriteFirstToken(json.Key("first_token"), *answer.first);
-    WriteResult(json, answer.text);
+    WriteText(answer.text, json);
     json.EndObject();
   }
   json.EndArray();
-  return WriteJsonResult(std::move(json), opened, timings);
+  return EndJsonResult(std::move(json), opened, timings);
 }
 
-void TellIfContextIsFull(const Engine& engine, const Generation& result) {
-  if (result.reason != FinishReason::kContextFull) return;
-  WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
-}
-
-absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversation, const std::vector<TokenId>& tokens,
-                       Answerer& answerer, KeptSession& kept) {
+absl::Status WriteAnswer(const OpenedEngine& opened, const Conversation& conversation, const std::vector<TokenId>& tokens,
+                         Answerer& answerer, KeptSession& kept) {
   Engine& engine = *opened.engine;
   Streamer streamer;
   AnswerOptions options = streamer.Options(conversation);
@@ -152,7 +128,7 @@ absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversat
   RETURN_IF_ERROR(FLAGS_json ? WriteJsonResult(result, opened, answerer.timings()) : WriteOutput("\n"));
   TellIfContextIsFull(engine, result);
   if (PromptGiven()) TellUnreadInput();
-  WriteSummary(opened, answerer.timings());
+  TellSummary(opened, answerer.timings());
   return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
 }
 
@@ -172,7 +148,7 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
   RETURN_IF_ERROR(answerer.UseAdapter(adapter));
   ASSIGN_OR_RETURN(KeptSession kept, KeptSession::Open(engine, conversation, answerer));
   ASSIGN_OR_RETURN(const std::vector<TokenId> continued, kept.Prompt(prompt, tokens));
-  const absl::Status written = kept.Save(WriteText(opened, conversation, continued, answerer, kept));
+  const absl::Status written = kept.Save(WriteAnswer(opened, conversation, continued, answerer, kept));
   return EndOf(written, FinishAnswers(engine, answerer.speculation()));
 }
 
@@ -186,11 +162,12 @@ absl::Status WriteAnswers(const OpenedEngine& opened, const NewAnswer& asked, Pa
   const auto full = std::find_if(results.begin(), results.end(), is_full);
   if (full != results.end()) TellIfContextIsFull(*opened.engine, full->text);
   if (PromptGiven()) TellUnreadInput();
-  WriteSummary(opened, answers.timings());
+  TellSummary(opened, answers.timings());
   TellOfWaits(answers);
   return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
 }
 
+// As answers, or as samples of which one is chosen.
 absl::Status AnswerSeveralTimes(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt,
                                 const LoraAdapter* adapter) {
   Engine& engine = *opened.engine;
@@ -203,7 +180,7 @@ absl::Status AnswerSeveralTimes(const OpenedEngine& opened, Conversation& conver
   CatchSignals(CtrlC::kEndsProgram);
   ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers,
                    ParallelAnswersOfFlags(engine, opened.flash_bytes_per_second, opened.draft));
-  const absl::Status written = WriteAnswers(opened, asked, *answers);
+  const absl::Status written = FLAGS_best_of > 1 ? WriteBestOf(opened, asked, prompt, *answers) : WriteAnswers(opened, asked, *answers);
   return EndOf(written, FinishAnswers(engine, answers->speculation()));
 }
 
@@ -310,7 +287,7 @@ absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const 
   ASSIGN_OR_RETURN(KeptSession kept, KeptSession::Open(engine, conversation, answerer));
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = kept.Save(Dialogue(opened, conversation, answerer, kept, lines).Run(first));
-  if (status.ok() || TerminationRequested()) WriteSummary(opened, answerer.timings());
+  if (status.ok() || TerminationRequested()) TellSummary(opened, answerer.timings());
   return EndOf(status, FinishAnswers(engine, answerer.speculation()));
 }
 
@@ -325,14 +302,17 @@ absl::StatusOr<int64_t> CountPrompt(const Engine& engine, const std::string& pro
 
 absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, LineReader& lines, const Adapters& adapters) {
   Engine& engine = *opened.engine;
+  if (FLAGS_jsonl && !FLAGS_beam.empty()) return AnswerRequestsByBeams(opened, lines, adapters);
   if (FLAGS_jsonl) {   // Lines are written whole; there is no summary.
-    return AnswerRequests(engine, opened.flash_bytes_per_second, lines, adapters, opened.draft);
+    const auto chooser = [](Engine& of) { return SampleSetOptionsOfFlags(of); };
+    return AnswerRequests(engine, opened.flash_bytes_per_second, lines, adapters, opened.draft, chooser);
   }
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(adapters.chosen()));
   if (FLAGS_chat) return Chat(opened, conversation, prompt, lines, adapter.get());
-  if (FLAGS_answers > 1) return AnswerSeveralTimes(opened, conversation, prompt, adapter.get());
+  if (!FLAGS_beam.empty()) return AnswerByBeams(opened, conversation, prompt, adapter.get());
+  if (TextsOfFlags() > 1) return AnswerSeveralTimes(opened, conversation, prompt, adapter.get());
   return AnswerOnce(opened, conversation, prompt, adapter.get());
 }
 
@@ -343,7 +323,9 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options, &trace));
   ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(FLAGS_speculate, /*chooses=*/true));
   RETURN_IF_ERROR(PlanTextsOfFlags(options, draft));
-  ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
+  RETURN_IF_ERROR(PlanBestOf(options));
+  ASSIGN_OR_RETURN(Adapters adapters, Adapters::OfFlags(options));
+  if (phone != nullptr) RETURN_IF_ERROR(phone->TakeAdapters(adapters));
   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt, draft.get());
   std::string prompt;
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {

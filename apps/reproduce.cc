@@ -7,12 +7,14 @@ namespace {
 AppInfo Info() {
   return {.name = "tessera_reproduce",
           .summary = "Shows figures of papers beside what the engine and its models of phones say.",
-          .examples = {"tessera_reproduce npu", "tessera_reproduce sdnpu", "tessera_reproduce onemodel", "tessera_reproduce lever"},
+          .examples = {"tessera_reproduce npu", "tessera_reproduce sdnpu", "tessera_reproduce onemodel", "tessera_reproduce lever",
+                       "tessera_reproduce scaling"},
           .groups = {{"Output", {"json"}}}};
 }
 
 std::vector<Command> Commands() {
-  return {ReproduceNpu(), ReproduceSdnpu(), ReproduceOnemodel(), ReproduceLever(), ReproduceRecord(), ReproduceRecordDraft()};
+  return {ReproduceNpu(),     ReproduceSdnpu(),  ReproduceOnemodel(),   ReproduceLever(),
+          ReproduceScaling(), ReproduceRecord(), ReproduceRecordDraft()};
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "tessera/apps/bench/spec_bench_prompts.h"
 #include "tessera/apps/bench/spec_bench_report.h"
 #include "tessera/apps/bench/spec_bench_run.h"
+#include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/draft_flags.h"
@@ -54,6 +55,7 @@ AppInfo Info() {
                        "tessera_spec_bench --model model.tsr --memory_budget 100MiB --pin none"},
           .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens", "writings", "most_barrier_nanos"}},
                      {"Speculation", {"speculate", "draft_model", "tree", "prune", "prune_threshold", "cost_profile", "remember"}},
+                     {"Adapters", {"adapter", "use_adapter", "lora_mode"}},
                      ModelAndPhoneFlags(),
                      StreamingFlags(),
                      {"Output", {"plot", "json"}}}};
@@ -108,7 +110,7 @@ absl::StatusOr<DrafterRegistry> RegistryWith(const std::shared_ptr<DraftModel>& 
 class DraftingTools {
  public:
   // Measures costs, unless the file of --cost_profile has them.
-  static absl::StatusOr<DraftingTools> FromFlags(Engine& engine, const std::shared_ptr<DraftModel>& draft) {
+  static absl::StatusOr<DraftingTools> FromFlags(Engine& engine, const std::shared_ptr<DraftModel>& draft, const LoraAdapter* adapter) {
     DraftingTools tools(engine, draft);
     if (!FLAGS_cost_profile.empty()) {
       absl::StatusOr<CostProfile> costs = CostProfile::Load(FLAGS_cost_profile);
@@ -117,7 +119,7 @@ class DraftingTools {
       else if (!absl::IsNotFound(costs.status()))
         return ForFile("cost_profile", costs.status());
     }
-    ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+    ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession({.adapter = adapter}));
     RETURN_IF_ERROR(MeasureCosts(*session, {}, tools.costs_));
     return tools;
   }
@@ -229,10 +231,10 @@ struct Findings {
   PruneReport pruned = {};
 };
 
-absl::StatusOr<Findings> Measure(Engine& engine, const std::shared_ptr<DraftModel>& draft,
+absl::StatusOr<Findings> Measure(Engine& engine, const std::shared_ptr<DraftModel>& draft, const LoraAdapter* adapter,
                                  const std::vector<PromptCategory>& categories) {
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
-  ASSIGN_OR_RETURN(PairRunner runner, PairRunner::Create(engine, FLAGS_generate_tokens));
+  ASSIGN_OR_RETURN(PairRunner runner, PairRunner::Create(engine, FLAGS_generate_tokens, adapter));
   if (draft != nullptr) runner.Prune(draft->pruning());
   const auto tokens_of = [&](const std::string& prompt) {
     conversation.Reset();
@@ -243,7 +245,7 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::shared_ptr<DraftMode
   for (const PromptCategory& category : categories) texts += category.prompts.size();
   ASSIGN_OR_RETURN(const std::vector<TokenId> first, tokens_of(categories.front().prompts.front()));
   RETURN_IF_ERROR(runner.Write(first, nullptr).status());  // Warms caches, is not counted.
-  ASSIGN_OR_RETURN(DraftingTools tools, DraftingTools::FromFlags(engine, draft));
+  ASSIGN_OR_RETURN(DraftingTools tools, DraftingTools::FromFlags(engine, draft, adapter));
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), kernels, PeakLoops::kReadStep));
   Findings findings;
@@ -269,17 +271,26 @@ std::string DraftText() {
   return absl::StrCat(" with a draft of ", FLAGS_draft_model, ", tree ", TreeOfFlag());
 }
 
-std::string Heading(const Engine& engine) {
+// " with the adapter pirate".
+std::string AdapterText(const Adapters& adapters) {
+  if (adapters.chosen() == Adapters::kNone) return "";
+  return absl::StrCat(" with the adapter ", adapters.names()[static_cast<size_t>(adapters.chosen())]);
+}
+
+std::string Heading(const Engine& engine, const Adapters& adapters) {
   const std::string& model = engine.options().model_path;
-  return absl::StrFormat("%s, %d threads, --speculate=%s%s, at most %d tokens per text", model.substr(model.rfind('/') + 1),
-                         engine.threads(), FLAGS_speculate, DraftText(), FLAGS_generate_tokens) +
+  return absl::StrFormat("%s%s, %d threads, --speculate=%s%s, at most %d tokens per text", model.substr(model.rfind('/') + 1),
+                         AdapterText(adapters), engine.threads(), FLAGS_speculate, DraftText(), FLAGS_generate_tokens) +
          (FLAGS_device.empty() ? "" : absl::StrCat(", times of ", FLAGS_device));
 }
 
-std::string FindingsJson(const Engine& engine, const Findings& findings) {
+std::string FindingsJson(const Engine& engine, const Adapters& adapters, const Findings& findings) {
   JsonWriter json;
   json.BeginObject().Key("model").String(engine.options().model_path).Key("threads").Int(engine.threads());
   if (!FLAGS_device.empty()) json.Key("device").String(FLAGS_device);
+  if (adapters.chosen() != Adapters::kNone) {
+    json.Key("adapter").String(adapters.names()[static_cast<size_t>(adapters.chosen())]).Key("lora_mode").String(FLAGS_lora_mode);
+  }
   json.Key("speculate").String(FLAGS_speculate).Key("generate_tokens").Int(FLAGS_generate_tokens);
   if (!FLAGS_draft_model.empty()) json.Key("draft_model").String(FLAGS_draft_model).Key("tree").String(TreeOfFlag());
   WriteSpecBench(json, findings.categories);
@@ -338,6 +349,8 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options, &trace));
   ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(SpeculatesBy(kChooser) ? "auto" : FLAGS_speculate));
   RETURN_IF_ERROR(PlanMemory(draft, options));
+  ASSIGN_OR_RETURN(Adapters adapters, Adapters::OfFlags(options));
+  if (phone != nullptr) RETURN_IF_ERROR(phone->TakeAdapters(adapters));
   if (FLAGS_dry_run) return ShowLoadPlan(options, nullptr, draft.get());
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, FLAGS_texts);
@@ -348,15 +361,16 @@ absl::Status Run() {
   RETURN_IF_ERROR(engine->AwaitWeights());
   WarnOfShortages(*engine);
   if (draft != nullptr) RETURN_IF_ERROR(draft->LoadPredictor());
-  const absl::StatusOr<Findings> findings = Measure(*engine, draft, categories);
+  ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(adapters.chosen()));
+  const absl::StatusOr<Findings> findings = Measure(*engine, draft, adapter.get(), categories);
   absl::Status saved = trace.Finish(findings.status());
   if (!findings.ok()) return saved;
   if (phone != nullptr) WriteError(phone->Summary(*engine));
   if (draft != nullptr) WriteError(absl::StrCat(PruningLine(findings->pruned), draft->StatsLine()));
-  const std::string heading = Heading(*engine);
+  const std::string heading = Heading(*engine, adapters);
   if (!FLAGS_plot.empty()) saved = Joined(saved, WriteTextFile(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
   const std::string shown =
-      FLAGS_json ? FindingsJson(*engine, *findings) : absl::StrCat(heading, "\n\n", SpecBenchText(findings->categories));
+      FLAGS_json ? FindingsJson(*engine, adapters, *findings) : absl::StrCat(heading, "\n\n", SpecBenchText(findings->categories));
   RETURN_IF_ERROR(EndOf(WriteOutput(shown), saved));
   return CheckSame(findings->pairs);
 }

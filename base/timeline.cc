@@ -20,6 +20,8 @@ absl::string_view ZoneName(Zone zone) {
     case Zone::kOperator: return "operator";
     case Zone::kDraft: return "draft";
     case Zone::kPredict: return "predict";
+    case Zone::kPrune: return "prune";
+    case Zone::kCommit: return "commit";
   }
   return "unknown";
 }

@@ -21,9 +21,11 @@ namespace tessera {
 
 // Every traced zone of the engine, in one place so that trace, report and energy account agree (names: ZoneName).
 // The hot loops inside a graph run are not zones: a clock read per operator would cost more than 1 % of a one-row pass.
-// kDraft: a draft model or head at work, with its rows; kPredict: an exit predictor within a pass, with the nodes that it looks at.
+// kDraft: a draft model or head at work, with its rows; kPrune: a pass stops half-way for drafts to be pruned, with the rows that go;
+// kPredict: an exit predictor within that, with the nodes that it looks at; kCommit: what is kept of a draft, with its tokens.
 enum class Zone : uint8_t {
-  kPass, kLease, kGraphRun, kHead, kSample, kTokenize, kDetokenize, kLoad, kRead, kOperator, kDraft, kPredict
+  kPass, kLease, kGraphRun, kHead, kSample, kTokenize, kDetokenize, kLoad, kRead, kOperator, kDraft, kPredict, kPrune,
+  kCommit
 };
 // kNpu: the device, of a phone its matrix unit; kHvx: a phone's vector unit.
 enum class Resource : uint8_t { kCpu, kNpu, kFlash, kDma, kHvx };

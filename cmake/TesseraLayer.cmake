@@ -204,6 +204,21 @@ function(tessera_create_test_main)
   endif()
 endfunction()
 
+# The longest program runs as two halves, so that where sanitizers make it take minutes two CPUs have work to the end.
+function(tessera_add_test layer)
+  set(halves ${layer})
+  if(layer STREQUAL "runtime")
+    set(halves runtime_1 runtime_2)
+    foreach(half 1 2)
+      add_test(NAME runtime_${half} COMMAND ${PROJECT_SOURCE_DIR}/scripts/tests/half.sh ${half} ${CMAKE_CROSSCOMPILING_EMULATOR}
+                                            $<TARGET_FILE:tessera_runtime_tests>)
+    endforeach()
+  else()
+    add_test(NAME ${layer} COMMAND tessera_${layer}_tests)
+  endif()
+  set_tests_properties(${halves} PROPERTIES LABELS ${layer})
+endfunction()
+
 function(tessera_create_tests layer)
   tessera_files_of(${layer} ${PROJECT_SOURCE_DIR}/tests *_test.cc)
   set(sources ${found})
@@ -229,8 +244,7 @@ function(tessera_create_tests layer)
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
     target_precompile_headers(tessera_${layer}_tests REUSE_FROM tessera_test_main)
   endif()
-  add_test(NAME ${layer} COMMAND tessera_${layer}_tests)
-  set_tests_properties(${layer} PROPERTIES LABELS ${layer})
+  tessera_add_test(${layer})
   add_custom_target(check-${layer} COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure -L "^${layer}$" USES_TERMINAL VERBATIM
                     DEPENDS tessera_${layer}_tests)
   if(layer STREQUAL "model")  # scripts/measure/compare_peer_logits.sh gives these files to another engine.

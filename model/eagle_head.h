@@ -22,9 +22,9 @@
 // FP32, with the same bits on every machine. A row's bits do not depend on the rows beside it.
 //
 // Both files are hostile until checked: every size against the model and the tensors, every number. Tensors that are not used are refused,
-// and so are keys that are known to change the result in ways that are not computed. Errors are InvalidArgument with file, field or
-// tensor, found and expected; NotFound for a missing file; those of SafetensorsFile. Threads: a head is constant; a memory belongs to one
-// thread, and so does its pool.
+// and so are keys, but for those of which it is known that they change nothing (names, special tokens, how it was trained and stored); null
+// is as good as absent. Errors are InvalidArgument with file, field or tensor, found and expected; NotFound for a missing file; those of
+// SafetensorsFile. Threads: a head is constant; a memory belongs to one thread, and so does its pool.
 #pragma once
 
 #include <cstdint>

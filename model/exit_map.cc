@@ -1,28 +1,11 @@
 #include "tessera/model/exit_map.h"
 
-#include <cstddef>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/internal/file_matrix.h"
+#include "tessera/model/internal/exit_file.h"
 
 namespace tessera {
-namespace {
-
-constexpr char kMap[] = "predictor.map";
-
-// A text of the file that says something else than what is wanted.
-absl::Status CheckText(const SafetensorsFile& file, absl::string_view key, const std::string& expected) {
-  const std::string* const found = file.FindMetadata(key);
-  if (found == nullptr || *found == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": __metadata__ ", key, ": found ", Quoted(*found), ", expected ",
-                                                 Quoted(expected)));
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<ExitMap>> ExitMap::Open(const std::string& path, const ModelConfig& config) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SafetensorsFile> file, SafetensorsFile::Open(path));
@@ -32,12 +15,10 @@ absl::StatusOr<std::unique_ptr<ExitMap>> ExitMap::Open(const std::string& path, 
 }
 
 absl::StatusOr<std::unique_ptr<ExitMap>> ExitMap::Read(const SafetensorsFile& file, const ModelConfig& config) {
-  RETURN_IF_ERROR(CheckText(file, "kind", "width"));
-  RETURN_IF_ERROR(CheckText(file, "layer", absl::StrCat(config.layers.size())));
-  for (const SafetensorsTensor& tensor : file.tensors()) {
-    if (tensor.name != kMap) return file.WrongTensor(tensor.name, "", absl::StrCat("found it, expected ", kMap, " alone"));
-  }
-  ASSIGN_OR_RETURN(FileMatrix matrix, ReadFileMatrix(file, kMap, config.width, config.width));
+  const int layers = static_cast<int>(config.layers.size());
+  if (file.FindMetadata("kind") != nullptr) RETURN_IF_ERROR(ExitText(file, "kind", {kExitWidth}).status());
+  if (file.FindMetadata("layer") != nullptr) RETURN_IF_ERROR(ExitNumber(file, "layer", layers, layers).status());
+  ASSIGN_OR_RETURN(FileMatrix matrix, ReadExitMap(file, config.width));
   return std::unique_ptr<ExitMap>(new ExitMap(std::move(matrix.buffer), *matrix.matrix));
 }
 

@@ -5,43 +5,15 @@
 
 #include <glog/logging.h>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/elementary.h"
-#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/internal/file_matrix.h"
+#include "tessera/model/internal/exit_file.h"
 #include "tessera/model/internal/head_rows.h"
 #include "tessera/quant/matmul.h"
 
 namespace tessera {
 namespace {
-
-absl::Status WrongText(const SafetensorsFile& file, absl::string_view key, absl::string_view found, absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": __metadata__ ", key, ": found ", found, ", expected ", expected));
-}
-
-absl::StatusOr<ExitPredictor::Kind> KindOf(const SafetensorsFile& file) {
-  const std::string* const kind = file.FindMetadata("kind");
-  if (kind != nullptr && *kind == "vocabulary") return ExitPredictor::Kind::kVocabulary;
-  if (kind != nullptr && *kind == "width") return ExitPredictor::Kind::kWidth;
-  return WrongText(file, "kind", kind == nullptr ? "none" : Quoted(*kind), "\"vocabulary\" or \"width\"");
-}
-
-absl::StatusOr<int> NumberOf(const SafetensorsFile& file, absl::string_view key, int least, int most) {
-  const std::string* const text = file.FindMetadata(key);
-  int number = 0;
-  if (text != nullptr && absl::SimpleAtoi(*text, &number) && number >= least && number <= most) return number;
-  return WrongText(file, key, text == nullptr ? "none" : Quoted(*text),
-                   least == most ? absl::StrCat("\"", least, "\"") : absl::StrCat("\"", least, "\" to \"", most, "\""));
-}
-
-absl::Status CheckAlone(const SafetensorsFile& file, absl::string_view name) {
-  for (const SafetensorsTensor& tensor : file.tensors()) {
-    if (tensor.name != name) return file.WrongTensor(tensor.name, "", absl::StrCat("found it, expected ", name, " alone"));
-  }
-  return absl::OkStatus();
-}
 
 // In eight sums, so that a compiler can keep them in a vector.
 float Dot(const float* a, const float* b, int64_t count) {
@@ -74,10 +46,11 @@ absl::StatusOr<ExitPredictor> ExitPredictor::Load(const std::string& path, const
 
 absl::StatusOr<ExitPredictor> ExitPredictor::Read(const SafetensorsFile& file, const ModelConfig& config, const WeightLayout& layout,
                                                   WeightSource& source) {
-  ASSIGN_OR_RETURN(const Kind kind, KindOf(file));
+  ASSIGN_OR_RETURN(const std::string kind_name, ExitText(file, "kind", {kExitVocabulary, kExitWidth}));
+  const Kind kind = kind_name == kExitVocabulary ? Kind::kVocabulary : Kind::kWidth;
   const int layers = static_cast<int>(config.layers.size());
-  ASSIGN_OR_RETURN(const int layer, NumberOf(file, "layer", 1, layers - 1));
-  if (file.FindMetadata("layers") != nullptr) RETURN_IF_ERROR(NumberOf(file, "layers", layers, layers).status());
+  ASSIGN_OR_RETURN(const int layer, ExitNumber(file, "layer", 1, layers - 1));
+  if (file.FindMetadata("layers") != nullptr) RETURN_IF_ERROR(ExitNumber(file, "layers", layers, layers).status());
   ExitPredictor predictor(config, kind, layer);
   RETURN_IF_ERROR(kind == Kind::kVocabulary ? predictor.KeepRows(file) : predictor.KeepMap(file));
   if (kind == Kind::kVocabulary) return predictor;
@@ -88,16 +61,14 @@ absl::StatusOr<ExitPredictor> ExitPredictor::Read(const SafetensorsFile& file, c
 }
 
 absl::Status ExitPredictor::KeepRows(const SafetensorsFile& file) {
-  RETURN_IF_ERROR(CheckAlone(file, "predictor.weight"));
-  ASSIGN_OR_RETURN(const SafetensorsTensor* const tensor, FindShaped(file, "predictor.weight", {vocabulary_, width_}));
+  ASSIGN_OR_RETURN(const SafetensorsTensor* const tensor, FindExitRows(file, vocabulary_, width_));
   ASSIGN_OR_RETURN(format_, file.FormatOf(*tensor));
   ASSIGN_OR_RETURN(rows_, file.ReadFinite(*tensor));
   return absl::OkStatus();
 }
 
 absl::Status ExitPredictor::KeepMap(const SafetensorsFile& file) {
-  RETURN_IF_ERROR(CheckAlone(file, "predictor.map"));
-  ASSIGN_OR_RETURN(FileMatrix read, ReadFileMatrix(file, "predictor.map", width_, width_));
+  ASSIGN_OR_RETURN(FileMatrix read, ReadExitMap(file, width_));
   packed_ = std::move(read.buffer);
   map_ = read.matrix;
   return absl::OkStatus();

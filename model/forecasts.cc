@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/files/importance.h"
+#include "tessera/model/files/marked_model.h"
 #include "tessera/model/internal/file_matrix.h"
 
 namespace tessera {
@@ -34,10 +34,11 @@ absl::Status CheckText(const SafetensorsFile& file, absl::string_view key, const
       absl::StrCat(file.path(), ": __metadata__ ", key, ": found ", Quoted(*found), ", expected ", Quoted(expected), what));
 }
 
-absl::Status CheckMark(const SafetensorsFile& file, const ModelFile& model, const ModelConfig& config) {
-  if (file.FindMetadata(kMark) == nullptr || model.packed() != nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Importance::ModelMark mark, Importance::MarkOf(model.gguf(), config));
-  return CheckText(file, kMark, absl::StrCat(mark.vectors), absl::StrCat(", the mark of ", model.path()));
+absl::Status CheckMark(const SafetensorsFile& file, const ModelFile& model) {
+  if (file.FindMetadata(kMark) == nullptr) return absl::OkStatus();
+  const MarkedModel marked(model);
+  ASSIGN_OR_RETURN(const uint32_t mark, marked.Vectors());
+  return CheckText(file, kMark, absl::StrCat(mark), absl::StrCat(", the mark of ", model.path()));
 }
 
 absl::Status CheckAttendsToAll(const SafetensorsFile& file, const ModelConfig& config) {
@@ -86,7 +87,7 @@ absl::StatusOr<ForecastSizes> Forecasts::SizesIn(const SafetensorsFile& file) {
 absl::StatusOr<std::shared_ptr<const Forecasts>> Forecasts::Open(const std::string& path, const ModelFile& model,
                                                                  const ModelConfig& config) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SafetensorsFile> file, SafetensorsFile::Open(path));
-  RETURN_IF_ERROR(CheckMark(*file, model, config));
+  RETURN_IF_ERROR(CheckMark(*file, model));
   ASSIGN_OR_RETURN(std::shared_ptr<const Forecasts> forecasts, Read(*file, config));
   RETURN_IF_ERROR(file->CheckUnchanged());
   return forecasts;

@@ -12,12 +12,12 @@
 //
 // The file holds prefix.keys and prefix.values [layers, slots, kv_heads, head_size], as the model's layers would store them (keys in
 // GGUF's order of pairs), and forecasts [forecasts, width], in F32, F16 or BF16, and perhaps texts: "slots" and "forecasts" must be the
-// numbers of these; "tessera.model.vectors", the number that Importance::MarkOf gives, must be the model's (a packed model has none to
-// compare with: then shapes alone count).
+// numbers of these; "tessera.model.vectors" must be the model's mark (model/files/marked_model.h), or the file is of another model.
 //
 // Models with a layer that attends to a window are refused: a window counts positions from the row backwards, and the prefix, which comes
 // before all of them, would leave it. The file is hostile until checked: sizes against the model, every number finite, no other tensors.
-// Errors are InvalidArgument with file, tensor or text, found and expected; NotFound for a missing file; those of SafetensorsFile.
+// Errors are InvalidArgument with file, tensor or text, found and expected; NotFound for a missing file; those of SafetensorsFile
+// and of MarkedModel.
 // Thread-safe: constant once made.
 #pragma once
 

@@ -29,20 +29,41 @@ void Transpose(const Number* numbers, int64_t rows, int64_t columns, Number* tra
   }
 }
 
-bool KeepsItsBits(const AdapterPair& pair) {
+bool Has16Bits(const AdapterPair& pair) {
   return pair.a.format == pair.b.format && InfoOf(pair.a.format).bytes_per_block == static_cast<int32_t>(sizeof(uint16_t));
+}
+
+absl::Span<const float> FloatsOf(const AdapterMatrix& matrix) {
+  return {reinterpret_cast<const float*>(matrix.bytes.data()), matrix.bytes.size() / sizeof(float)};
+}
+
+// Whether the file's numbers are kept as they are: in their 16 bits, or in 32 where no 16 hold them.
+bool KeepsItsBits(const AdapterPair& pair) {
+  if (pair.a.format != BlockFormat::kF32 || pair.b.format != BlockFormat::kF32) return Has16Bits(pair);
+  return NarrowestFormatFor(FloatsOf(pair.a), FloatsOf(pair.b)) == BlockFormat::kF32;
+}
+
+// B as it is kept.
+std::vector<std::byte> Transposed(const AdapterMatrix& b) {
+  std::vector<std::byte> transposed(b.bytes.size());
+  if (InfoOf(b.format).bytes_per_block == static_cast<int32_t>(sizeof(uint16_t))) {
+    Transpose(reinterpret_cast<const uint16_t*>(b.bytes.data()), b.rows, b.columns, reinterpret_cast<uint16_t*>(transposed.data()));
+  } else {
+    Transpose(reinterpret_cast<const uint32_t*>(b.bytes.data()), b.rows, b.columns, reinterpret_cast<uint32_t*>(transposed.data()));
+  }
+  return transposed;
 }
 
 // Takes the pair's bytes.
 absl::Status SetPair(AdapterPair& pair, float scale, LoraAdapter& adapter) {
-  const bool keeps_its_bits = KeepsItsBits(pair);
   const int target = static_cast<int>(TargetOf(pair.matrix));
+  CHECK_EQ(static_cast<int64_t>(pair.b.bytes.size()), pair.b.rows * pair.b.columns * InfoOf(pair.b.format).bytes_per_block)
+      << pair.matrix << ": not read";
+  const bool keeps_its_bits = KeepsItsBits(pair);
   const AdapterMatrix b = std::move(pair.b);
-  CHECK_EQ(static_cast<int64_t>(b.bytes.size()), b.rows * b.columns * InfoOf(b.format).bytes_per_block) << pair.matrix << ": not read";
   if (keeps_its_bits) {
     LoraNumbers numbers = {.in = pair.a.columns, .out = b.rows, .rank = pair.rank, .scale = scale, .format = pair.a.format,
-                           .a = std::move(pair.a.bytes), .b = std::vector<std::byte>(b.bytes.size())};
-    Transpose(reinterpret_cast<const uint16_t*>(b.bytes.data()), b.rows, b.columns, reinterpret_cast<uint16_t*>(numbers.b.data()));
+                           .a = std::move(pair.a.bytes), .b = Transposed(b), .known_finite = true};
     return adapter.SetNumbers(pair.layer, target, std::move(numbers));
   }
   const std::vector<float> b_floats = b.Floats();
@@ -53,20 +74,48 @@ absl::Status SetPair(AdapterPair& pair, float scale, LoraAdapter& adapter) {
   return adapter.Set(pair.layer, target, matrices);
 }
 
-absl::Status Named(const AdapterFile& file, const absl::Status& status) {
-  return status.ok() ? status : absl::Status(status.code(), absl::StrCat(file.path, ": ", status.message()));
-}
+// Makes an adapter of a file's pairs, in any order.
+class LoraMaker {
+ public:
+  static absl::StatusOr<LoraMaker> Create(const std::string& path, const ModelConfig& config, float scale) {
+    if (!std::isfinite(scale)) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": scale: found ", scale, ", expected a finite number"));
+    }
+    ASSIGN_OR_RETURN(LoraAdapter adapter, LoraAdapter::Create(static_cast<int>(config.layers.size()), kLoraTargets));
+    return LoraMaker(path, config, scale, std::move(adapter));
+  }
+  // Takes the pair's bytes.
+  absl::Status Add(AdapterPair& pair) { return Named(SetPair(pair, pair.scale * scale_, adapter_)); }
+  absl::StatusOr<LoraAdapter> Take() && {
+    RETURN_IF_ERROR(Named(adapter_.CheckFits(config_)));
+    return std::move(adapter_);
+  }
+
+ private:
+  LoraMaker(const std::string& path, const ModelConfig& config, float scale, LoraAdapter adapter)
+      : path_(path), config_(config), scale_(scale), adapter_(std::move(adapter)) {}
+  absl::Status Named(const absl::Status& status) const {
+    return status.ok() ? status : absl::Status(status.code(), absl::StrCat(path_, ": ", status.message()));
+  }
+
+  const std::string& path_;
+  const ModelConfig& config_;
+  const float scale_;
+  LoraAdapter adapter_;
+};
 
 }  // namespace
 
 absl::StatusOr<LoraAdapter> MakeLoraAdapter(AdapterFile file, const ModelConfig& config, float scale) {
-  if (!std::isfinite(scale)) {
-    return absl::InvalidArgumentError(absl::StrCat(file.path, ": scale: found ", scale, ", expected a finite number"));
-  }
-  ASSIGN_OR_RETURN(LoraAdapter adapter, LoraAdapter::Create(static_cast<int>(config.layers.size()), kLoraTargets));
-  for (AdapterPair& pair : file.pairs) RETURN_IF_ERROR(Named(file, SetPair(pair, pair.scale * scale, adapter)));
-  RETURN_IF_ERROR(Named(file, adapter.CheckFits(config)));
-  return adapter;
+  ASSIGN_OR_RETURN(LoraMaker maker, LoraMaker::Create(file.path, config, scale));
+  for (AdapterPair& pair : file.pairs) RETURN_IF_ERROR(maker.Add(pair));
+  return std::move(maker).Take();
+}
+
+absl::StatusOr<LoraAdapter> ReadLoraAdapter(const AdapterReader& reader, const ModelConfig& config, float scale) {
+  ASSIGN_OR_RETURN(LoraMaker maker, LoraMaker::Create(reader.shapes().path, config, scale));
+  RETURN_IF_ERROR(reader.ReadPairs([&](size_t /*number*/, AdapterPair&& pair) { return maker.Add(pair); }));
+  return std::move(maker).Take();
 }
 
 LoraPlan PlanLoraAdapter(const AdapterFile& file, const ModelConfig& config) {
@@ -75,7 +124,7 @@ LoraPlan PlanLoraAdapter(const AdapterFile& file, const ModelConfig& config) {
   for (const AdapterPair& pair : file.pairs) {
     const size_t place = static_cast<size_t>(pair.layer * kLoraTargets) + static_cast<size_t>(TargetOf(pair.matrix));
     plan.ranks[place] = pair.rank;
-    if (!KeepsItsBits(pair)) plan.number_bytes[place] = sizeof(float);
+    if (!Has16Bits(pair)) plan.number_bytes[place] = sizeof(float);
   }
   return plan;
 }

@@ -29,15 +29,18 @@ absl::Status CheckPositive(const std::string& place, absl::string_view field, in
   return absl::InvalidArgumentError(absl::StrCat(place, " ", field, ": found ", found, ", expected 1 or more"));
 }
 
-// The format of `numbers` is one of plain floats.
-absl::Status CheckNumbers(const std::string& place, absl::string_view field, BlockFormat format, const std::vector<std::byte>& numbers,
-                          int64_t rank, int64_t columns) {
+// A or B. The format is one of plain floats.
+absl::Status CheckNumbers(const std::string& place, absl::string_view field, const LoraNumbers& of, const std::vector<std::byte>& numbers,
+                          int64_t columns) {
+  const BlockFormat format = of.format;
+  const int64_t rank = of.rank;
   const int64_t size = InfoOf(format).bytes_per_block, found = static_cast<int64_t>(numbers.size()) / size;
   ASSIGN_OR_RETURN(const int64_t expected, CheckedMul(rank, columns));
   if (found != expected || static_cast<int64_t>(numbers.size()) % size != 0) {
     return absl::InvalidArgumentError(absl::StrCat(place, " ", field, ": found ", found, " numbers, expected ", expected, " (rank ", rank,
                                                    " x ", columns, ")"));
   }
+  if (of.known_finite) return absl::OkStatus();
   const NotFiniteBlocks bad = FindNotFinite(format, numbers);
   if (bad.count == 0) return absl::OkStatus();
   float number = 0;
@@ -57,19 +60,31 @@ absl::Status CheckLora(const std::string& place, const LoraNumbers& numbers) {
   if (format != BlockFormat::kF32 && format != BlockFormat::kF16 && format != BlockFormat::kBF16) {
     return absl::InvalidArgumentError(absl::StrCat(place, " format: found ", InfoOf(format).name, ", expected F32, F16 or BF16"));
   }
-  RETURN_IF_ERROR(CheckNumbers(place, "A", format, numbers.a, numbers.rank, numbers.in));
-  return CheckNumbers(place, "B", format, numbers.b, numbers.rank, numbers.out);
+  RETURN_IF_ERROR(CheckNumbers(place, "A", numbers, numbers.a, numbers.in));
+  return CheckNumbers(place, "B", numbers, numbers.b, numbers.out);
 }
 
-// Four chains, each of every fourth word, so that none waits for another: an adapter that is read again is known by this number.
+// One step of a chain: another word, or another chain before it, always gives another one.
+uint64_t Chained(uint64_t chain, uint64_t word) {
+  chain = (chain ^ word) * 0xBF58476D1CE4E5B9u;
+  return (chain ^ chain >> 32) * 0x94D049BB133111EBu;
+}
+
+// Eight chains, each of every eighth word, so that none waits for another: an adapter that is read again is known by this number.
 uint64_t ContentOf(const std::vector<std::byte>& bytes) {
-  constexpr size_t kChains = 4, kWord = sizeof(uint64_t);
-  uint64_t chains[kChains] = {1, 2, 3, 4};
-  for (size_t i = 0; i < bytes.size(); i += kWord) {
+  constexpr size_t kChains = 8, kWord = sizeof(uint64_t);
+  uint64_t chains[kChains] = {1, 2, 3, 4, 5, 6, 7, 8};
+  size_t i = 0;
+  for (; i + kChains * kWord <= bytes.size(); i += kChains * kWord) {
+    uint64_t words[kChains];
+    std::memcpy(words, bytes.data() + i, sizeof words);
+    for (size_t k = 0; k < kChains; ++k) chains[k] = Chained(chains[k], words[k]);
+  }
+  for (; i < bytes.size(); i += kWord) {
     uint64_t word = 0;
     std::memcpy(&word, bytes.data() + i, std::min(kWord, bytes.size() - i));
     uint64_t& chain = chains[i / kWord % kChains];
-    chain = MixBits(chain ^ word) + word;
+    chain = Chained(chain, word);
   }
   uint64_t content = bytes.size();
   for (const uint64_t chain : chains) content = MixBits(content ^ chain) + chain;
@@ -95,19 +110,19 @@ std::vector<std::byte> Narrowed(const std::vector<float>& numbers, BlockFormat f
 
 // Whether a format of 16 bits has each of the numbers, the sign of a zero included.
 template <uint16_t (*kNarrow)(float), float (*kWiden)(uint16_t)>
-bool Holds(const std::vector<float>& numbers) {
+bool Holds(absl::Span<const float> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](float number) {
     return std::bit_cast<uint32_t>(kWiden(kNarrow(number))) == std::bit_cast<uint32_t>(number);
   });
 }
 
-BlockFormat NarrowestFor(const LoraMatrices& matrices) {
-  constexpr auto kHalf = Holds<FloatToHalf, HalfToFloat>, kBFloat16 = Holds<FloatToBFloat16, BFloat16ToFloat>;
-  if (kHalf(matrices.a) && kHalf(matrices.b)) return BlockFormat::kF16;
-  return kBFloat16(matrices.a) && kBFloat16(matrices.b) ? BlockFormat::kBF16 : BlockFormat::kF32;
-}
-
 }  // namespace
+
+BlockFormat NarrowestFormatFor(absl::Span<const float> a, absl::Span<const float> b) {
+  constexpr auto kHalf = Holds<FloatToHalf, HalfToFloat>, kBFloat16 = Holds<FloatToBFloat16, BFloat16ToFloat>;
+  if (kHalf(a) && kHalf(b)) return BlockFormat::kF16;
+  return kBFloat16(a) && kBFloat16(b) ? BlockFormat::kBF16 : BlockFormat::kF32;
+}
 
 absl::string_view LoraTargetName(LoraTarget target) {
   static constexpr absl::string_view kNames[kLoraTargets] = {"attn_q",   "attn_k", "attn_v",  "attn_output",
@@ -139,7 +154,7 @@ absl::StatusOr<LoraAdapter> LoraAdapter::Create(int layers, int placeholders) {
 }
 
 absl::Status LoraAdapter::Set(int layer, int placeholder, const LoraMatrices& matrices) {
-  const BlockFormat format = NarrowestFor(matrices);
+  const BlockFormat format = NarrowestFormatFor(matrices.a, matrices.b);
   return SetNumbers(layer, placeholder, {.in = matrices.in, .out = matrices.out, .rank = matrices.rank, .scale = matrices.scale,
                                          .format = format, .a = Narrowed(matrices.a, format), .b = Narrowed(matrices.b, format)});
 }

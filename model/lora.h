@@ -57,7 +57,11 @@ struct LoraNumbers {
   BlockFormat format = BlockFormat::kF16;   // Both are in it: kF32, kF16 or kBF16.
   std::vector<std::byte> a = {};
   std::vector<std::byte> b = {};
+  bool known_finite = false;                // Each number was looked at, as files' readers do.
 };
+
+// The format of least bytes that holds all these numbers exactly, the sign of a zero included: FP16, else BF16, else FP32.
+BlockFormat NarrowestFormatFor(absl::Span<const float> a, absl::Span<const float> b);
 
 class LoraAdapter {  // Move-only.
  public:
@@ -72,7 +76,7 @@ class LoraAdapter {  // Move-only.
   // InvalidArgument (layer, placeholder, field, found, expected) if a number is out of range or not finite, or a or b is not of
   // the size its shape gives, or for a format that is none of those above; AlreadyExists if the place was set before. An error changes
   // nothing.
-  // Keeps them in FP16 if that holds all numbers of both exactly, else in BF16 if that does, else in FP32.
+  // Keeps them as NarrowestFormatFor says.
   absl::Status Set(int layer, int placeholder, const LoraMatrices& matrices);
   absl::Status Set(int layer, LoraTarget target, const LoraMatrices& matrices) {
     return Set(layer, static_cast<int>(target), matrices);

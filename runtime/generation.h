@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ namespace tessera {
 
 class ExitPredictor;
 class LayerListener;
+class SharedHistory;
 
 enum class FinishReason { kEndToken, kStopString, kLength, kContextFull, kCancelled };
 
@@ -56,6 +58,9 @@ struct GenerateOptions {
   std::function<void(TokenId token, absl::Span<const float> logits)> on_token = nullptr;
   DraftRule rule = DraftRule::kMatch;                    // For drafters that sample; others are not affected.
   Speculator* speculator = nullptr;                      // For this stream alone. Null: each pass gives one token.
+  // What the texts of its set write (spec/shared_history.h): a drafter "siblings" of the speculator adds this text, and drafts from the
+  // others. One thread drives all of them. Null: it is in none.
+  std::shared_ptr<SharedHistory> siblings = nullptr;
   Pruning prune = {};                                    // Whether and how its drafts are.
   // Told what layers make of the text's tokens (layer_states.h): a draft head of this text. Must outlive it. Null: the
   // speculator's, if one of its drafters wants to know.

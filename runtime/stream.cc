@@ -201,6 +201,19 @@ int Stream::wants_top() const {
   return piece_ > 0 ? (learn_.empty() ? 0 : speculator()->needs().top_of_prompt) : plan_.top;
 }
 
+int Stream::PlaceOf(int node) const {
+  const auto place = std::lower_bound(asked_.begin(), asked_.end(), base_ + node);
+  return place == asked_.end() || *place != base_ + node ? TokenTree::kNone : static_cast<int>(place - asked_.begin());
+}
+
+void Stream::ChooseAhead(TensorView<const float> logits) {
+  if (options_.text.rule == DraftRule::kRejection) return;   // What was drawn counts, too.
+  int row = static_cast<int>(logits.rows()) - 1;
+  if (piece_ == 0) row = PlaceOf(verification_.node());
+  else if (!piece_chooses_ || given_ + asked_.size() < wanted_.size()) return;
+  if (row != TokenTree::kNone) writer_->ChooseAhead({logits.row(row), static_cast<size_t>(logits.columns())});
+}
+
 absl::Status Stream::Give(TensorView<const float> logits, absl::Span<TopTokens> top) {
   const absl::Status status = piece_ > 0 ? GivePiece(logits, top) : GiveTree(logits, top);
   failed_ = !status.ok();
@@ -222,10 +235,10 @@ absl::Status Stream::GiveTree(TensorView<const float> logits, absl::Span<TopToke
   for (size_t i = 0; i < top.size(); ++i) top_[asked_[i] - base_] = std::move(top[i]);
   const size_t columns = static_cast<size_t>(logits.columns());
   while (verification_.node() != TokenTree::kNone) {
-    const auto place = std::lower_bound(asked_.begin(), asked_.end(), base_ + verification_.node());
-    if (place == asked_.end() || *place != base_ + verification_.node()) break;
+    const int place = PlaceOf(verification_.node());
+    if (place == TokenTree::kNone) break;
     last_node_ = verification_.node();
-    RETURN_IF_ERROR(Choose({logits.row(place - asked_.begin()), columns}, DrawnAfter(last_node_)));
+    RETURN_IF_ERROR(Choose({logits.row(place), columns}, DrawnAfter(last_node_)));
     verification_.Next(*next_);
   }
   given_ += asked_.size();
@@ -270,6 +283,7 @@ void Stream::BeginSpeculation() {
   learn_.clear();
   std::vector<TokenId> so_far(text_->tokens().begin(), text_->tokens().end());
   so_far.push_back(next_->token);
+  speculator()->Join(options_.text.siblings);
   speculator()->Begin(so_far);
 }
 
@@ -301,6 +315,8 @@ void Stream::SettleTree(const absl::Status& pass, const StepTime& time) {
   const bool unsettled = verification_.node() != TokenTree::kNone;
   Verdict verdict = verification_.Take();
   if (unsettled) verdict.path.pop_back();  // Its last node gave no token: as if the pass had ended before it.
+  Timeline* const timeline = speculator() == nullptr ? nullptr : core_.timeline();   // A token without a draft is no event.
+  const TimelineScope scope(timeline, Zone::kCommit, static_cast<int32_t>(verdict.path.size()));
   text_->KeepPath(verdict.path, core_.compacts_drafts());
   TellKept(text_->held() - static_cast<int>(verdict.path.size()), verdict.path);
   if (!chose_all) return;

@@ -116,6 +116,8 @@ class Stream {
   absl::Span<const int> WantsLogits(int most);
   // How many of TopTokensOf each row it wants logits of are needed, too; 0: none.
   int wants_top() const;
+  // Before Give of these logits: the first token that it chooses from them is chosen now. Any thread, beside others of other streams.
+  void ChooseAhead(TensorView<const float> logits);
   // The logits it wanted: [rows, vocabulary], and `top` of each if that was needed. Chooses tokens and shows them. An error is this
   // stream's alone. The core need not be held: this looks at nothing of the cache, which other threads may use meanwhile.
   absl::Status Give(TensorView<const float> logits, absl::Span<TopTokens> top);
@@ -152,6 +154,8 @@ class Stream {
   Speculator* speculator() const { return options_.text.speculator; }
   void PlanLearning();
   absl::Status Choose(absl::Span<const float> logits, const DrawnChildren* drawn = nullptr);
+  // Which of the logits that it wants now are those of a node of the tree; kNone: none.
+  int PlaceOf(int node) const;
   // What was drawn for the place after a node of the tree; null: nothing, or the rule does not ask.
   const DrawnChildren* DrawnAfter(int node) const;
   absl::Status GiveTree(TensorView<const float> logits, absl::Span<TopTokens> top);

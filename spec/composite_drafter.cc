@@ -70,6 +70,10 @@ DrafterNeeds CompositeDrafter::needs() const {
   return most;
 }
 
+void CompositeDrafter::Join(std::shared_ptr<SharedHistory> siblings) {
+  for (Member& member : members_) member.drafter->Join(siblings);
+}
+
 void CompositeDrafter::Begin(absl::Span<const TokenId> text) {
   CHECK(!text.empty()) << "a text has a last token";
   for (Member& member : members_) {

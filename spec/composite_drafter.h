@@ -47,6 +47,7 @@ class CompositeDrafter : public Drafter {
 
   absl::string_view name() const override { return "composite"; }
   DrafterNeeds needs() const override;   // The most of any drafter that is switched on.
+  void Join(std::shared_ptr<SharedHistory> siblings) override;
   void Begin(absl::Span<const TokenId> text) override;
   void LearnPrompt(int first, absl::Span<const TopTokens> top) override;
   // Keeps the proposed nodes that the text reaches most probably.

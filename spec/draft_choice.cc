@@ -21,7 +21,8 @@ double ComputeSeconds(const DraftChoiceInputs& inputs, const PlannedWeights& wei
   const double moved = inputs.weight_bytes + static_cast<double>(weights.pass_bytes);
   const double seconds = std::max(rows * inputs.row_seconds, moved / inputs.memory_bytes_per_second);
   if (inputs.costs == nullptr || !inputs.costs->KnowsPlain()) return seconds;
-  return std::min(seconds, inputs.costs->PassSeconds({.rows = rows}) + inputs.costs->HeadSeconds(1));
+  return std::min(seconds, inputs.costs->PassSeconds({.rows = rows, .leaves = inputs.texts, .texts = inputs.texts}) +
+                               inputs.costs->HeadSeconds(inputs.texts));
 }
 
 double CycleSeconds(const DraftChoiceInputs& inputs, const PlannedWeights& weights, int rows, double draft_seconds) {
@@ -31,11 +32,13 @@ double CycleSeconds(const DraftChoiceInputs& inputs, const PlannedWeights& weigh
   return std::max(read / flash, draft_seconds + std::max(ComputeSeconds(inputs, weights, rows), beyond_ring / flash));
 }
 
-// At the number of rows that is best.
+// At the number of rows of each text that is best.
 PredictedUse Predict(const DraftChoiceInputs& inputs, const PlannedWeights& weights, double chance, double token_seconds) {
   PredictedUse best;
-  for (int rows = 1; rows <= std::max(inputs.most_rows, 1); ++rows) {
-    const double tokens = TokensOf(chance, rows), seconds = CycleSeconds(inputs, weights, rows, (rows - 1) * token_seconds);
+  for (int each = 1; each <= std::max(inputs.most_rows, 1); ++each) {
+    const int rows = inputs.texts * each;
+    const double tokens = inputs.texts * TokensOf(chance, each);
+    const double seconds = CycleSeconds(inputs, weights, rows, (rows - inputs.texts) * token_seconds);
     if (tokens > best.tokens_per_second * seconds) best = {.tokens_per_second = tokens / seconds, .tokens = tokens, .rows = rows};
   }
   return best;
@@ -81,6 +84,7 @@ void UseProfile(const CostProfile& costs, absl::string_view draft, DraftChoiceIn
 
 DraftChoice ChooseDraft(const DraftChoiceInputs& inputs) {
   CHECK(inputs.flash_bytes_per_second > 0 && inputs.memory_bytes_per_second > 0 && inputs.weight_bytes > 0);
+  CHECK_GE(inputs.texts, 1);
   const PredictedUse from_text = Predict(inputs, inputs.with_draft, inputs.retrieval.value, /*token_seconds=*/0);
   DraftChoice choice;
   const auto at = [&](MemoryUse use) -> PredictedUse& { return choice.uses[static_cast<size_t>(use)]; };

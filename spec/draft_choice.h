@@ -16,7 +16,10 @@
 //
 // Where a guess comes true with chance c if those before it did, n rows give 1 + c + ... + c^(n-1) tokens; a draft takes n - 1 of its own
 // passes for that. Each use of memory is predicted at the number of rows that is best for it, one row among them. With a draft and the text
-// to guess from, the better of the two counts: where both are right they mostly guess the same. Pure functions.
+// to guess from, the better of the two counts: where both are right they mostly guess the same.
+//
+// Several texts share a pass, and so its reading. Each has n rows of it, and n - 1 passes of the draft: tokens, rows and the draft's time
+// are so many times as much, so more texts leave less of a pass to guesses. Pure functions.
 #pragma once
 
 #include <array>
@@ -63,7 +66,8 @@ struct DraftChoiceInputs {
   bool is_draft_measured = false;       // Its time; else it is estimated.
   PlannedWeights with_draft = {}, with_pins = {};
   GuessChance draft = kAssumedDraft, retrieval = kAssumedRetrieval;
-  int most_rows = 32;                   // In a pass; at least 1.
+  int texts = 1;                        // That are written at once, at least 1.
+  int most_rows = 32;                   // In a pass, for each text; at least 1.
   // Passes of so many rows took no more than that. Null: not known. Must outlive the call.
   const CostProfile* costs = nullptr;
 };
@@ -73,8 +77,8 @@ struct DraftChoiceInputs {
 void UseProfile(const CostProfile& costs, absl::string_view draft, DraftChoiceInputs& inputs);
 
 struct PredictedUse {
-  double tokens_per_second = 0;
-  double tokens = 1;                    // That a pass gives,
+  double tokens_per_second = 0;         // All texts together.
+  double tokens = 1;                    // That a pass gives them,
   int rows = 1;                         // which has so many rows.
 };
 
@@ -85,7 +89,7 @@ struct DraftChoice {
   const PredictedUse& of(MemoryUse use) const { return uses[static_cast<size_t>(use)]; }
 };
 
-// REQUIRES: speeds and weight_bytes above 0.
+// REQUIRES: speeds and weight_bytes above 0; a text.
 DraftChoice ChooseDraft(const DraftChoiceInputs& inputs);
 
 }  // namespace tessera

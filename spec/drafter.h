@@ -9,10 +9,12 @@
 //   }
 //
 // Same text, same budgets, same proposals: nothing depends on time or chance. docs/speculation.md shows how to write one.
-// Threads: one stream, one drafter, one thread. Drafters of other streams share only what is immutable, or locked (history).
+// Threads: one stream, one drafter, one thread. Drafters of other streams share only what is immutable, or locked (history); those of
+// a set of texts, which one thread drives, also what these write (Join).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -26,6 +28,7 @@ namespace tessera {
 
 class LayerListener;     // runtime/layer_states.h
 class PlacedForecasts;   // runtime/placed_forecasts.h
+class SharedHistory;
 struct DrawnChildren;
 
 struct DraftBudget {
@@ -51,6 +54,9 @@ class Drafter {
 
   // Forgets the text before; what it learnt for all texts (history) stays. `text` ends with the root of the first tree. O(text).
   virtual void Begin(absl::Span<const TokenId> text) = 0;
+
+  // Before Begin: what the other texts of its set write (shared_history.h), also of those that begin after it; null: it is alone.
+  virtual void Join(std::shared_ptr<SharedHistory> /*siblings*/) {}
 
   // After Begin, if the caller has it: top[i] is what the model says after text[first + i].
   virtual void LearnPrompt(int /*first*/, absl::Span<const TopTokens> /*top*/) {}

@@ -13,6 +13,7 @@
 #include "tessera/spec/draft_reuse.h"
 #include "tessera/spec/estimate_mixer.h"
 #include "tessera/spec/prompt_lookup.h"
+#include "tessera/spec/siblings_drafter.h"
 #include "tessera/spec/speculator.h"
 #include "tessera/spec/suffix_drafter.h"
 #include "tessera/spec/token_recycling.h"
@@ -60,6 +61,9 @@ absl::Status Wrong(absl::string_view found, absl::string_view expected) {
 }
 
 absl::Status UnknownName(const std::string& name, std::vector<std::string> known) {
+  if (name == kSiblings) {
+    return Wrong(absl::StrCat("\"", name, "\" where texts are written alone"), "several answers to one prompt, or other drafters");
+  }
   known.insert(known.begin(), {kAll, kNoDrafter});
   const std::string meant = NearestName(name, known);
   return Wrong(absl::StrCat("\"", name, "\""), absl::StrCat("one of ", absl::StrJoin(known, ", "),
@@ -72,6 +76,12 @@ DrafterRegistry DrafterRegistry::BuiltIn(std::shared_ptr<const HistoryStore> his
   DrafterRegistry registry;
   registry.kinds_ = BuiltInKinds(std::move(history));
   return registry;
+}
+
+DrafterRegistry::Kind DrafterRegistry::Siblings() {
+  return {.name = kSiblings,
+          .make = [](const DraftingSize&) { return std::make_unique<SiblingsDrafter>(); },
+          .most_bytes = [](const DraftingSize&) { return static_cast<int64_t>(sizeof(SiblingsDrafter)); }};
 }
 
 absl::Status DrafterRegistry::Add(Kind kind) {

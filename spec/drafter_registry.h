@@ -51,6 +51,10 @@ class DrafterRegistry {
   // lookup, suffix, recycling, calibrated and reuse. history: what suffix drafts from besides the text; null: nothing.
   static DrafterRegistry BuiltIn(std::shared_ptr<const HistoryStore> history = nullptr);
 
+  // "siblings", to be added where texts are written in sets (Drafter::Join), and only there: without a set it has nothing to draft from.
+  // most_bytes leaves out the sets, whose memory is that of their room (shared_history.h).
+  static Kind Siblings();
+
   // InvalidArgument (found, expected) for a name that is empty, has a comma, is auto or none, or is there already.
   // REQUIRES: make and most_bytes are callable.
   absl::Status Add(Kind kind);

@@ -6,13 +6,15 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "glog/logging.h"
 #include "tessera/base/elementary.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/spec/internal/parameters.h"
 
 namespace tessera {
 namespace {
+
+constexpr int kMostRows = 512;   // In a pass.
 
 absl::Status CheckNumber(absl::string_view field, double found, bool may_be_zero) {
   if (std::isfinite(found) && (found > 0 || (may_be_zero && found == 0))) return absl::OkStatus();
@@ -89,6 +91,21 @@ absl::Status CheckPruneOptions(const PruneOptions& options) {
   RETURN_IF_ERROR(CheckNumber("least_rows_left", options.least_rows_left, /*may_be_zero=*/true));
   RETURN_IF_ERROR(CheckNumber("least_leaves_left", options.least_leaves_left, /*may_be_zero=*/true));
   return CheckNumber("least_rows_dropped", options.least_rows_dropped, /*may_be_zero=*/true);
+}
+
+absl::StatusOr<PruneOptions> ParsePruneOptions(absl::string_view text, const PruneOptions& from) {
+  PruneOptions options = from;
+  Parameters parameters("pruning", "", text);
+  parameters.TakeNumber("threshold", /*may_be_zero=*/true, options.threshold);
+  parameters.TakeNumber("tau", /*may_be_zero=*/false, options.temperature);
+  parameters.Take("near_root", 0, kMostRows, options.keep_near_root);
+  parameters.Take("rows_left", 0, kMostRows, options.least_rows_left);
+  parameters.Take("leaves_left", 0, kMostRows, options.least_leaves_left);
+  parameters.Take("rows_dropped", 0, kMostRows, options.least_rows_dropped);
+  parameters.Take("ancestors", options.keep_ancestors);
+  RETURN_IF_ERROR(parameters.Done());
+  RETURN_IF_ERROR(CheckPruneOptions(options));
+  return options;
 }
 
 bool MayPrune(const TokenTree& tree, const PruneOptions& options) {

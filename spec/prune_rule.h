@@ -23,6 +23,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
 #include "tessera/spec/token_tree.h"
@@ -50,6 +52,11 @@ struct PruneOptions {
 
 // InvalidArgument (field, found, expected) for a threshold or temperature that is not finite, a negative number, or a temperature of 0.
 absl::Status CheckPruneOptions(const PruneOptions& options);
+
+// Options as a text, for sweeps: "threshold=0.05,tau=2"; also near_root, rows_left, leaves_left, rows_dropped (0 to 512) and ancestors
+// (0 or 1). What it does not say is as in `from`. InvalidArgument (found, expected, what was meant) for an unknown key, one that is there
+// twice, and a value that is none.
+absl::StatusOr<PruneOptions> ParsePruneOptions(absl::string_view text, const PruneOptions& from);
 
 // False: no scores can make PruneTree drop a row, so none need be computed.
 bool MayPrune(const TokenTree& tree, const PruneOptions& options);

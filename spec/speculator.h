@@ -25,6 +25,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -116,6 +117,8 @@ class Speculator {
   int max_rows() const { return options_.max_rows; }
   // What the times passed to Commit count by.
   const Clock& clock() const { return clock_; }
+  // Before Begin: Drafter::Join. Null ends it: nothing of a set is held any more.
+  void Join(std::shared_ptr<SharedHistory> siblings) { composite_.Join(std::move(siblings)); }
   void Begin(absl::Span<const TokenId> text);
 
   // Before Begin: what the model says after tokens of the text from the one numbered `first` on; empty where that was not computed. The

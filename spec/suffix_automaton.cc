@@ -52,21 +52,31 @@ int SuffixAutomaton::StateOf(int parent, TokenId token) {
 }
 
 bool SuffixAutomaton::Extend(TokenId token) {
-  CHECK_NE(token, kNoToken);
-  if (full()) return false;
-  const int before = static_cast<int>(tokens_.size());
-  for (int state = last_, i = 0; state != kRoot && i < options_.most_links; state = states_[state].link, ++i)
-    states_[state].latest = before;
-  tokens_.push_back(token);
-  const int whole = static_cast<int>(states_.size());
-  states_.push_back({.length = before + 1, .earliest = before + 1});
-  int parent = last_;
-  while (parent != kNone && AddEdge(parent, token, whole)) parent = states_[parent].link;
-  const int link = parent == kNone ? kRoot : StateOf(parent, token);  // May move the states.
-  states_[whole].link = link;
-  last_ = whole;
-  for (int state = last_, i = 0; state != kRoot && i < options_.most_links; state = states_[state].link, ++i) ++states_[state].count;
+  const int end = Extend(last_, token);
+  if (end == kNone) return false;
+  last_ = end;
   return true;
+}
+
+int SuffixAutomaton::Extend(int end, TokenId token) {
+  CHECK_NE(token, kNoToken);
+  if (full()) return kNone;
+  const int before = static_cast<int>(tokens_.size());
+  for (int state = end, i = 0; state != kRoot && i < options_.most_links; state = states_[state].link, ++i) states_[state].latest = before;
+  tokens_.push_back(token);
+  int whole = static_cast<int>(states_.size());
+  states_.push_back({.length = states_[end].length + 1, .earliest = before + 1});
+  int parent = end;
+  while (parent != kNone && AddEdge(parent, token, whole)) parent = states_[parent].link;
+  if (parent == end) {                                       // Another text has gone on so.
+    states_.pop_back();
+    whole = StateOf(end, token);
+  } else {
+    const int link = parent == kNone ? kRoot : StateOf(parent, token);  // May move the states.
+    states_[whole].link = link;
+  }
+  for (int state = whole, i = 0; state != kRoot && i < options_.most_links; state = states_[state].link, ++i) ++states_[state].count;
+  return whole;
 }
 
 SuffixAutomaton::Cursor SuffixAutomaton::Settled(Cursor cursor) const {

@@ -7,9 +7,16 @@
 //   SuffixAutomaton::Cursor cursor;                          // the same of another text, which leaves this one as it is
 //   for (const TokenId token : {7, 2, 3}) cursor = automaton.Move(cursor, token);   // 2 3, length 2
 //
-// A state stands for all strings that end at the same places of the text (Blumer et al. 1985); `length` is the longest one's, and
-// `link` the state of its longest end that stands at more places. There are at most two states and three edges per token. Edges lie in
-// one table, (state, token) to state, rather than in a map per state.
+//   SuffixAutomaton texts({});                               // of several texts that grow side by side, each from its own end
+//   int a = SuffixAutomaton::kRoot, b = SuffixAutomaton::kRoot;
+//   for (const TokenId token : {1, 2, 3}) a = texts.Extend(a, token);
+//   b = texts.Extend(texts.Extend(b, 7), 2);                 // 7 2: its longest end that another text has is 2
+//   texts.Next(texts.Shorter({b, 2}).state, 3);              // a state: a went on with 3
+//
+// A state stands for all strings that end at the same places of the text (Blumer et al. 1985; of several texts 1987); `length` is the
+// longest one's, and `link` the state of its longest end that stands at more places. There are at most two states and three edges per
+// token. Edges lie in one table, (state, token) to state, rather than in a map per state. Places of several texts are counted over all
+// their tokens in the order in which they came, so the token after a place may be another text's: `latest` alone says what followed.
 // Extend and Move take O(1), amortized over a text, for tokens of a fixed set. A full one stays as it is: for more text, begin a new one
 // with the newest part.
 // Threads: const calls may run at once; Extend and Clear alone.
@@ -61,6 +68,10 @@ class SuffixAutomaton {
   void Clear();                     // Gives all memory back.
   bool full() const { return static_cast<int64_t>(tokens_.size()) >= options_.max_tokens; }
   bool Extend(TokenId token);       // False, and nothing done, if full. Any token but kNoToken.
+  // The same of one text among several. end: kRoot for a text that begins, else what the last call for this text returned. Returns its
+  // new end, the state of the whole text; kNone, and nothing done, if full. An end stays good while texts grow, until Clear. Match is of
+  // no use then: it is of a text that is alone.
+  int Extend(int end, TokenId token);
 
   // The longest end of the text that also ended before.
   Cursor Match() const;
@@ -70,6 +81,7 @@ class SuffixAutomaton {
   Cursor Shorter(Cursor cursor) const;
 
   int Next(int state, TokenId token) const;   // kNone if the text has no such string.
+  bool IsFollowed(int state) const { return states_[static_cast<size_t>(state)].newest != kNoToken; }   // By any token.
   // Calls `visit` for at most `most` of the tokens that followed, those that were first to do so most recently first.
   void VisitNext(int state, int most, absl::FunctionRef<void(TokenId token, int next)> visit) const;
 

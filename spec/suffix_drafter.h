@@ -4,11 +4,7 @@
 //   drafter.Begin(text);
 //   drafter.Propose({.max_nodes = 15}, tree);            // the likeliest continuation as a path, others as branches
 //
-// How a token's probability is estimated: of the places where the last n tokens stood before, most went on with some token, and the
-// latest counts for more. The longer n, the more this says; what it leaves open is asked of the next shorter end, as in prediction by
-// partial matching (Cleary, Witten 1984). Text and history are asked together, the longer match first. Drafted tokens count as text,
-// so a draft may go round a loop. Nodes are added best first, by the product of the probabilities on their path, and none is
-// deeper than 1 + 4 tokens for each that matched.
+// Text and history are asked together (followers_tree.h). Drafted tokens count as text, so a draft may go round a loop.
 // A text longer than max_tokens is forgotten from its beginning, half of it at once. Threads: as a Drafter; the history may be shared.
 #pragma once
 

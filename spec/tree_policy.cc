@@ -1,19 +1,15 @@
 #include "tessera/spec/tree_policy.h"
 
-#include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/fixed_trees.h"
 #include "tessera/spec/gain_cost_tree.h"
+#include "tessera/spec/internal/parameters.h"
 #include "tessera/spec/ranked_trees.h"
 #include "tessera/spec/sequoia_tree.h"
 
@@ -24,87 +20,7 @@ constexpr int kMostTokens = 255;   // In a tree, and in a chain.
 constexpr int kMostDepth = 63;
 constexpr int kMostWidth = 64;
 
-absl::Status Wrong(absl::string_view found, absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat("tree: found ", found, ", expected ", expected));
-}
-
-// "; did you mean NAME?", or nothing.
-std::string Meant(const std::string& name, const std::vector<std::string>& names) {
-  const std::string nearest = NearestName(name, names);
-  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
-}
-
-// Values by key, each to be taken once. The first fault is kept; what is taken after it does not count.
-class Parameters {
- public:
-  Parameters(absl::string_view name, absl::string_view text) : name_(name) {
-    if (text.empty()) return;
-    for (const absl::string_view item : absl::StrSplit(text, ',')) {
-      const std::pair<std::string, std::string> entry = absl::StrSplit(item, absl::MaxSplits('=', 1));
-      if (entry.first.empty() || entry.second.empty()) fault_.Update(Wrong(absl::StrCat("\"", item, "\""), "KEY=VALUE"));
-      else if (!values_.insert(entry).second) fault_.Update(Wrong(absl::StrCat(name_, ":", entry.first, " twice"), "it once"));
-    }
-  }
-
-  void Take(absl::string_view key, int least, int most, int& value) {
-    Take(key, absl::StrCat(least, " to ", most), [&](absl::string_view text) {
-      int number = 0;
-      if (!absl::SimpleAtoi(text, &number) || number < least || number > most) return false;
-      value = number;
-      return true;
-    });
-  }
-  // In [0, 1], or (0, 1].
-  void TakeShare(absl::string_view key, bool may_be_zero, double& value) {
-    Take(key, may_be_zero ? "0 to 1" : "more than 0, at most 1", [&](absl::string_view text) {
-      double number = 0;
-      if (!absl::SimpleAtod(text, &number) || !(number >= 0 && number <= 1) || (number == 0 && !may_be_zero)) return false;
-      value = number;
-      return true;
-    });
-  }
-  void Take(absl::string_view key, bool& value) {
-    int number = value ? 1 : 0;
-    Take(key, 0, 1, number);
-    value = number == 1;
-  }
-  // Numbers with x between.
-  void Take(absl::string_view key, std::vector<int>& values) {
-    Take(key, absl::StrCat("1 to ", kMostDepth, " numbers from 1 to ", kMostWidth, " with x between"), [&](absl::string_view text) {
-      std::vector<int> numbers;
-      for (const absl::string_view item : absl::StrSplit(text, 'x')) {
-        int number = 0;
-        if (!absl::SimpleAtoi(item, &number) || number < 1 || number > kMostWidth) return false;
-        numbers.push_back(number);
-      }
-      if (numbers.size() > kMostDepth) return false;
-      values = std::move(numbers);
-      return true;
-    });
-  }
-
-  // The first fault, or that of a key that nothing took.
-  absl::Status Done() const {
-    RETURN_IF_ERROR(fault_);
-    if (values_.empty()) return absl::OkStatus();
-    const std::string& key = values_.begin()->first;
-    return Wrong(absl::StrCat(name_, ":", key), absl::StrCat("one of ", absl::StrJoin(known_, ", "), Meant(key, known_)));
-  }
-
- private:
-  void Take(absl::string_view key, absl::string_view expected, absl::FunctionRef<bool(absl::string_view)> parse) {
-    known_.emplace_back(key);
-    const auto place = values_.find(std::string(key));
-    if (place == values_.end()) return;
-    if (!parse(place->second)) fault_.Update(Wrong(absl::StrCat(name_, ":", key, "=", place->second), expected));
-    values_.erase(place);
-  }
-
-  const std::string name_;
-  std::map<std::string, std::string> values_;
-  std::vector<std::string> known_;
-  absl::Status fault_;
-};
+absl::Status Wrong(absl::string_view found, absl::string_view expected) { return WrongParameter("tree", found, expected); }
 
 using Maker = std::unique_ptr<TreePolicy> (*)(Parameters& parameters, const TreeCosts& costs);
 
@@ -130,7 +46,7 @@ std::unique_ptr<TreePolicy> MakeThreshold(Parameters& parameters, const TreeCost
 
 std::unique_ptr<TreePolicy> MakeWidths(Parameters& parameters, const TreeCosts& /*costs*/) {
   WidthsTree::Options options;
-  parameters.Take("widths", options.widths);
+  parameters.Take("widths", options.widths, kMostDepth, kMostWidth);
   return std::make_unique<WidthsTree>(options);
 }
 
@@ -182,13 +98,13 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> MakeTreePolicy(absl::string_view tex
   for (const Kind& kind : kKinds) {
     if (kind.name != name) continue;
     if (values.empty() && text.size() > name.size()) return Wrong(absl::StrCat("\"", text, "\""), "KEY=VALUE after the colon");
-    Parameters parameters(name, values);
+    Parameters parameters("tree", absl::StrCat(name, ":"), values);
     std::unique_ptr<TreePolicy> policy = kind.make(parameters, costs);
     RETURN_IF_ERROR(parameters.Done());
     return policy;
   }
   const std::vector<std::string> names = TreePolicyNames();
-  return Wrong(absl::StrCat("\"", name, "\""), absl::StrCat("one of ", absl::StrJoin(names, ", "), Meant(name, names)));
+  return Wrong(absl::StrCat("\"", name, "\""), absl::StrCat("one of ", absl::StrJoin(names, ", "), MeantName(name, names)));
 }
 
 }  // namespace tessera

@@ -12,9 +12,11 @@ from path_kinds import ANSWER, BIN, EARLIER, GAINS, MAKERS, MODEL, PROMPT, ROOT,
 
 
 class TextIsRead(Folder):
-    """--prompt_file, --prompts, --flagfile, --peer_curve and --recordings: each of them with each kind of file."""
+    """--prompt_file, --prompts, --flagfile, --peer_curve, --recordings and --curves: each of them with each kind of file."""
     drafts = json.dumps({"model": "peer", "tree": "ds2d:3,2",
                          "categories": [{"category": "rag", "texts": 1, "drafted": {"tokens": 3, "passes": 2}}]})
+    accuracies = json.dumps({"model": "peer", "task": "gsm8k", "method": "majority", "samples": 2,
+                             "right": {"mean": 0.4, "low": 0.3, "high": 0.5}, "gain": {"mean": 0.1, "low": 0, "high": 0.2}})
     curve = json.dumps({"name": "peer", "rows": [{"rows": 1, "seconds": 0.1}, {"rows": 2, "seconds": 0.2}]})
 
     def readers(self):
@@ -25,7 +27,8 @@ class TextIsRead(Folder):
                 ("prompts", [BIN / "tessera_verify", f"--model={MODEL}", "--n_predict=1", "--threads=1", "--raw"], PROMPT + "\n",
                  lambda result: result.stdout.startswith("equal: 1 prompts")),
                 ("peer_curve", [*ROWS, f"--plot={drawing}"], self.curve, lambda result: ">peer" in drawing.read_text()),
-                ("recordings", [BIN / "tessera_reproduce", "onemodel"], self.drafts, lambda result: "real runs of peer" in result.stdout)]
+                ("recordings", [BIN / "tessera_reproduce", "onemodel"], self.drafts, lambda result: "real runs of peer" in result.stdout),
+                ("curves", [BIN / "tessera_reproduce", "scaling"], self.accuracies, lambda result: "by peer, gsm8k" in result.stdout)]
 
     def setUp(self):
         super().setUp()

@@ -188,6 +188,9 @@ class Trainings(unittest.TestCase):
                     ("ds2d.py", needed, "found a Python without JAX"), ("ds2d.py", [*needed, "--length", "4"], "--length: found 4"),
                     ("eagle_head.py", [*needed, "--layers", "1,2"], "--layers: found 1,2, expected three numbers"),
                     ("eagle_head.py", [*needed, "--steps", "0"], "--steps: found 0, expected a whole number"),
+                    ("reward.py", [*needed, "--labels", f"{folder}/none"], "none: found no file, expected labels"),
+                    ("reward.py", [*needed, "--labels", str(data)], "line 1: found"),
+                    ("reward.py", [*needed, "--labels", "l", "--hidden", "-1"], "--hidden: found -1, expected 0 to 8192"),
                     ("adapter.py", ["--model", "m", "--out", "o", "--data", f"{folder}/none"], "none: found no file"),
                     ("adapter.py", ["--model", "m", "--out", "o", "--data", str(data)], "line 1: found"),
                     ("adapter.py", ["--model", "m", "--out", "o", "--data", "d", "--targets", "q,x"], "--targets: found 'x'")):

@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/apps/bench/adapter_reads.h"
+#include "tessera/apps/bench/random_halves.h"
 #include "tessera/apps/bench/texts_together.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
@@ -24,18 +26,8 @@ constexpr float kScale = 0.01f;
 constexpr uint64_t kPromptSeed = 1, kFirstAdapterSeed = 1000;
 // A model of a billion weights has this width; a product of a narrower one has fewer numbers for each of its adapter's.
 constexpr int kWide = 2048;
+constexpr int kReads = 4;   // From the drive, in each repetition.
 constexpr double kMostWideRatio = 1.15, kMostNarrowRatio = 1.35;
-
-// Numbers of 2^-7 to 2^-3 of both signs.
-std::vector<std::byte> RandomHalves(int64_t count, SeededRandom& random) {
-  std::vector<std::byte> bytes(static_cast<size_t>(count) * sizeof(uint16_t));
-  auto* const halves = reinterpret_cast<uint16_t*>(bytes.data());
-  for (int64_t i = 0; i < count;) {
-    uint64_t bits = random.Next();
-    for (int word = 0; word < 4 && i < count; ++word, bits >>= 16) halves[i++] = static_cast<uint16_t>((bits & 0x8fff) | 0x2000);
-  }
-  return bytes;
-}
 
 absl::StatusOr<LoraAdapter> RandomLora(const ModelConfig& config, int rank, uint64_t seed) {
   SeededRandom random(seed);
@@ -77,6 +69,7 @@ class AdapterBench {
   absl::StatusOr<double> Rate(int adapters);
   absl::Status Texts();
   absl::Status Switches();
+  absl::Status Reads();
   absl::StatusOr<AdapterSpeed::Way> MeasureWay(LoraMode mode) const;
 
   Engine& engine_;
@@ -85,9 +78,12 @@ class AdapterBench {
   std::vector<LoraAdapter> adapters_;
   std::optional<int64_t> own_memory_;
   std::unique_ptr<Session> sessions_[kKinds];
+  std::unique_ptr<AdapterReads> reads_;   // Null: none can be measured.
+  std::string unread_;
   bool counts_ = false;
   int turn_ = 0;
-  Samples seconds_[kKinds], pass_ratios_, off_ratios_, one_rates_, several_rates_, several_ratios_, switches_;
+  Samples seconds_[kKinds], pass_ratios_, off_ratios_, one_rates_, several_rates_, several_ratios_, switches_,
+      reads_seconds_, plain_reads_, read_ratios_;
 };
 
 absl::StatusOr<std::unique_ptr<Session>> AdapterBench::NewText(const LoraAdapter* adapter) {
@@ -109,6 +105,9 @@ absl::Status AdapterBench::Prepare() {
   if (before.has_value() && after.has_value()) own_memory_ = *after - *before;
   ASSIGN_OR_RETURN(sessions_[kOff], NewText(nullptr));
   ASSIGN_OR_RETURN(sessions_[kAdapted], NewText(&adapters_[0]));
+  absl::StatusOr<std::unique_ptr<AdapterReads>> reads = AdapterReads::Create(engine_, options_.rank);
+  if (reads.ok()) reads_ = *std::move(reads);
+  else unread_ = std::string(reads.status().message());
   return absl::OkStatus();
 }
 
@@ -117,6 +116,7 @@ absl::Status AdapterBench::Repeat(bool counts) {
   RETURN_IF_ERROR(Passes());
   RETURN_IF_ERROR(Texts());
   RETURN_IF_ERROR(Switches());
+  RETURN_IF_ERROR(Reads());
   ++turn_;
   return absl::OkStatus();
 }
@@ -183,6 +183,21 @@ absl::Status AdapterBench::Switches() {
   return absl::OkStatus();
 }
 
+// Some, since other programs use the drive, too.
+absl::Status AdapterBench::Reads() {
+  for (int i = 0; i < kReads && reads_ != nullptr; ++i) {
+    ASSIGN_OR_RETURN(const std::optional<AdapterReads::Pair> pair, reads_->Measure());
+    if (!pair.has_value()) {
+      unread_ = "the file system of the cache keeps files in memory";
+      return absl::OkStatus();
+    }
+    Keep(pair->switch_seconds, reads_seconds_);
+    Keep(pair->plain_seconds, plain_reads_);
+    Keep(pair->switch_seconds / pair->plain_seconds, read_ratios_);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<AdapterSpeed::Way> AdapterBench::MeasureWay(LoraMode mode) const {
   std::vector<LoraAdapter> adapters;
   for (int i = 0; i < kAdaptedTexts; ++i) {
@@ -210,6 +225,12 @@ absl::StatusOr<AdapterSpeed> AdapterBench::Result() {
                         .several_ratio = MedianOf(several_ratios_),
                         .switch_seconds = SpreadOf(switches_)};
   for (const LoraAdapter& adapter : adapters_) speed.all_bytes += adapter.bytes();
+  if (!read_ratios_.empty()) {
+    speed.read = {.file_bytes = reads_->file_bytes(), .seconds = SpreadOf(reads_seconds_), .plain_seconds = SpreadOf(plain_reads_),
+                  .ratio = MedianOf(read_ratios_)};
+  } else {
+    speed.unread = unread_;
+  }
   for (const LoraMode mode : {LoraMode::kInput, LoraMode::kMask, LoraMode::kGraph}) {
     ASSIGN_OR_RETURN(AdapterSpeed::Way way, MeasureWay(mode));
     speed.ways.push_back(way);
@@ -217,7 +238,26 @@ absl::StatusOr<AdapterSpeed> AdapterBench::Result() {
   return speed;
 }
 
+// What the row about the drive is, or why there is none.
+std::string ReadText(const AdapterSpeed& speed) {
+  if (!speed.read.has_value()) return absl::StrCat("one from the drive: not measured: ", speed.unread, "\n");
+  const double bytes = static_cast<double>(speed.read->file_bytes);
+  return absl::StrFormat("one from the drive: a file of %s, at %.0f MB/s by plain reads of it\n", FormatByteSize(speed.read->file_bytes),
+                         1e-6 * bytes / speed.read->plain_seconds.median);
+}
+
 std::string Millis(double seconds) { return absl::StrFormat("%.3f", seconds * 1e3); }
+
+void WriteRead(const std::optional<AdapterSpeed::Read>& read, JsonWriter& json) {
+  if (!read.has_value()) {
+    json.Null();
+    return;
+  }
+  json.BeginObject().Key("file_bytes").Int(read->file_bytes);
+  WriteSpread(json.Key("seconds"), read->seconds);
+  WriteSpread(json.Key("plain_seconds"), read->plain_seconds);
+  json.Key("ratio").Double(read->ratio, 6).Key("most_ratio").Double(kMostReadRatio, 6).EndObject();
+}
 
 }  // namespace
 
@@ -242,13 +282,17 @@ std::string AdapterSpeedText(const AdapterSpeed& speed) {
   times.AddRow({absl::StrCat(kAdaptedTexts, " texts, tokens/s: one, ", kAdaptedTexts), absl::StrFormat("%.1f", speed.one_rate),
                 absl::StrFormat("%.1f", speed.several_rate), ratio(speed.several_ratio), absl::StrFormat("%.2f", kMostSeveralRatio)});
   times.AddRow({"another adapter, ms", "", Millis(speed.switch_seconds.median), "", Millis(kMostTaskSwitchSeconds)});
+  if (speed.read.has_value()) {
+    times.AddRow({"one from the drive, ms: plain", Millis(speed.read->plain_seconds.median), Millis(speed.read->seconds.median),
+                  ratio(speed.read->ratio), absl::StrFormat("%.2f", kMostReadRatio)});
+  }
   Table ways({{"memory by"}, {"bytes", kRight}, {"padding", kRight}, {"laid out, ms", kRight}});
   for (const AdapterSpeed::Way& way : speed.ways) {
     ways.AddRow({std::string(LoraModeName(way.mode)), FormatByteSize(way.bytes), FormatByteSize(way.padding_bytes), Millis(way.seconds)});
   }
   return absl::StrCat(times.ToString(), speed.adapters, " adapters of rank ", speed.rank, " in memory: ", FormatByteSize(speed.all_bytes),
                       ", ", FormatByteSize(speed.adapter_bytes), " each; the process has ", FormatKnownByteSize(speed.own_memory),
-                      " more\n\n", ways.ToString(), kAdaptedTexts, " adapters, every second of half the rank\n");
+                      " more\n", ReadText(speed), "\n", ways.ToString(), kAdaptedTexts, " adapters, every second of half the rank\n");
 }
 
 void WriteAdapterSpeed(const AdapterSpeed& speed, JsonWriter& json) {
@@ -262,7 +306,9 @@ void WriteAdapterSpeed(const AdapterSpeed& speed, JsonWriter& json) {
   json.Key("one_tokens_per_second").Double(speed.one_rate, 6).Key("several_tokens_per_second").Double(speed.several_rate, 6);
   json.Key("several_ratio").Double(speed.several_ratio, 6).Key("most_several_ratio").Double(kMostSeveralRatio, 6);
   WriteSpread(json.Key("switch_seconds"), speed.switch_seconds);
-  json.Key("most_switch_seconds").Double(kMostTaskSwitchSeconds, 6).Key("ways").BeginArray();
+  json.Key("most_switch_seconds").Double(kMostTaskSwitchSeconds, 6).Key("read");
+  WriteRead(speed.read, json);
+  json.Key("ways").BeginArray();
   for (const AdapterSpeed::Way& way : speed.ways) {
     json.BeginObject().Key("lora_mode").String(LoraModeName(way.mode)).Key("bytes").Int(way.bytes);
     json.Key("padding_bytes").Int(way.padding_bytes).Key("seconds").Double(way.seconds, 6).EndObject();

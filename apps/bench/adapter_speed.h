@@ -1,4 +1,5 @@
-// What adapters cost on this machine: passes with one and without, texts with one and with several, changing to another, memory.
+// What adapters cost on this machine: passes with one and without, texts with one and with several, changing to another that memory has or
+// that is read from the drive, memory.
 //
 //   AdapterSpeedOptions asked = {.adapters = 100, .rank = 8, .repetitions = 5};
 //   ASSIGN_OR_RETURN(const AdapterSpeed speed, MeasureAdapters(*engine, asked));
@@ -43,6 +44,13 @@ struct AdapterSpeed {
     double seconds = 0;       // To lay them out.
   };
 
+  struct Read {               // An adapter that memory does not have, from the drive (adapter_reads.h).
+    int64_t file_bytes = 0;
+    Spread seconds = {};      // To have it,
+    Spread plain_seconds = {};   // and to read its file plainly.
+    double ratio = 0;         // Median.
+  };
+
   int rank = 0, adapters = 0;
   int64_t adapter_bytes = 0;               // One of them takes so much,
   int64_t all_bytes = 0;                   // and all so much.
@@ -55,11 +63,13 @@ struct AdapterSpeed {
   double one_rate = 0, several_rate = 0;   // Tokens per second of kAdaptedTexts texts with one adapter, and each with another.
   double several_ratio = 0;                // Time of the second, in times of the first.
   Spread switch_seconds = {};              // To begin a text with another adapter: a session, and what its first pass takes longer.
+  std::optional<Read> read = {};           // nullopt: it was not measured,
+  std::string unread = {};                 // and this is why.
   std::vector<Way> ways = {};
 };
-inline constexpr double kMostSeveralRatio = 1.3, kMostTaskSwitchSeconds = 1e-3;   // Goals.
+inline constexpr double kMostSeveralRatio = 1.3, kMostTaskSwitchSeconds = 1e-3, kMostReadRatio = 2;   // Goals.
 
-// The errors of sessions and of WriteTogether.
+// The errors of sessions and of WriteTogether. Where there is no folder to read from, that is said in the result.
 absl::StatusOr<AdapterSpeed> MeasureAdapters(Engine& engine, const AdapterSpeedOptions& options);
 
 std::string AdapterSpeedText(const AdapterSpeed& speed);

@@ -47,8 +47,9 @@ const char* PhraseOf(MemoryUse use) {
 // "65 % of the draft's guesses come true (assumed), ...".
 std::string Basis(const DraftChoiceInputs& inputs) {
   const auto source = [](const GuessChance& chance) { return chance.is_measured ? "measured" : "assumed"; };
-  return absl::StrFormat("%.0f %% of the draft's guesses come true (%s), %.0f %% of the text's (%s), its time is %s",
-                         100 * inputs.draft.value, source(inputs.draft), 100 * inputs.retrieval.value, source(inputs.retrieval),
+  const std::string texts = inputs.texts > 1 ? absl::StrCat(inputs.texts, " texts at once, ") : "";
+  return absl::StrFormat("%s%.0f %% of the draft's guesses come true (%s), %.0f %% of the text's (%s), its time is %s",
+                         texts, 100 * inputs.draft.value, source(inputs.draft), 100 * inputs.retrieval.value, source(inputs.retrieval),
                          inputs.is_draft_measured ? "measured" : "estimated");
 }
 
@@ -107,6 +108,7 @@ absl::Status DraftUse::Predict(const Engine& engine, DraftModel& draft, const Bu
   ASSIGN_OR_RETURN(const BudgetPlan without, draft.PlanWithoutIt(engine));
   ASSIGN_OR_RETURN(const std::optional<CostProfile> costs, ProfileOfFlag());
   Prediction made = {.inputs = DraftInputsFor(*speeds, plan.weights, without.weights, RowBytes(draft))};
+  made.inputs.texts = engine.options().workload.sessions;
   if (costs.has_value()) UseProfile(*costs, draft.drafter_name(), made.inputs);
   made.choice = ChooseDraft(made.inputs);
   made.inputs.costs = nullptr;
@@ -171,7 +173,7 @@ void DraftUse::Write(JsonWriter& json) const {
     json.Key(MemoryUseName(use)).BeginObject().Key("tokens_per_second").Double(predicted.tokens_per_second, 4);
     json.Key("tokens_per_pass").Double(predicted.tokens, 4).Key("rows").Int(predicted.rows).EndObject();
   }
-  json.EndObject().Key("pinned_bytes").Int(inputs.with_draft.pinned_bytes);
+  json.EndObject().Key("texts").Int(inputs.texts).Key("pinned_bytes").Int(inputs.with_draft.pinned_bytes);
   json.Key("pinned_bytes_without_draft").Int(inputs.with_pins.pinned_bytes).Key("chances").BeginObject();
   WriteChance(json.Key("draft"), inputs.draft);
   WriteChance(json.Key("retrieval"), inputs.retrieval);

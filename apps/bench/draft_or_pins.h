@@ -6,8 +6,9 @@
 //   if (!use.drafts) ...                                                                                 // it was left out
 //
 // With --speculate=auto a draft is left out where pins are predicted to be faster, or where memory has no room for it, by programs that
-// choose (DraftModel::OfFlags); a list that names "draft" gets it, or the error. Predictions are of one text. They rest on measured speeds
-// of this machine, on what earlier runs of --cost_profile measured, and where there is none on assumptions, which are named as such.
+// choose (DraftModel::OfFlags); a list that names "draft" gets it, or the error. Predictions are of as many texts as are written at once
+// (Workload::sessions). They rest on measured speeds of this machine, on what earlier runs of --cost_profile measured, and where there is
+// none on assumptions, which are named as such.
 // Threads: one at a time.
 #pragma once
 
@@ -50,8 +51,8 @@ struct DraftUse {
   std::string Line() const;              // For standard error; empty: there is nothing to say.
   std::string Table() const;             // For a plan; empty likewise.
   // {"chosen", "by_name", "refusal", "predicted": {"pins": {"tokens_per_second", "tokens_per_pass", "rows"}, "retrieval", "draft", "both"},
-  // "pinned_bytes", "pinned_bytes_without_draft", "chances": {"draft": {"value", "measured"}, "retrieval"}, "draft_token_seconds"}. null:
-  // not known.
+  // "texts", "pinned_bytes", "pinned_bytes_without_draft", "chances": {"draft": {"value", "measured"}, "retrieval"},
+  // "draft_token_seconds"}. null: not known.
   void Write(JsonWriter& json) const;
 
  private:

@@ -6,19 +6,22 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/draft_or_pins.h"
 #include "tessera/apps/bench/pass_work.h"
+#include "tessera/apps/bench/share_budget.h"
+#include "tessera/apps/cli/draft_source.h"
+#include "tessera/apps/cli/low_bit_copy.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/files/safetensors.h"
 #include "tessera/runtime/chat/speculation.h"
 #include "tessera/runtime/draft_vocabulary.h"
 
 namespace tessera {
 namespace {
 
-constexpr int kTreeTokens = 256;                  // In the draft's cache, beside the text.
-constexpr int64_t kNoLimit = int64_t{1} << 60;
-constexpr int64_t kSlack = int64_t{4} << 20;      // Opening a model a second time may take this much more of a budget.
+constexpr int kTreeTokens = 256;                        // In the draft's cache, beside the text.
+constexpr int64_t kPredictorBytes = int64_t{1} << 20;   // What a predictor takes beside its file.
 
 absl::Status LoadAll(Engine& engine) {
   RETURN_IF_ERROR(engine.LoadWeights());
@@ -39,14 +42,27 @@ absl::StatusOr<std::unique_ptr<LeverModels>> LeverModels::Load(const Options& op
   auto models = std::unique_ptr<LeverModels>(new LeverModels(options, threads));
   if (!options.draft_model.empty()) RETURN_IF_ERROR(models->LoadDraft());
   RETURN_IF_ERROR(models->LoadTarget());
+  RETURN_IF_ERROR(models->LoadPredictors());
   if (options.pins_draft) RETURN_IF_ERROR(models->LoadPinned());
   if (options.chooses) RETURN_IF_ERROR(models->Choose());
   return models;
 }
 
+absl::StatusOr<std::string> LeverModels::DraftPath() {
+  ASSIGN_OR_RETURN(const DraftSource source, DraftSource::Parse(options_.draft_model));
+  if (source.layers > 0 || source.IsHead()) {
+    return WrongUsage("draft_model", options_.draft_model, "a model's file, or a copy of one: self:q3, self:q3:FILE");
+  }
+  if (source.copy.empty()) return source.file;
+  ASSIGN_OR_RETURN(const LowBitCopy copy, LowBitCopy::Of(source.file.empty() ? options_.target.model_path : source.file, source.copy));
+  RETURN_IF_ERROR(copy.Prepare(pool_));
+  return copy.path();
+}
+
 absl::Status LeverModels::LoadDraft() {
   const EngineOptions& target = options_.target;
-  EngineOptions draft = {.model_path = options_.draft_model, .cancel = target.cancel};
+  ASSIGN_OR_RETURN(const std::string path, DraftPath());
+  EngineOptions draft = {.model_path = path, .cancel = target.cancel};
   draft.compute.pool = &pool_;
   draft.compute.kernels = target.compute.kernels;
   draft.cache = {.context = target.cache.context, .cache_tokens = target.cache.context + kTreeTokens, .kv_format = target.cache.kv_format};
@@ -60,39 +76,50 @@ absl::Status LeverModels::LoadDraft() {
   return absl::OkStatus();
 }
 
-int64_t LeverModels::WeightBytes(const Engine& engine) {
-  const TsrReader* const packed = engine.model().file().packed();
+absl::StatusOr<int64_t> LeverModels::PredictorBytes() const {
   int64_t bytes = 0;
-  for (int unit = 0; packed != nullptr && unit < packed->units(); ++unit) bytes += packed->StoredBytes(unit);
+  for (const std::string& path : options_.predictors) {
+    const absl::StatusOr<std::unique_ptr<SafetensorsFile>> file = SafetensorsFile::Open(path);
+    RETURN_IF_ERROR(ForFile("prune", file.status()));
+    bytes += (*file)->size() + kPredictorBytes;
+  }
   return bytes;
 }
 
-absl::StatusOr<int64_t> LeverModels::BudgetFor(double share, int64_t less) const {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options_.target));
-  if (engine->model().file().packed() == nullptr) {
-    return WrongUsage("model", options_.target.model_path, "a packed model (tessera_pack): a share of it is streamed");
+absl::Status LeverModels::LoadPredictors() {
+  const LoadedModel& model = target_->model();
+  for (const std::string& path : options_.predictors) {
+    absl::StatusOr<ExitPredictor> predictor = ExitPredictor::Load(path, model.config(), model.layout(), model.weights());
+    RETURN_IF_ERROR(ForFile("prune", predictor.status()));
+    predictors_.push_back(*std::move(predictor));
   }
-  ASSIGN_OR_RETURN(const BudgetPlan all, engine->planner().PlanBudget(kNoLimit));
-  const int64_t others = all.Total() - all.memory.weights - less;
-  return std::max(all.least, others + static_cast<int64_t>(share * static_cast<double>(WeightBytes(*engine)))) + kSlack;
+  return absl::OkStatus();
+}
+
+LeverEngines LeverModels::engines() {
+  LeverEngines engines = {.target = target_.get(), .pinned = pinned_.get(), .draft = expander_.get()};
+  for (size_t i = 0; i < predictors_.size(); ++i) engines.predictors.push_back({options_.predictors[i], &predictors_[i]});
+  return engines;
 }
 
 absl::Status LeverModels::LoadTarget() {
   EngineOptions& target = options_.target;
   const Workload plain = target.workload;
+  ASSIGN_OR_RETURN(const int64_t predictor_bytes, PredictorBytes());
   if (options_.drafts) {
     PlanDrafting(options_.retrieval ? "auto" : "lookup", /*history_bytes=*/0, target);
-    target.workload.drafting_bytes = [drafters = target.workload.drafting_bytes, rest = draft_rest_](int context, int vocabulary) {
+    const int64_t rest = draft_rest_ + predictor_bytes;
+    target.workload.drafting_bytes = [drafters = target.workload.drafting_bytes, rest](int context, int vocabulary) {
       return drafters(context, vocabulary) + rest;
     };
   }
   if (options_.ring_share > 0) {
     target.streaming.pin = PinPolicy::kNone;
-    ASSIGN_OR_RETURN(target.streaming.memory_budget, BudgetFor(options_.ring_share, /*less=*/0));
+    ASSIGN_OR_RETURN(target.streaming.memory_budget, BudgetForShare(target, options_.ring_share));
   }
   if (options_.weights_share > 0) {
     const int64_t of_draft = draft_ == nullptr ? 0 : draft_->memory().Total();
-    ASSIGN_OR_RETURN(target.streaming.memory_budget, BudgetFor(options_.weights_share, of_draft));
+    ASSIGN_OR_RETURN(target.streaming.memory_budget, BudgetForShare(target, options_.weights_share, of_draft));
   }
   own_before_target_ = OwnMemoryBytes().value_or(0);
   ASSIGN_OR_RETURN(target_, Engine::Open(target));
@@ -131,15 +158,16 @@ absl::Status LeverModels::Choose() {
 LeverMemory LeverModels::memory() const {
   LeverMemory memory = {.budget = options_.target.streaming.memory_budget};
   if (draft_ != nullptr) memory.draft = draft_->memory().Total();
+  for (const ExitPredictor& predictor : predictors_) memory.predictors += predictor.bytes();
   if (const LayerStreamer* const streamer = target_->model().streamer(); streamer != nullptr) {
     const LayerStreamer::Stats stats = streamer->stats();
-    memory.weights = WeightBytes(*target_);
+    memory.weights = StoredWeightBytes(*target_);
     memory.ring = stats.ring_bytes;
     memory.pins = stats.pinned_bytes;
   }
   if (pinned_ != nullptr) {   // Without a streamer all of them stay.
     const LayerStreamer* const streamer = pinned_->model().streamer();
-    memory.pins_instead = streamer == nullptr ? WeightBytes(*pinned_) : streamer->stats().pinned_bytes;
+    memory.pins_instead = streamer == nullptr ? StoredWeightBytes(*pinned_) : streamer->stats().pinned_bytes;
   }
   return memory;
 }

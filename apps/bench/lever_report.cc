@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "tessera/apps/bench/benchmark.h"
+#include "tessera/apps/bench/lever_pruning.h"
 #include "tessera/apps/show/svg_plot.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/table.h"
@@ -86,7 +87,9 @@ std::string SetsText(const LeverFindings& findings) {
     for (const size_t system : shown) AddRow(findings.sets[set].name, findings, system, FiguresOf(findings, system, set), table);
   }
   for (const size_t system : shown) AddRow("geometric mean", findings, system, FiguresOverSets(findings, system), table);
-  return absl::StrCat(table.ToString(), "per pass: tokens; rows: of a pass; lever is: so many times as fast\n");
+  const char* const resident = findings.streams ? "" : "all weights are in memory: no pass reads\n";
+  const char* const words = "per pass: tokens; rows: of a pass, without pruned ones; lever is: so many times as fast\n";
+  return absl::StrCat(table.ToString(), words, resident);
 }
 
 // Systems of which there are several variants.
@@ -116,6 +119,7 @@ std::string MemoryText(const LeverMemory& memory) {
     table.AddRow({what, FormatByteSize(bytes), memory.weights > 0 ? Percent(share) : "-"});
   };
   if (memory.draft > 0) add("draft", memory.draft);
+  if (memory.predictors > 0) add("exit predictors", memory.predictors);
   if (memory.weights > 0) {
     add("ring", memory.ring);
     add("pinned", memory.pins);
@@ -171,7 +175,9 @@ class Writer {
     for (size_t system = 0; system < findings_.systems.size(); ++system) {
       const LeverSpec& spec = findings_.systems[system];
       json_.BeginObject().Key("system").String(spec.system).Key("variant").String(spec.variant);
-      json_.Key("shown").Bool(std::find(shown.begin(), shown.end(), system) != shown.end()).Key("sets").BeginArray();
+      json_.Key("shown").Bool(std::find(shown.begin(), shown.end(), system) != shown.end());
+      WriteLeverPruning(json_.Key("pruning"), findings_, system, ShownAs(findings_, kLever));
+      json_.Key("sets").BeginArray();
       for (size_t set = 0; set < findings_.sets.size(); ++set) {
         json_.BeginObject().Key("set").String(findings_.sets[set].name);
         Figures(FiguresOf(findings_, system, set));
@@ -195,7 +201,8 @@ class Writer {
 
   void Memory() {
     const LeverMemory& memory = findings_.memory;
-    json_.Key("memory_bytes").BeginObject().Key("draft").Int(memory.draft).Key("weights").Int(memory.weights);
+    json_.Key("memory_bytes").BeginObject().Key("draft").Int(memory.draft).Key("predictors").Int(memory.predictors);
+    json_.Key("weights").Int(memory.weights);
     json_.Key("ring").Int(memory.ring).Key("pinned").Int(memory.pins).Key("pinned_instead").Int(memory.pins_instead);
     json_.Key("budget").Int(memory.budget).EndObject();
   }
@@ -277,7 +284,8 @@ LeverFigures FiguresOverSets(const LeverFindings& findings, size_t system) {
 }
 
 std::string LeverText(const LeverFindings& findings, const LeverShow& show) {
-  return absl::StrCat(SetsText(findings), AutoText(findings), LeftOutText(findings), SweepText(findings), MemoryText(findings.memory),
+  return absl::StrCat(SetsText(findings), AutoText(findings), LeftOutText(findings), SweepText(findings),
+                      LeverPruningText(findings, ShownAs(findings, kLever)), MemoryText(findings.memory),
                       show.reliability ? ReliabilityText(TableOfLever(findings)) : "");
 }
 
@@ -286,6 +294,7 @@ void WriteLever(JsonWriter& json, const LeverFindings& findings, const LeverShow
   Writer writer(json, findings);
   writer.Systems();
   writer.Sets();
+  json.Key("streams").Bool(findings.streams);
   writer.Memory();
   writer.Auto();
   if (show.reliability) writer.Reliability(TableOfLever(findings));

@@ -35,8 +35,8 @@ LeverFigures FiguresOf(const LeverFindings& findings, size_t system, size_t set)
 LeverFigures FiguresOverSets(const LeverFindings& findings, size_t system);
 
 std::string LeverText(const LeverFindings& findings, const LeverShow& show);
-// {"systems": [{"system", "variant", "shown", "sets": [{"set", ...}], "all": {...}}], "sets": [...], "memory_bytes": {...},
-// "auto": {"is", "predicted"} if it is one of the systems, "reliability"}.
+// {"systems": [{"system", "variant", "shown", "pruning" (lever_pruning.h), "sets": [{"set", ...}], "all": {...}}], "sets": [...],
+// "streams", "memory_bytes": {...}, "auto": {"is", "predicted"} if it is one of the systems, "reliability"}.
 // What is not known is null.
 void WriteLever(JsonWriter& json, const LeverFindings& findings, const LeverShow& show);
 // How often guesses of lever's draft came true, beside what was expected. REQUIRES: lever is one of the systems.

@@ -11,6 +11,7 @@
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/exit_predictor.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/prompt.h"
@@ -34,17 +35,20 @@ class Writer {
     return Writer(engine, std::move(session), sampler);
   }
 
-  absl::StatusOr<Written> Write(const std::vector<TokenId>& prompt, int most_tokens, Speculator* speculator) {
+  absl::StatusOr<Written> Write(const std::vector<TokenId>& prompt, int most_tokens, LeverSystem& by) {
+    Speculator* const speculator = by.speculator();
     session_->Truncate(0);
     RETURN_IF_ERROR(AppendPrompt(*session_, speculator, prompt));
     const double begin = Now(), stall = StallSeconds(), drafted = DraftSeconds(speculator);
-    ASSIGN_OR_RETURN(Generation result, Generate(*session_, sampler_, {.max_tokens = most_tokens, .speculator = speculator}));
+    const GenerateOptions text = {.max_tokens = most_tokens, .speculator = speculator, .prune = by.pruning()};
+    ASSIGN_OR_RETURN(Generation result, Generate(*session_, sampler_, text));
     const double seconds = Now() - begin;
     if (result.reason == FinishReason::kCancelled) return absl::CancelledError("stopped");
     Written written = {.tokens = std::move(result.tokens), .took = {}};
     written.took = {.tokens = static_cast<int64_t>(written.tokens.size()) - 1,
                     .passes = result.passes,
                     .rows = result.rows,
+                    .pruned = result.pruned,
                     .seconds = seconds,
                     .draft_seconds = DraftSeconds(speculator) - drafted,
                     .stall_seconds = StallSeconds() - stall};
@@ -81,6 +85,10 @@ class LeverBench {
     findings_.systems = options.systems;
     findings_.sets = options.sets;
     findings_.streams = engines.target->model().streamer() != nullptr;
+    for (const auto& [path, predictor] : engines.predictors) {
+      const bool rows = predictor->kind() == ExitPredictor::Kind::kVocabulary;
+      findings_.predictors.push_back({.path = path, .kind = rows ? "vocabulary" : "width", .layer = predictor->layer()});
+    }
     findings_.tables.resize(options.systems.size());
     findings_.totals.resize(options.systems.size());
     const std::vector<LeverTotals> none(static_cast<size_t>(options.repetitions));
@@ -109,7 +117,8 @@ class LeverBench {
   absl::Status Repeat(int repetition, Progress& progress) {
     std::vector<std::unique_ptr<LeverSystem>> systems;
     for (const LeverSpec& spec : options_.systems) {
-      ASSIGN_OR_RETURN(systems.emplace_back(), LeverSystem::Create(spec, *engines_.target, engines_.draft));
+      const ExitPredictor* const predictor = spec.prunes ? engines_.predictors[static_cast<size_t>(spec.predictor)].predictor : nullptr;
+      ASSIGN_OR_RETURN(systems.emplace_back(), LeverSystem::Create(spec, *engines_.target, engines_.draft, predictor));
       RETURN_IF_ERROR(WriteBy(systems.size() - 1, options_.warm_up, kWarmUpTokens, *systems.back()).status());
     }
     for (size_t set = 0; set < options_.sets.size(); ++set) {
@@ -132,7 +141,7 @@ class LeverBench {
   absl::StatusOr<Written> WriteBy(size_t system, const std::vector<TokenId>& prompt, int most_tokens, LeverSystem& by) {
     const bool pinned = options_.systems[system].pins_draft;
     CHECK(!pinned || writers_.size() == 2) << options_.systems[system].variant;
-    return writers_[pinned ? 1 : 0].Write(prompt, most_tokens, by.speculator());
+    return writers_[pinned ? 1 : 0].Write(prompt, most_tokens, by);
   }
 
   // With the text that was written first.
@@ -165,6 +174,7 @@ void LeverTotals::Add(const LeverTotals& more) {
   tokens += more.tokens;
   passes += more.passes;
   rows += more.rows;
+  pruned.Add(more.pruned);
   seconds += more.seconds;
   draft_seconds += more.draft_seconds;
   stall_seconds += more.stall_seconds;

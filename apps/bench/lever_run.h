@@ -21,9 +21,12 @@
 #include "tessera/runtime/engine.h"
 #include "tessera/spec/draft_choice.h"
 #include "tessera/spec/expander.h"
+#include "tessera/spec/prune_gate.h"
 #include "tessera/spec/reliability.h"
 
 namespace tessera {
+
+class ExitPredictor;
 
 struct LeverSet {
   std::string name = {};
@@ -31,10 +34,16 @@ struct LeverSet {
   int left_out = 0;                 // Further prompts, which the context has no room for.
 };
 
+struct LeverPredictor {
+  std::string path = {};
+  const ExitPredictor* predictor = nullptr;   // For the target.
+};
+
 struct LeverEngines {
   Engine* target = nullptr;
   Engine* pinned = nullptr;         // For systems that pin the draft's bytes. Null: there are none.
   Expander* draft = nullptr;        // Null: no system has a tree.
+  std::vector<LeverPredictor> predictors = {};   // By LeverSpec::predictor.
 };
 
 struct LeverOptions {
@@ -47,7 +56,9 @@ struct LeverOptions {
 
 // Sums over texts, from each first token to the last.
 struct LeverTotals {
-  int64_t tokens = 0, passes = 0, rows = 0;
+  int64_t tokens = 0, passes = 0;
+  int64_t rows = 0;                 // In these passes, without those that were pruned half-way.
+  PruneReport pruned = {};
   double seconds = 0;
   double draft_seconds = 0;         // Part of them: in drafters and in choosing rows;
   double stall_seconds = 0;         // passes waited for weights.
@@ -55,6 +66,12 @@ struct LeverTotals {
   void Add(const LeverTotals& more);
   double TokensPerSecond() const { return seconds > 0 ? static_cast<double>(tokens) / seconds : 0; }
   double TokensPerPass() const { return passes > 0 ? static_cast<double>(tokens) / static_cast<double>(passes) : 0; }
+  // Before rows were pruned.
+  double RowsBelow() const { return passes > 0 ? static_cast<double>(rows + pruned.dropped) / static_cast<double>(passes) : 0; }
+  double PrunedShare() const {
+    return rows > 0 ? static_cast<double>(pruned.dropped) / static_cast<double>(rows + pruned.dropped) : 0;
+  }
+  double PassSeconds() const { return passes > 0 ? (seconds - draft_seconds) / static_cast<double>(passes) : 0; }
   double RowsPerPass() const { return passes > 0 ? static_cast<double>(rows) / static_cast<double>(passes) : 0; }
   double DraftShare() const { return seconds > 0 ? draft_seconds / seconds : 0; }
   double StallShare() const { return seconds > 0 ? stall_seconds / seconds : 0; }
@@ -63,15 +80,24 @@ struct LeverTotals {
 // Where the memory of the systems goes, in bytes.
 struct LeverMemory {
   int64_t draft = 0;                // Weights, cache and scratch.
+  int64_t predictors = 0;           // All of them.
   int64_t weights = 0;              // The target's, all together. 0: they are not streamed.
   int64_t ring = 0, pins = 0;
   int64_t pins_instead = 0;         // What the engine pins that has the draft's bytes.
   int64_t budget = 0;               // What the process might have, with the target and the draft alone. 0: no limit.
 };
 
+// What is known of a predictor.
+struct LeverPredictorFacts {
+  std::string path = {};
+  std::string kind = {};            // "vocabulary" or "width".
+  int layer = 0;                    // After which it prunes.
+};
+
 struct LeverFindings {
   std::vector<LeverSpec> systems = {};
   std::vector<LeverSet> sets = {};
+  std::vector<LeverPredictorFacts> predictors = {};
   std::vector<std::vector<std::vector<LeverTotals>>> totals = {};   // [system][set][repetition].
   std::vector<ReliabilityTable> tables = {};                        // [system], over all repetitions; empty without a draft model.
   std::string difference = {};      // The first text that is not that of the first system. Empty: there is none.

@@ -29,6 +29,9 @@ struct Known {
   bool retrieval = false;
   bool pins_draft = false;
   bool chooses = false;
+  bool prunes = false;
+  bool shadow = true;
+  bool safeguards = true;
 };
 constexpr Known kSystems[] = {{"flash_ar"},
                               {"chain", "chain:tokens=8"},
@@ -38,6 +41,9 @@ constexpr Known kSystems[] = {{"flash_ar"},
                               {"sequoia", "sequoia"},
                               {"eagle2", "eagle2"},
                               {kLever, kLever},
+                              {.name = "lever_pruned", .tree = kLever, .prunes = true},
+                              {.name = "lever_pruned_no_shadow", .tree = kLever, .prunes = true, .shadow = false},
+                              {.name = "lever_pruned_no_safeguards", .tree = kLever, .prunes = true, .safeguards = false},
                               {"retrieval", "", true},
                               {"lever_retrieval", kLever, true},
                               {"pinned", "", false, true},
@@ -46,13 +52,16 @@ constexpr Known kSystems[] = {{"flash_ar"},
 
 LeverSpec SpecOf(const Known& known) {
   return {.system = known.name, .variant = known.name, .tree = known.tree, .retrieval = known.retrieval, .pins_draft = known.pins_draft,
-          .chooses = known.chooses};
+          .chooses = known.chooses, .prunes = known.prunes,
+          .rule = {.with_shadow_tokens = known.shadow, .with_safeguards = known.safeguards}};
 }
 
-absl::StatusOr<std::vector<LeverSpec>> Chosen(const std::string& systems) {
+absl::StatusOr<std::vector<LeverSpec>> Chosen(const std::string& systems, bool prunes) {
   std::vector<LeverSpec> chosen;
   if (systems == "all") {
-    for (const Known& known : kSystems) chosen.push_back(SpecOf(known));
+    for (const Known& known : kSystems) {
+      if (!known.prunes || prunes) chosen.push_back(SpecOf(known));
+    }
     return chosen;
   }
   for (const absl::string_view name : absl::StrSplit(systems, ',')) {
@@ -92,8 +101,8 @@ class SharedExpander : public Expander {
 
 }  // namespace
 
-absl::StatusOr<std::vector<LeverSpec>> LeverSpecs(const std::string& systems, const std::string& sweep) {
-  ASSIGN_OR_RETURN(const std::vector<LeverSpec> chosen, Chosen(systems));
+absl::StatusOr<std::vector<LeverSpec>> LeverSpecs(const std::string& systems, const std::string& sweep, bool prunes) {
+  ASSIGN_OR_RETURN(const std::vector<LeverSpec> chosen, Chosen(systems, prunes));
   if (sweep.empty()) return chosen;
   std::vector<std::pair<std::string, std::string>> trees;   // By name of the system.
   for (const absl::string_view tree : absl::StrSplit(sweep, ';')) {
@@ -129,7 +138,9 @@ void ResolveAuto(bool drafts, std::vector<LeverSpec>& specs) {
   }
 }
 
-absl::StatusOr<std::unique_ptr<LeverSystem>> LeverSystem::Create(const LeverSpec& spec, const Engine& target, Expander* draft) {
+absl::StatusOr<std::unique_ptr<LeverSystem>> LeverSystem::Create(const LeverSpec& spec, const Engine& target, Expander* draft,
+                                                                 const ExitPredictor* predictor) {
+  CHECK_EQ(spec.prunes, predictor != nullptr) << spec.variant;
   auto system = std::unique_ptr<LeverSystem>(new LeverSystem());
   if (!spec.drafts()) return system;
   std::vector<std::unique_ptr<Drafter>> drafters;
@@ -137,6 +148,7 @@ absl::StatusOr<std::unique_ptr<LeverSystem>> LeverSystem::Create(const LeverSpec
     const DraftingSize size = {.context = target.context(), .vocabulary = target.config().vocabulary};
     ASSIGN_OR_RETURN(drafters, DrafterRegistry::BuiltIn().Make("auto", size));
   }
+  if (spec.prunes) system->pruning_ = {.predictor = predictor, .rule = spec.rule, .weigh_costs = !spec.always_prunes};
   const Clock& clock = target.ClockOr(nullptr);
   bool by_cost = spec.retrieval;   // Other rules say themselves how much is verified.
   if (!spec.tree.empty()) {

@@ -9,6 +9,9 @@
 //   chain, edgellm, specinfer, opt_tree, sequoia, eagle2
 //                     trees of the draft model by published rules (spec/tree_policy.h), verified whole
 //   lever             its tree by gain per cost
+//   lever_pruned      the same, pruned half-way by an exit predictor (lever_pruning.h makes one of each predictor and rule)
+//   lever_pruned_no_shadow, lever_pruned_no_safeguards
+//                     the same, with a rule that has neither shadow tokens nor safeguards, respectively
 //   retrieval         what the built-in drafters find in the text (--speculate=auto)
 //   lever_retrieval   both, as one tree
 //   pinned            no draft, and in the draft's memory pinned weights
@@ -23,13 +26,16 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/generation.h"
 #include "tessera/spec/cost_profile.h"
 #include "tessera/spec/expander.h"
+#include "tessera/spec/prune_rule.h"
 #include "tessera/spec/reliability.h"
 #include "tessera/spec/speculator.h"
 
 namespace tessera {
 
+class ExitPredictor;
 class ExpandingDrafter;
 
 struct LeverSpec {
@@ -39,13 +45,18 @@ struct LeverSpec {
   bool retrieval = false;     // Drafters that read the text.
   bool pins_draft = false;    // Written by the engine with more pins.
   bool chooses = false;       // Whether it has a draft or more pins, ResolveAuto says.
+  bool prunes = false;        // Its drafts are pruned by a predictor,
+  int predictor = 0;          // LeverEngines::predictors has it here,
+  PruneOptions rule = {};     // and by this rule.
+  bool always_prunes = false; // Whether that saves time or not.
 
   bool drafts() const { return !tree.empty() || retrieval; }
 };
 
-// systems: names separated by commas, or "all". sweep: trees separated by semicolons, each of a system with a tree among them; all of one
-// system's stand in its place. Empty: none. WrongUsage (systems or sweep; found, expected) for what is neither, or is there twice.
-absl::StatusOr<std::vector<LeverSpec>> LeverSpecs(const std::string& systems, const std::string& sweep);
+// systems: names separated by commas, or "all"; those that prune are among all with `prunes`. sweep: trees separated by semicolons, each of
+// a system with a tree among them; all of one system's stand in its place. Empty: none. WrongUsage (systems or sweep; found, expected) for
+// what is neither, or is there twice.
+absl::StatusOr<std::vector<LeverSpec>> LeverSpecs(const std::string& systems, const std::string& sweep, bool prunes = false);
 
 // Makes "auto" what it is here: with the draft, or with more pins.
 void ResolveAuto(bool drafts, std::vector<LeverSpec>& specs);
@@ -53,16 +64,19 @@ void ResolveAuto(bool drafts, std::vector<LeverSpec>& specs);
 class LeverSystem {
  public:
   // draft: all systems may share it, since one text is written at a time, and none finds in its cache what another left; it must outlive
-  // this. Null where the spec has no tree. Errors: those of drafters' makers.
-  static absl::StatusOr<std::unique_ptr<LeverSystem>> Create(const LeverSpec& spec, const Engine& target, Expander* draft);
+  // this. Null where the spec has no tree. predictor: likewise; null where the spec does not prune. Errors: those of drafters' makers.
+  static absl::StatusOr<std::unique_ptr<LeverSystem>> Create(const LeverSpec& spec, const Engine& target, Expander* draft,
+                                                             const ExitPredictor* predictor = nullptr);
 
   Speculator* speculator() { return speculator_.get(); }   // Null: plain decoding.
+  const Pruning& pruning() const { return pruning_; }
   const ReliabilityTable* table() const;                   // The draft's guesses. Null: no draft model.
 
  private:
   LeverSystem() = default;
 
   CostProfile costs_;                                      // Learnt from this system's passes alone.
+  Pruning pruning_;
   const ExpandingDrafter* draft_ = nullptr;                // The speculator's.
   std::unique_ptr<Speculator> speculator_;
 };

@@ -25,9 +25,9 @@ TimedText MedianText(std::vector<TimedText> writings, const std::vector<TokenId>
   return std::move(*middle);
 }
 
-absl::StatusOr<PairRunner> PairRunner::Create(Engine& engine, int most_tokens) {
+absl::StatusOr<PairRunner> PairRunner::Create(Engine& engine, int most_tokens, const LoraAdapter* adapter) {
   ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create({.temperature = 0}));
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession({.adapter = adapter}));
   return PairRunner(engine, most_tokens, sampler, std::move(session));
 }
 

@@ -42,7 +42,8 @@ using RowTimes = std::vector<std::pair<int, double>>;  // Rows, seconds; ascendi
 
 class PairRunner {
  public:
-  static absl::StatusOr<PairRunner> Create(Engine& engine, int most_tokens);
+  // adapter: of all texts; must outlive the runner. Null: the model as it is.
+  static absl::StatusOr<PairRunner> Create(Engine& engine, int most_tokens, const LoraAdapter* adapter = nullptr);
 
   // Drafts are pruned from now on (GenerateOptions::prune), and what came of that so far.
   void Prune(const Pruning& prune) { prune_ = prune; }

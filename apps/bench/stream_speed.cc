@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/row_pass.h"
 #include "tessera/apps/bench/texts_together.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/progress.h"
@@ -18,7 +19,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kPasses = 5;                 // With each number of rows, per repetition.
 constexpr int kLongestOfSorts = 1024;
 constexpr int kLeastPiece = 1;             // Parts of a prompt beside texts whose gaps are bounded may be a token each.
 constexpr int kSlack = 64;
@@ -67,10 +67,8 @@ class StreamBench {
 
   double Now() const { return static_cast<double>(engine_.ClockOr(nullptr).NowNanos()) * 1e-9; }
   absl::Status Together(int texts);
-  absl::StatusOr<double> PassSeconds(int rows);
   absl::Status Sort(size_t sort, int texts);
   absl::StatusOr<SteadyRate> Write(const PromptSort& sort, int texts, bool drafts);
-  absl::StatusOr<std::unique_ptr<Speculator>> NewSpeculator();
   absl::Status FirstTokenAlone();
   absl::Status Beside(int texts);
   // Until the text that comes now has its first token, which ends it. Returns the passes.
@@ -93,39 +91,13 @@ absl::Status StreamBench::Together(int texts) {
   for (int i = 0; i < texts; ++i) prompts.push_back(RandomPrompt(options_.depth));
   const SteadyTexts steady = {.texts = texts, .tokens = options_.generate_tokens, .prompts = prompts, .ignore_end = true};
   ASSIGN_OR_RETURN(const SteadyRate rate, WriteTogether(engine_, costs_, steady));
-  ASSIGN_OR_RETURN(const double pass, PassSeconds(texts));
+  const std::vector<TokenId> half_written = RandomPrompt(options_.depth + options_.generate_tokens / 2);
+  ASSIGN_OR_RETURN(const double pass, SecondsOfRowPass(engine_, half_written, RandomPrompt(texts)));
   TogetherSamples& samples = together_[texts];
   Keep(rate.TokensPerSecond(), samples.rate);
   Keep(rate.StepSeconds(), samples.step);
   Keep(pass, samples.pass);
   return absl::OkStatus();
-}
-
-// Where the texts are half written.
-absl::StatusOr<double> StreamBench::PassSeconds(int rows) {
-  const int most = CoreOf(engine_).logits_at_once();
-  const int64_t vocabulary = engine_.config().vocabulary;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine_.NewSession());
-  RETURN_IF_ERROR(session->Append(RandomPrompt(options_.depth + options_.generate_tokens / 2)));
-  const std::vector<TokenId> tokens = RandomPrompt(rows);
-  TokenTree chain(tokens[0]);
-  for (int node = 1; node < rows; ++node) chain.Add(node - 1, tokens[static_cast<size_t>(node)], 1);
-  std::vector<float> logits(static_cast<size_t>(std::min(rows, most) * vocabulary));
-  Samples seconds;
-  for (int pass = 0; pass < kPasses; ++pass) {
-    const double begin = Now();
-    absl::Status status = session->PassTree(chain);
-    RETURN_IF_ERROR(status);
-    for (int first = 0; first < rows && status.ok(); first += most) {
-      std::vector<int> nodes;
-      for (int node = first; node < std::min(rows, first + most); ++node) nodes.push_back(node);
-      status = session->TreeLogits(nodes, TensorView<float>(logits.data(), static_cast<int64_t>(nodes.size()), vocabulary));
-    }
-    seconds.push_back(Now() - begin);
-    session->Keep({}, {});
-    RETURN_IF_ERROR(status);
-  }
-  return MedianOf(seconds);
 }
 
 absl::Status StreamBench::Sort(size_t sort, int texts) {
@@ -143,17 +115,9 @@ absl::Status StreamBench::Sort(size_t sort, int texts) {
 
 absl::StatusOr<SteadyRate> StreamBench::Write(const PromptSort& sort, int texts, bool drafts) {
   SteadyTexts steady = {.texts = texts, .tokens = options_.generate_tokens, .prompts = sort.prompts};
-  if (drafts) steady.make_speculator = [this] { return NewSpeculator(); };
+  // A new one for each text: one that has seen a text would know it.
+  if (drafts) steady.make_speculator = [this] { return NewSpeculator(engine_, DrafterRegistry::BuiltIn(), options_.speculate, costs_); };
   return WriteTogether(engine_, costs_, steady);
-}
-
-// A new one for each text: one that has seen a text would know it.
-absl::StatusOr<std::unique_ptr<Speculator>> StreamBench::NewSpeculator() {
-  const DraftingSize size = {.context = engine_.context(), .vocabulary = engine_.config().vocabulary};
-  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, DrafterRegistry::BuiltIn().Make(options_.speculate, size));
-  return std::make_unique<Speculator>(std::move(drafters), Speculator::Options{.costs = &costs_,
-                                                                              .clock = &engine_.ClockOr(nullptr),
-                                                                              .drafted = SpendDraftStep(engine_.options())});
 }
 
 absl::Status StreamBench::FirstTokenAlone() {

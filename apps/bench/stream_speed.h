@@ -16,15 +16,10 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/bench/benchmark.h"
+#include "tessera/apps/bench/prompt_sorts.h"
 #include "tessera/runtime/engine.h"
 
 namespace tessera {
-
-struct PromptSort {
-  std::string name;
-  std::vector<std::vector<TokenId>> prompts = {};
-  int left_out = 0;                   // Prompts that leave no room for so many texts.
-};
 
 struct StreamSpeedOptions {
   std::vector<int> together = {};     // Numbers of texts; ascending.

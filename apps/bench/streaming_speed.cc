@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/benchmark.h"
 #include "tessera/apps/bench/machine_probe.h"
+#include "tessera/apps/bench/share_budget.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/peak_memory.h"
@@ -22,8 +23,6 @@ constexpr double kShares[] = {0.8, 0.5, 0.25};
 constexpr int kPasses = 4;                                   // Passes that are timed at once.
 constexpr int64_t kLeastProbe = int64_t{32} << 20, kMostProbe = int64_t{1} << 30;  // Bytes that each shape reads.
 constexpr int64_t kWalks = 16;                               // A small file is read so often instead.
-constexpr int64_t kNoLimit = int64_t{1} << 60;
-constexpr int64_t kSlack = int64_t{4} << 20;                 // Opening a model a second time may take this much more of a budget.
 
 using Samples = std::vector<double>;  // One per repetition.
 
@@ -137,15 +136,6 @@ class BudgetClock {
   std::optional<PassClock> pass_, compute_;
   std::unique_ptr<BackgroundReader> background_;
 };
-
-// The budget that leaves this share of the weights' bytes for pins, ring and parts, or the least that works.
-absl::StatusOr<int64_t> BudgetFor(EngineOptions options, double share, int64_t weight_bytes) {
-  options.streaming.memory_budget = 0;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
-  ASSIGN_OR_RETURN(const BudgetPlan all, engine->planner().PlanBudget(kNoLimit));
-  const int64_t others = all.Total() - all.memory.weights;
-  return std::max(all.least, others + static_cast<int64_t>(share * static_cast<double>(weight_bytes))) + kSlack;
-}
 
 struct ProbedSpeed { double best, sequential; };  // Bytes per second.
 
@@ -347,7 +337,7 @@ absl::StatusOr<StreamingSpeed> MeasureStreaming(const EngineOptions& options, in
     EngineOptions of_share = options;
     of_share.streaming.memory_budget += OwnMemoryBytes().value_or(0) - own_before;  // The probe's memory does not count for the model.
     if (share > 0) {
-      ASSIGN_OR_RETURN(of_share.streaming.memory_budget, BudgetFor(options, share, speed.weight_bytes));
+      ASSIGN_OR_RETURN(of_share.streaming.memory_budget, BudgetForShare(options, share));
     }
     ASSIGN_OR_RETURN(StreamedPasses passes, MeasurePasses(of_share, repetitions, machine, shared, speed, progress));
     passes.share = share;

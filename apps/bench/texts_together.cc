@@ -23,12 +23,14 @@ absl::StatusOr<std::unique_ptr<TextsTogether>> TextsTogether::Create(Engine& eng
   return together;
 }
 
-int TextsTogether::Add(std::vector<TokenId> prompt, const GenerateOptions& options, const LoraAdapter* adapter) {
+int TextsTogether::Add(std::vector<TokenId> prompt, const GenerateOptions& options, const LoraAdapter* adapter,
+                       const SamplingOptions& sampling) {
   texts_.push_back(std::make_unique<Text>(Text{.begin_seconds = Now()}));
   Text* const text = texts_.back().get();
-  StreamOptions stream = {.prompt = std::move(prompt), .sampling = {.temperature = 0}, .text = options,
+  StreamOptions stream = {.prompt = std::move(prompt), .sampling = sampling, .text = options,
                           .adapter = adapter, .cancel = engine_.options().cancel};
-  stream.text.on_token = [this, text](TokenId, absl::Span<const float>) {
+  stream.text.on_token = [this, text](TokenId token, absl::Span<const float>) {
+    text->tokens.push_back(token);
     text->token_seconds.push_back(Now());
     step_.tokens += 1;
     step_.texts += std::exchange(text->last_step, steps_) == steps_ ? 0 : 1;
@@ -62,6 +64,15 @@ absl::StatusOr<int> TextsTogether::StepUntil(const std::function<bool()>& done) 
     if (!step.any) break;
   }
   return steps;
+}
+
+absl::StatusOr<std::unique_ptr<Speculator>> NewSpeculator(const Engine& engine, const DrafterRegistry& registry, const std::string& list,
+                                                          CostProfile& costs) {
+  const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, registry.Make(list, size));
+  return std::make_unique<Speculator>(std::move(drafters), Speculator::Options{.costs = &costs,
+                                                                              .clock = &engine.ClockOr(nullptr),
+                                                                              .drafted = SpendDraftStep(engine.options())});
 }
 
 absl::StatusOr<SteadyRate> WriteTogether(Engine& engine, CostProfile& costs, const SteadyTexts& texts) {

@@ -7,18 +7,20 @@
 //   step.tokens / step.seconds;                                               // tokens per second, if step.prompt_rows is 0
 //   texts->text(0).token_seconds;                                             // when each token came
 //
-// Times are by the engine's clock. Texts are greedy, and none begins with what another left in the cache. Those that have not ended when
-// this goes are dropped. Threads: the engine's, one call at a time.
+// Times are by the engine's clock. Texts are greedy unless they are sampled by what is given, and none begins with what another left in the
+// cache. Those that have not ended when this goes are dropped. Threads: the engine's, one call at a time.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/runtime/stepper.h"
+#include "tessera/spec/drafter_registry.h"
 
 namespace tessera {
 
@@ -34,6 +36,7 @@ class TextsTogether {
  public:
   struct Text {
     double begin_seconds = 0;                   // When it was added.
+    std::vector<TokenId> tokens = {};
     std::vector<double> token_seconds = {};     // On the same clock.
     bool ended = false;
     int last_step = 0;                          // In which it got a token; from 1 on.
@@ -43,7 +46,8 @@ class TextsTogether {
   static absl::StatusOr<std::unique_ptr<TextsTogether>> Create(Engine& engine, CostProfile& costs, double most_gap = 2);
 
   // Its number. on_token of the options is not called. adapter: must outlive this; null: the model as it is.
-  int Add(std::vector<TokenId> prompt, const GenerateOptions& options, const LoraAdapter* adapter = nullptr);
+  int Add(std::vector<TokenId> prompt, const GenerateOptions& options, const LoraAdapter* adapter = nullptr,
+          const SamplingOptions& sampling = {.temperature = 0});
   const Text& text(int number) const { return *texts_[static_cast<size_t>(number)]; }
 
   // The first error of a text, or Cancelled once the engine's cancel flag is set.
@@ -62,6 +66,10 @@ class TextsTogether {
   int steps_ = 0;                               // and its number.
   std::unique_ptr<Stepper> stepper_;
 };
+
+// A new one with drafters of the list, for a text of this engine. costs: must outlive it. The errors of DrafterRegistry::Make.
+absl::StatusOr<std::unique_ptr<Speculator>> NewSpeculator(const Engine& engine, const DrafterRegistry& registry, const std::string& list,
+                                                          CostProfile& costs);
 
 // What texts gave while all of them were written, and no prompt was read.
 struct SteadyRate {

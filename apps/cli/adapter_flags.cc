@@ -25,6 +25,7 @@ namespace {
 
 constexpr char kNoAdapter[] = "none";
 constexpr char kForm[] = "NAME:PATH or NAME:PATH:SCALE, with commas between";
+constexpr size_t kMostOpenFiles = 256;   // For adapters that memory may not have: others are opened and checked each time.
 
 absl::StatusOr<AdapterSource> SourceOf(absl::string_view item) {
   const size_t colon = item.find(':');
@@ -52,14 +53,18 @@ struct BaseModel {
     BaseModel base;
     ASSIGN_OR_RETURN(base.file, ModelFile::Open(options.model_path, ModelFile::Weights::kLater, options.cancel));
     ASSIGN_OR_RETURN(base.config, ReadModelConfig(base.file->gguf()));
+    base.marked = std::make_unique<MarkedModel>(*base.file);
     return base;
   }
-  absl::StatusOr<LoraAdapter> Read(const AdapterSource& source) const {
-    ASSIGN_OR_RETURN(AdapterFile adapter, ReadAdapter(source.path, file->gguf(), config));
-    return MakeLoraAdapter(std::move(adapter), config, source.scale);
+  // open: of the source's file; null: it is opened for this.
+  absl::StatusOr<LoraAdapter> Read(const AdapterSource& source, const AdapterReader* open = nullptr) const {
+    if (open != nullptr) return ReadLoraAdapter(*open, config, source.scale);
+    ASSIGN_OR_RETURN(const std::unique_ptr<AdapterReader> reader, AdapterReader::Open(source.path, *marked, config));
+    return ReadLoraAdapter(*reader, config, source.scale);
   }
 
   std::unique_ptr<ModelFile> file = nullptr;
+  std::unique_ptr<MarkedModel> marked = nullptr;   // The file.
   ModelConfig config = {};
 };
 
@@ -122,19 +127,21 @@ absl::Status Adapters::ReadAsNamed(const std::vector<AdapterSource>& sources, En
   const auto base = std::make_shared<const BaseModel>(std::move(opened));
   const std::vector<LoraShape> shapes = LoraShapesOf(base->config);
   std::vector<LoraPlan> plans;
+  std::vector<std::shared_ptr<const AdapterReader>> readers;   // By source: what was checked need not be checked again.
   std::vector<int> largest;
   for (const AdapterSource& source : sources) {
-    ASSIGN_OR_RETURN(const AdapterFile file, ReadAdapter(source.path, base->file->gguf(), base->config, AdapterRead::kShapes));
-    plans.push_back(PlanLoraAdapter(file, base->config));
+    ASSIGN_OR_RETURN(std::shared_ptr<const AdapterReader> reader, AdapterReader::Open(source.path, *base->marked, base->config));
+    plans.push_back(PlanLoraAdapter(reader->shapes(), base->config));
     RaiseRanks(plans.back().ranks, largest);
+    readers.push_back(readers.size() < kMostOpenFiles ? std::move(reader) : nullptr);
   }
   cache_ = std::make_unique<AdapterCache>(AdapterCache::Options{.most_bytes = *most});
   const bool pads = mode_ == LoraMode::kInput;
   for (size_t i = 0; i < sources.size(); ++i) {
     const int64_t own = plans[i].BytesPaddedTo(plans[i].ranks, shapes), bytes = pads ? plans[i].BytesPaddedTo(largest, shapes) : own;
     paddings_.push_back(bytes - own);
-    cache_->Add({.name = names_[i], .bytes = bytes, .read = [=, source = sources[i]]() -> absl::StatusOr<LoraAdapter> {
-                   ASSIGN_OR_RETURN(LoraAdapter adapter, base->Read(source));
+    cache_->Add({.name = names_[i], .bytes = bytes, .read = [=, source = sources[i], reader = readers[i]]() -> absl::StatusOr<LoraAdapter> {
+                   ASSIGN_OR_RETURN(LoraAdapter adapter, base->Read(source, reader.get()));
                    if (pads) adapter.PadTo(largest, shapes);
                    return adapter;
                  }});
@@ -166,7 +173,14 @@ absl::Status Adapters::CheckFlags(const std::vector<AdapterSource>& sources) {
     if (sources.empty() && IsGiven(flag)) return WrongUsage(flag, "without --adapter", "both");
   }
   if (sources.empty() || FLAGS_device.empty()) return absl::OkStatus();
-  return WrongUsage("adapter", "it beside --device", "one of them: a phone's time does not count adapters that are read");
+  if (IsGiven("adapter_memory")) {
+    return WrongUsage("adapter_memory", "with --device", "one of them: a phone's time does not count adapters that are read");
+  }
+  if (FLAGS_jsonl && FLAGS_parallel > 1) {
+    return WrongUsage("parallel", absl::StrCat(FLAGS_parallel, " with --adapter and --device"),
+                      "1: a phone's graph has one adapter at a time");
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Adapters> Adapters::OfFlags(EngineOptions& options) {
@@ -191,7 +205,25 @@ absl::StatusOr<int> Adapters::OfRequest(const JsonValue& body) const {
   return Named(name);
 }
 
+std::vector<int> Adapters::GraphRanks() const {
+  std::vector<int> ranks;
+  if (set_ == nullptr || mode_ == LoraMode::kGraph) return ranks;
+  ranks.resize(kLoraTargets);
+  for (int i = 0; i < set_->size(); ++i) {
+    const std::vector<int> places = (*set_)[i].Ranks();
+    for (size_t target = 0; target < ranks.size(); ++target) {
+      int largest = 0;
+      for (size_t place = target; place < places.size(); place += kLoraTargets) largest = std::max(largest, places[place]);
+      ranks[target] = mode_ == LoraMode::kMask ? ranks[target] + largest : std::max(ranks[target], largest);
+    }
+  }
+  return ranks;
+}
+
 absl::StatusOr<AdapterLease> Adapters::Lease(int number) const {
+  const bool is_another = leased_.has_value() && *leased_ != number;
+  leased_ = number;
+  if (is_another && on_another_ != nullptr) on_another_(bytes() / std::max<int64_t>(1, static_cast<int64_t>(names_.size())));
   if (number == kNone) return AdapterLease();
   if (set_ != nullptr) return AdapterLease(set_, &(*set_)[number]);
   return cache_->Lease(number);

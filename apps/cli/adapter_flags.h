@@ -14,9 +14,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -66,6 +68,14 @@ class Adapters {   // Move-only.
   // lease and takes another gives the first one back before: room is for --parallel of them.
   absl::StatusOr<AdapterLease> Lease(int number) const;
 
+  LoraMode mode() const { return mode_; }
+  // By target, the rank of which a static graph has its products: the largest of any adapter or, under a mask, all together. Empty where
+  // there are no adapters, and for graphs of tasks, which have their own.
+  std::vector<int> GraphRanks() const;
+  // Called with the bytes that an adapter takes where a lease is for another adapter than the lease before: from the second one on, and
+  // also for none after one.
+  void OnAnother(std::function<void(int64_t bytes)> on_another) { on_another_ = std::move(on_another); }
+
   // "adapters: 3 by input, 12.5 MiB, of which 1.2 MiB are padding\n"; empty: there are none.
   std::string StatsLine() const;
   // A line about adapters that were read again; empty: there were none.
@@ -86,6 +96,8 @@ class Adapters {   // Move-only.
   std::shared_ptr<const AdapterSet> set_;   // All of them. Null: there are none, or
   std::unique_ptr<AdapterCache> cache_;     // they are here, and of each how much of it is padding.
   std::vector<int64_t> paddings_;
+  std::function<void(int64_t bytes)> on_another_;   // Null: nobody is told.
+  mutable std::optional<int> leased_;               // The last one.
 };
 
 // A session for texts that come one after another, and the adapter that it has.

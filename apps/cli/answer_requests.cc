@@ -21,6 +21,7 @@
 #include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/base/joined_status.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/runtime/first_tokens.h"
 
 namespace tessera {
@@ -60,6 +61,9 @@ class RequestsInTurn {
     const int64_t begin = RealClock().NowNanos();
     ASSIGN_OR_RETURN(const TextRequest asked,
                      ReadTextRequest(request, engine_, defaults_.chat, defaults_.sampling, adapters_.names()));
+    if (asked.best_of.has_value()) {
+      return WrongUsage("best_of", absl::StrCat(*asked.best_of, " without --parallel"), "both: samples are written at once");
+    }
     RETURN_IF_ERROR(UseAdapter(adapters_.Named(asked.adapter)));
     answerer_.Reset();
     std::vector<std::optional<FirstToken>> firsts(asked.answers.value_or(1));   // Nullopt: as the sampler says.
@@ -118,7 +122,8 @@ class RequestsInTurn {
 
 using Draft = std::shared_ptr<DraftModel>;
 
-absl::Status AnswerInTurn(Engine& engine, double flash, LineReader& lines, const Adapters& adapters, const Draft& draft) {
+absl::Status AnswerInTurn(Engine& engine, double flash, LineReader& lines, const Adapters& adapters, const Draft& draft,
+                          const SampleChooser&) {
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, flash, draft));
   ASSIGN_OR_RETURN(Defaults defaults, Defaults::Of(engine));
   CatchSignals(CtrlC::kEndsProgram);
@@ -131,14 +136,16 @@ absl::Status AnswerInTurn(Engine& engine, double flash, LineReader& lines, const
 class ParallelRequests {
  public:
   ParallelRequests(const Engine& engine, LineReader& lines, ParallelAnswers& answers, OutputQueue& output, const Adapters& adapters,
-                   Defaults defaults)
-      : engine_(engine), lines_(lines), answers_(answers), output_(output), adapters_(adapters), defaults_(std::move(defaults)) {}
+                   Defaults defaults, const SampleSetOptions& choice)
+      : engine_(engine), lines_(lines), answers_(answers), output_(output), adapters_(adapters), defaults_(std::move(defaults)),
+        choice_(choice) {}
 
   absl::Status Run() {
     while (true) {
       RETURN_IF_ERROR(ReadRequests());
       if (answers_.unended() == 0) break;
       RETURN_IF_ERROR(answers_.Step().status());
+      AdvanceSamples();
       if (is_cancelled_ || CancelRequested()) return absl::CancelledError("terminated");
       RETURN_IF_ERROR(output_.status());
     }
@@ -160,7 +167,9 @@ class ParallelRequests {
     std::vector<TimedAnswer> answers = {};
     int unended = 0;
     AdapterLease adapter = nullptr;   // Until they have ended.
+    std::shared_ptr<SharedHistory> siblings = nullptr;   // What several answers draft from.
     absl::Status error = absl::OkStatus();
+    std::unique_ptr<SampleSet> samples = nullptr;   // With "best_of", in place of `answers`.
   };
 
   // Until there are texts enough, or nothing to read: that is waited for only while nothing is written. Texts go on after a few lines that
@@ -204,9 +213,11 @@ class ParallelRequests {
     auto asked = std::make_shared<Asked>(
         Asked{.turn = turn, .begin_nanos = begin, .request = *std::move(request), .text = *std::move(text)});
     asked_[turn] = asked;
+    asked->adapter = *std::move(adapter);
+    if (asked->text.best_of.has_value()) return AddSamples(*asked);
     asked->unended = asked->text.answers.value_or(1);
     asked->answers.resize(asked->unended);
-    asked->adapter = *std::move(adapter);
+    if (asked->unended > 1) asked->siblings = answers_.NewSet();
     if (asked->text.distinct_first_tokens) return AskFirstTokens(asked);
     for (int stream = 0, texts = asked->unended; stream < texts; ++stream) Add(asked, stream, std::nullopt);
   }
@@ -224,17 +235,52 @@ class ParallelRequests {
                             });
   }
 
+  // What all texts of a request have in common.
+  NewAnswer AnswerFor(const Asked& asked) const {
+    return {.prompt = asked.text.prompt,
+            .sampling = asked.text.sampling,
+            .stop = asked.text.stop.value_or(defaults_.stop),
+            .max_tokens = asked.text.max_tokens.value_or(FLAGS_n_predict),
+            .starts_text = false,
+            .adapter = asked.adapter.get(),
+            .siblings = asked.siblings,
+            .begin_nanos = asked.begin_nanos};
+  }
+
   void Add(const std::shared_ptr<Asked>& asked, int stream, const std::optional<FirstToken>& first) {
-    answers_.Add({.prompt = asked->text.prompt,
-                  .sampling = asked->text.sampling,
-                  .stream = static_cast<uint64_t>(stream),
-                  .first = first,
-                  .stop = asked->text.stop.value_or(defaults_.stop),
-                  .max_tokens = asked->text.max_tokens.value_or(FLAGS_n_predict),
-                  .starts_text = false,
-                  .adapter = asked->adapter.get(),
-                  .begin_nanos = asked->begin_nanos,
-                  .on_end = [this, asked, stream](const absl::StatusOr<TimedAnswer>& answer) { End(*asked, stream, answer); }});
+    NewAnswer answer = AnswerFor(*asked);
+    answer.stream = static_cast<uint64_t>(stream);
+    answer.first = first;
+    answer.on_end = [this, asked, stream](const absl::StatusOr<TimedAnswer>& ended) { End(*asked, stream, ended); };
+    answers_.Add(std::move(answer));
+  }
+
+  void AddSamples(Asked& asked) {
+    SampleSetOptions options = choice_;
+    options.samples = *asked.text.best_of;
+    asked.samples = std::make_unique<SampleSet>(engine_, AnswerFor(asked), options, answers_);
+  }
+
+  // Answers the requests for which one of their samples is chosen by now.
+  void AdvanceSamples() {
+    std::vector<Asked*> all;
+    for (const auto& [turn, asked] : asked_) {
+      if (asked->samples != nullptr) all.push_back(asked.get());
+    }
+    for (Asked* const asked : all) {
+      const absl::Status status = asked->samples->Advance();
+      if (status.ok() && !asked->samples->done()) continue;
+      is_cancelled_ = is_cancelled_ || absl::IsCancelled(status);
+      if (is_cancelled_) return;
+      const std::shared_ptr<Asked> ended = TakeOut(*asked);
+      Give(ended->turn, status.ok() ? BestOf(*ended) : failed_.AnswerOf(ended->request, status));
+    }
+  }
+
+  static std::string BestOf(const Asked& asked) {
+    const SampleSetResult& samples = asked.samples->result();
+    return TextAnswer(asked.request, asked.text.prompt, samples.best().written,
+                      [&](JsonWriter& json) { WriteSampleSet(json.Key("best_of"), samples); });
   }
 
   void End(Asked& asked, int stream, const absl::StatusOr<TimedAnswer>& answer) {
@@ -242,11 +288,17 @@ class ParallelRequests {
     asked.error.Update(answer.status());
     is_cancelled_ = is_cancelled_ || absl::IsCancelled(answer.status()) || (answer.ok() && answer->text.reason == FinishReason::kCancelled);
     if (--asked.unended > 0 || is_cancelled_) return;
+    const std::shared_ptr<Asked> ended = TakeOut(asked);
+    if (!ended->error.ok()) return Give(ended->turn, failed_.AnswerOf(ended->request, ended->error));
+    Give(ended->turn, AnswerOf(ended->request, ended->text, ended->answers));
+  }
+
+  // A request that is to be answered: all its texts have ended.
+  std::shared_ptr<Asked> TakeOut(const Asked& asked) {
     const std::shared_ptr<Asked> ended = std::move(asked_.extract(asked.turn).mapped());
     ended->adapter = nullptr;   // Its place is free for that of the next request, whatever else still holds this one.
-    if (!ended->error.ok()) return Give(ended->turn, failed_.AnswerOf(ended->request, ended->error));
     SaveNowAndThen();
-    Give(ended->turn, AnswerOf(ended->request, ended->text, ended->answers));
+    return ended;
   }
 
   // As RequestsInTurn, but the other texts wait meanwhile.
@@ -272,6 +324,7 @@ class ParallelRequests {
   OutputQueue& output_;
   const Adapters& adapters_;
   const Defaults defaults_;
+  const SampleSetOptions choice_;
   int64_t line_ = 0, turns_ = 0, written_ = 0;
   bool at_end_ = false, is_cancelled_ = false;
   absl::Status input_;                     // What ended it, if that was an error.
@@ -281,12 +334,14 @@ class ParallelRequests {
   int64_t saved_nanos_ = 0;
 };
 
-absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines, const Adapters& adapters, const Draft& draft) {
+absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines, const Adapters& adapters, const Draft& draft,
+                              const SampleChooser& chooser) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers, ParallelAnswersOfFlags(engine, flash, draft));
   ASSIGN_OR_RETURN(Defaults defaults, Defaults::Of(engine));
+  ASSIGN_OR_RETURN(const SampleSetOptions choice, chooser(engine));
   CatchSignals(CtrlC::kEndsProgram);
   OutputQueue output;
-  ParallelRequests requests(engine, lines, *answers, output, adapters, std::move(defaults));
+  ParallelRequests requests(engine, lines, *answers, output, adapters, std::move(defaults), choice);
   const absl::Status status = requests.Run();
   const absl::Status finished = FinishAnswers(engine, answers->speculation());   // Before a reader that takes nothing is waited for.
   if (absl::IsCancelled(status)) requests.GiveUnended();
@@ -298,11 +353,11 @@ absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines, c
 }  // namespace
 
 absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineReader& lines, const Adapters& adapters,
-                            const std::shared_ptr<DraftModel>& draft) {
+                            const std::shared_ptr<DraftModel>& draft, const SampleChooser& chooser) {
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
   const auto answer = FLAGS_parallel == 1 ? AnswerInTurn : AnswerInParallel;
-  const absl::Status status = answer(engine, flash_bytes_per_second, lines, adapters, draft);
+  const absl::Status status = answer(engine, flash_bytes_per_second, lines, adapters, draft, chooser);
   WriteError(adapters.ReadsLine());
   return status;
 }

@@ -2,7 +2,7 @@
 //
 //   LineReader lines;
 //   RETURN_IF_ERROR(lines.EditLines());                          // before the model is opened
-//   RETURN_IF_ERROR(AnswerRequests(*opened.engine, opened.flash_bytes_per_second, lines, adapters));
+//   RETURN_IF_ERROR(AnswerRequests(*opened.engine, opened.flash_bytes_per_second, lines, adapters, draft, SampleSetOptionsOfFlags));
 //
 // With --parallel a request is read whenever there is a text less to be written than that, and never waited for while texts are written. So
 // a program that writes one request, waits for its answer and then writes the next gets it; input that nobody asks for stays in its pipe.
@@ -13,21 +13,28 @@
 // Errors: those of FailedRequests, after all others are answered; of reading, too; and the first of writing. Threads: the main one.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/scale/sample_set.h"
 
 namespace tessera {
 
 inline constexpr int kMostHeld = 4;
 
+// How one of the samples of a request with "best_of" is chosen; their number is the request's. Called once the weights are loaded.
+using SampleChooser = std::function<absl::StatusOr<SampleSetOptions>(Engine& engine)>;
+
 // REQUIRES: CheckParallelFlags and PlanTextsOfFlags were OK. Loads the weights. flash_bytes_per_second: as AnswererOfFlags has it.
-// adapters: those that requests may name, and what they have that name none. draft: the model of --draft_model; null: none.
-absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineReader& lines, const Adapters& adapters = Adapters(),
-                            const std::shared_ptr<DraftModel>& draft = nullptr);
+// adapters: those that requests may name, and what they have that name none. draft: the model of --draft_model; null: none. Samples are
+// written at once, so requests may have "best_of" with --parallel alone.
+absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineReader& lines, const Adapters& adapters,
+                            const std::shared_ptr<DraftModel>& draft, const SampleChooser& chooser);
 
 }  // namespace tessera

@@ -7,7 +7,7 @@
 namespace tessera {
 
 AnswersToPrompt::AnswersToPrompt(const NewAnswer& asked, int count, bool distinct_first_tokens, ParallelAnswers& answers)
-    : asked_(asked), answers_(answers), distinct_first_tokens_(distinct_first_tokens),
+    : asked_(asked), answers_(answers), distinct_first_tokens_(distinct_first_tokens), siblings_(answers.NewSet()),
       results_(static_cast<size_t>(count), TimedAnswer{.text = {.reason = FinishReason::kCancelled}}), shown_(count) {}
 
 absl::StatusOr<std::vector<TimedAnswer>> AnswersToPrompt::Run(bool shows) {
@@ -36,6 +36,7 @@ void AnswersToPrompt::Add(int number, const std::optional<FirstToken>& first, bo
   NewAnswer answer = asked_;
   answer.stream = static_cast<uint64_t>(number);
   answer.first = first;
+  answer.siblings = siblings_;
   if (shows) answer.on_text = [this, number](absl::string_view text) { shown_.Add(number, text); };
   answer.on_end = [this, number, shows](const absl::StatusOr<TimedAnswer>& result) {
     error_.Update(result.status());

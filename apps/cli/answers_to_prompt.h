@@ -7,6 +7,7 @@
 // An answer does not depend on how many there are. Threads: one at a time.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -34,6 +35,7 @@ class AnswersToPrompt {
   const NewAnswer& asked_;
   ParallelAnswers& answers_;
   const bool distinct_first_tokens_;
+  const std::shared_ptr<SharedHistory> siblings_;   // They draft from each other; null: they do not.
   std::vector<TimedAnswer> results_;
   AnswersInTurn shown_;
   absl::Status error_;

@@ -147,11 +147,8 @@ absl::Status DraftModel::CheckRoomToCopy() const {
 absl::Status DraftModel::PrepareCopy() {
   ASSIGN_OR_RETURN(const LowBitCopy copy, CopyFor());
   path_ = copy.path();
-  const absl::Status found = copy.Check();
-  if (found.ok()) return absl::OkStatus();
-  if (!absl::IsNotFound(found)) WarnOnce(absl::StrCat("this copy is made again: ", found.message()));
-  RETURN_IF_ERROR(CheckRoomToCopy());
-  return copy.Make(target_->pool());
+  if (!copy.Check().ok()) RETURN_IF_ERROR(CheckRoomToCopy());
+  return copy.Prepare(target_->pool());
 }
 
 // As many as all texts have in the target's cache, and their trees.

@@ -97,7 +97,8 @@ bool AsksForDraftModel(absl::string_view speculate) {
 
 bool ReadsHistory(absl::string_view speculate) {
   DrafterRegistry registry = DrafterRegistry::BuiltIn();
-  registry.Add(NamedDraft()).IgnoreError();   // The name is free.
+  registry.Add(NamedDraft()).IgnoreError();   // The names are free.
+  registry.Add(DrafterRegistry::Siblings()).IgnoreError();
   return registry.ReadsHistory(speculate);
 }
 
@@ -124,8 +125,8 @@ absl::Status CheckDraftFlags(absl::string_view speculate) {
   if (!AsksForDraftModel(speculate)) {
     return WrongUsage(kFlag, absl::StrCat("with --speculate=", speculate), "auto, draft, or a list with draft");
   }
-  if (!FLAGS_device.empty()) return WrongUsage(kFlag, "beside --device", "one of them: the phone's clock knows no second model");
-  if (NamesForecasts()) return CheckForecastFlags();
+  if (NamesForecasts()) return CheckForecastFlags();   // Their rows are in the model's own passes, on a phone, too.
+  if (!FLAGS_device.empty()) return WrongUsage(kFlag, "beside --device", "forecasts, or none: the phone's clock knows no second model");
   return ForField("tree", MakeTreePolicy(TreeOfFlag(), {}).status());
 }
 

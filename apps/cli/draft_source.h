@@ -43,7 +43,7 @@ DrafterRegistry::Kind NamedDraft();
 
 // WrongUsage if one of the flags has nothing to do: "draft" in the list without a model, a model that nobody asks for, a tree, --prune or
 // --accept=rejection without a model, the latter at temperature 0 or with forecasts; for a tree that is none, a threshold out of range;
-// with --device, whose clock knows no second model.
+// for a model or a head with --device, whose clock knows none but the target.
 absl::Status CheckDraftFlags(absl::string_view speculate);
 // --accept=rejection. REQUIRES: CheckDraftFlags was OK.
 bool AcceptsByRejection();

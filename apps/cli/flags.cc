@@ -25,7 +25,7 @@ DEFINE_string(lora_mode, "graph", "NAME|How memory has adapters: graph, as they 
 DEFINE_string(adapter_memory, "", "SIZE|Most memory of adapters; others are read as requests name them.");
 DEFINE_string(use_adapter, "", "NAME|The adapter of a text that names none; none: the model as it is.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run, for a trace viewer such as Perfetto.");
-DEFINE_string(speculate, "auto", "LIST|Drafts: none, auto (all), lookup,suffix,recycling,calibrated,reuse.");
+DEFINE_string(speculate, "auto", "LIST|none; auto: all; lookup,suffix,recycling,calibrated,reuse,siblings.");
 DEFINE_string(draft_model, "", "FILE|A second model that drafts, too (--speculate=draft): a file, self:q3, ...");
 DEFINE_string(tree, "", "NAME|What it drafts: lever (without it), chain:tokens=8, edgellm, eagle2, ...");
 DEFINE_string(prune, "", "FILE|Drop rows of its drafts half-way, by this predictor, where that saves time.");
@@ -57,6 +57,11 @@ DEFINE_string(session, "", "FILE|Go on from the text in this file, if it is ther
 DEFINE_int32(n_predict, 512, "TOKENS|Most tokens of an answer; 0: until the context is full.");
 DEFINE_int32(answers, 1, "K|Write K different answers to the prompt at once, numbered.");
 DEFINE_bool(distinct_first_tokens, false, "|Begin each of --answers with another of the likeliest first tokens; as a table.");
+DEFINE_int32(best_of, 1, "N|Write N samples of the answer at once; keep one of them, by --select.");
+DEFINE_string(select, "best", "NAME|The sample that --best_of keeps: best by --scorer, or by a vote of answers: majority, weighted.");
+DEFINE_string(beam, "", "SHAPE|Beam search over steps, WxE (4x4): keep W texts, go on E times from each, by --scorer.");
+DEFINE_string(step_delimiter, "\\n\\n", "TEXT|Ends a step of --beam, and is a part of it.");
+DEFINE_int32(most_steps, 40, "N|Most steps of --beam: texts that have not ended by then are cut there.");
 
 DEFINE_bool(stats, false, "|Say after the summary what drafts and streaming gave, on standard error.");
 DEFINE_bool(json, false, "|Write the result as JSON, also that of --version and --help.");
@@ -84,7 +89,7 @@ DEFINE_int32(depth, 0, "N|Tokens in the cache before those that are timed.");
 DEFINE_int32(repetitions, 5, "N|Runs to time, after one that is not timed.");
 DEFINE_string(rows, "default", "LIST|Numbers of rows: 1 and others up to 512, such as 1,2,4,8; default: up to 64.");
 DEFINE_string(depths, "default", "LIST|Numbers of earlier tokens, such as 128,1024; default: up to 8192.");
-DEFINE_string(together, "default", "LIST|Numbers of texts that are written at once, such as 1,8; default: 1,2,4,8,16.");
+DEFINE_string(together, "default", "LIST|Numbers of texts at once, such as 1,8; default: up to 16, of samples up to 32.");
 DEFINE_int32(writers, 8, "N|Texts that are written while others come, and with drafts.");
 DEFINE_int32(long_prompt, 4000, "N|Length of a prompt that is read beside texts; 0: none.");
 DEFINE_bool(mapped, false, "|To compare: map the file, lock the pins in memory, verify nothing.");
@@ -99,6 +104,7 @@ DEFINE_string(peer_curve, "", "FILE|Draw also the curve in this file: JSON with 
 DEFINE_string(data, "tests/data/speculation", "FOLDER|Folder of the evaluation sets; the source tree has a few prompts of each.");
 DEFINE_string(categories, "all", "LIST|Sorts of prompts, separated by commas, or all.");
 DEFINE_int32(texts, 48, "N|Most prompts of each sort.");
+DEFINE_string(curves, "", "FILE|Accuracies to show beside times: lines of tessera_scale judge --json, or of a grid's results.");
 DEFINE_string(recordings, "", "FILE|What drafts gave: lines of tessera_spec_bench --tree=ds2d:3,2 --json.");
 DEFINE_int32(most_barrier_nanos, 0,
              "NS|Exclude texts during which a thread barrier took longer than NS from gains and tokens per pass; 0 excludes none.");
@@ -106,10 +112,11 @@ DEFINE_int32(writings, 1, "N|How often a text is written each way, in turns; the
 DEFINE_bool(remember, false, "|Draft also from this run's earlier answers to prompts of the same sort.");
 DEFINE_string(systems, "all", "LIST|Ways to write that are compared: flash_ar,chain,lever, ..., or all.");
 DEFINE_string(sweep, "", "LIST|Trees to try, the best of a system counts: edgellm:threshold=0.2;chain:tokens=4.");
+DEFINE_string(prune_sweep, "", "LIST|Rules of pruning to try, the best counts: threshold=0.02;threshold=0.05,tau=2.");
 DEFINE_double(ring_share, 0, "SHARE|Stream in a ring of this share of the weights at most, and pin nothing.");
 DEFINE_string(memory_grid, "", "LIST|Compare auto under budgets for these shares of the weights: 0.25,0.5,0.8.");
 DEFINE_bool(reliability, false, "|Show how often guesses of lever's draft came true, beside what was expected.");
-DEFINE_string(shape, "1b", "NAME|Size of the model: 1b, 4b or tiny; npu_report: a published one, qwen2.5-1.5b, ...");
+DEFINE_string(shape, "1b", "NAME|Size of the model: 1b, 4b or tiny; npu_report, scale: a published one, qwen2.5-1.5b, ...");
 DEFINE_string(around, "", "FILE|Write a model with the logits of this small GGUF model, in the size of --shape.");
 DEFINE_string(format, "", "NAME|Block format of the layers' matrices; without it: Q4_0, or that of the model.");
 DEFINE_string(head_format, "", "NAME|Block format of embedding table and head; without it: that of the layers, or of the model.");
@@ -118,12 +125,18 @@ DEFINE_string(statistics, "", "FILE|Weigh errors in searches for scales by how l
 DEFINE_string(off_grid, "", "N|With this seed, change weights but not logits, so that no scheme's grid holds them: to compare schemes.");
 DEFINE_string(table, "", "LIST|A table of perplexities: attention (perplexity); all, or recipes separated by semicolons (quantize).");
 DEFINE_string(out, "", "FILE|Where to write.");
-DEFINE_string(task, "gsm8k", "NAME|gsm8k, math500, humaneval or mbpp; check: also all; judge: also math_steps.");
+DEFINE_string(task, "gsm8k", "NAME|gsm8k, math500, humaneval or mbpp; check, grid: a list, or all; judge: also math_steps.");
 DEFINE_string(candidates, "", "FILE|Samples to judge, a JSON object per line; without it, those of --data.");
-DEFINE_string(into, "", "FILE|Samples are added to this file; those that it has are not written again.");
-DEFINE_string(scorer, "arithmetic", "NAME|arithmetic, brevity, random, or a figure of --candidates, such as self_certainty.");
-DEFINE_string(samples, "default", "LIST|Numbers N of samples, such as 1,8; default: powers of two up to 32; run: one, 8.");
+DEFINE_string(into, "", "FILE|Samples are added to this file, or to those of this folder (grid); what is there is not written again.");
+DEFINE_string(from, "", "LIST|Folders of tessera_scale grid that a report is of, with commas between.");
+DEFINE_string(report, "", "FILE|Where the page goes, HTML in one file; grid: report.html in its folder without it.");
+DEFINE_string(scorer, "", "NAME|Scores samples: mean_log_probability, self_certainty, reward:FILE, judge[:FILE]; "
+              "tessera_scale judge: arithmetic, brevity, random, or a figure of --candidates. The first without it.");
+DEFINE_string(samples, "default", "LIST|Numbers N of samples, such as 1,8; default: powers of two up to 32; run, grid: one, 8.");
+DEFINE_string(counts, "default", "LIST|Numbers N among which a grid chooses, such as 1,2,4,8; default: powers of two up to --samples.");
+DEFINE_string(methods, "one,majority,weighted,best_of_n", "LIST|How a grid chooses among N: one, majority, weighted, best_of_n, beam.");
 DEFINE_int32(draws, 200, "N|Orders of a question's samples that are tried, or draws of walks.");
+DEFINE_string(steps, "last", "NAME|What the lines of a text come to for a reward head: the last one's score, min or product.");
 DEFINE_string(split, "all", "NAME|Questions: all, or one half of them by their texts: train, test.");
 
 namespace tessera {

@@ -68,6 +68,11 @@ DECLARE_bool(show_prompt);
 DECLARE_int32(n_predict);
 DECLARE_int32(answers);
 DECLARE_bool(distinct_first_tokens);
+DECLARE_int32(best_of);
+DECLARE_string(select);
+DECLARE_string(beam);
+DECLARE_string(step_delimiter);
+DECLARE_int32(most_steps);
 DECLARE_string(session);
 // Input and output.
 DECLARE_bool(stats);
@@ -110,12 +115,14 @@ DECLARE_string(peer_curve);
 DECLARE_string(data);
 DECLARE_string(categories);
 DECLARE_int32(texts);
+DECLARE_string(curves);
 DECLARE_string(recordings);
 DECLARE_int32(most_barrier_nanos);
 DECLARE_int32(writings);
 DECLARE_bool(remember);
 DECLARE_string(systems);
 DECLARE_string(sweep);
+DECLARE_string(prune_sweep);
 DECLARE_double(ring_share);
 DECLARE_string(memory_grid);
 DECLARE_bool(reliability);
@@ -131,10 +138,15 @@ DECLARE_string(out);
 DECLARE_string(task);
 DECLARE_string(candidates);
 DECLARE_string(into);
+DECLARE_string(from);
+DECLARE_string(report);
 DECLARE_string(scorer);
 DECLARE_string(samples);
+DECLARE_string(counts);
+DECLARE_string(methods);
 DECLARE_int32(draws);
 DECLARE_string(split);
+DECLARE_string(steps);
 
 namespace tessera {
 

@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "glog/logging.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/cache_folder.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
@@ -125,6 +126,13 @@ absl::Status LowBitCopy::Make(ThreadPool& pool) const {
   return PackModel(file_->gguf(), plan, path_, pool,
                    [&progress](PackStage stage, int64_t done, int64_t total) { progress.Update(stage, done, total); })
       .status();
+}
+
+absl::Status LowBitCopy::Prepare(ThreadPool& pool) const {
+  const absl::Status found = Check();
+  if (found.ok()) return found;
+  if (!absl::IsNotFound(found)) WarnOnce(absl::StrCat("this copy is made again: ", found.message()));
+  return Make(pool);
 }
 
 absl::StatusOr<int64_t> LowBitCopy::WeightBytes() const {

@@ -43,6 +43,8 @@ class LowBitCopy {
   // Says on standard error what it makes, and how far that has come. An old file is replaced once the new one is whole and verified. The
   // errors of PackPlan::Make and PackModel.
   absl::Status Make(ThreadPool& pool) const;
+  // Makes it unless it is there. One that is broken is made again, with a warning.
+  absl::Status Prepare(ThreadPool& pool) const;
 
   // Memory that its weights take, whether it is there or not. The errors of WeightLayout::Plan.
   absl::StatusOr<int64_t> WeightBytes() const;

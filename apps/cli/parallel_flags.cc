@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/beam_flags.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
@@ -16,15 +17,17 @@ namespace tessera {
 namespace {
 
 ParallelOptions OptionsOfFlags(const EngineOptions& engine, double flash_bytes_per_second, const std::shared_ptr<DraftModel>& draft) {
-  return {.texts = TextsOfFlags(),
-          .speculation = SpeculationOfFlags(draft),
-          .flash_bytes_per_second = flash_bytes_per_second,
-          .asked_nanos = engine.clock == nullptr ? StartNanos() : -1};
+  ParallelOptions options = {.texts = TextsOfFlags(),
+                             .speculation = SpeculationOfFlags(draft),
+                             .flash_bytes_per_second = flash_bytes_per_second,
+                             .asked_nanos = engine.clock == nullptr ? StartNanos() : -1};
+  options.speculation.siblings = options.texts > 1;   // Answers to one prompt draft from each other; so may those of a request.
+  return options;
 }
 
 }  // namespace
 
-int TextsOfFlags() { return std::max(FLAGS_parallel, FLAGS_answers); }
+int TextsOfFlags() { return std::max({FLAGS_parallel, FLAGS_answers, FLAGS_best_of}); }
 
 absl::Status CheckParallelFlags() {
   RETURN_IF_ERROR(CheckFlagRange("parallel", FLAGS_parallel, 1, kMostTexts));
@@ -39,18 +42,21 @@ absl::Status CheckParallelFlags() {
   }
   if (IsGiven("parallel") && !FLAGS_jsonl) return WrongUsage("parallel", "without --jsonl", "both: there is one prompt (--answers=K)");
   if (FLAGS_unordered && FLAGS_parallel == 1) return WrongUsage("unordered", "without --parallel", "both: one answer ends after another");
-  if (IsGiven("cache_tokens") && TextsOfFlags() == 1) {
-    return WrongUsage("cache_tokens", "without --parallel or --answers", "one of them: --context bounds a single text");
+  if (IsGiven("cache_tokens") && TextsOfFlags() == 1 && FLAGS_beam.empty()) {
+    return WrongUsage("cache_tokens", "without --parallel or --answers", "one of them, --best_of or --beam: --context bounds one text");
   }
   return CheckAnswersOfFlagsDiffer({.temperature = static_cast<float>(FLAGS_temperature), .top_k = FLAGS_top_k,
                                     .min_p = static_cast<float>(FLAGS_min_p)});
 }
 
 absl::Status CheckAnswersOfFlagsDiffer(const SamplingOptions& sampling) {
+  RETURN_IF_ERROR(CheckAnswersDiffer(FLAGS_best_of, sampling, "best_of"));
+  if (!FLAGS_beam.empty()) RETURN_IF_ERROR(BeamRunOfFlags(sampling).status());
   return FLAGS_distinct_first_tokens ? absl::OkStatus() : CheckAnswersDiffer(FLAGS_answers, sampling);
 }
 
 absl::Status PlanTextsOfFlags(EngineOptions& options, const std::shared_ptr<DraftModel>& draft) {
+  if (!FLAGS_beam.empty()) return PlanBeamsOfFlags(options);   // Nothing is drafted beside it.
   RETURN_IF_ERROR(TextsOfFlags() == 1 ? PlanSpeculation(SpeculationOfFlags(draft), options)
                                       : PlanParallel(OptionsOfFlags(options, /*flash_bytes_per_second=*/0, draft), options));
   if (draft != nullptr) draft->CountIn(options);

@@ -1,4 +1,4 @@
-// Several texts at once: --parallel requests of --jsonl, or --answers to one prompt.
+// Several texts at once: --parallel requests of --jsonl, --answers to one prompt, or samples of --best_of.
 //
 //   RETURN_IF_ERROR(CheckParallelFlags());
 //   RETURN_IF_ERROR(PlanTextsOfFlags(options, draft));                     // before the engine is opened; draft: draft_flags.h
@@ -21,7 +21,7 @@ int TextsOfFlags();   // That are written at once; 1: none shares a pass.
 // WrongUsage if flags exclude each other, or leave one of them nothing to do.
 absl::Status CheckParallelFlags();
 
-// WrongUsage (answers) if all --answers would be the same by this sampling and nothing else makes them differ.
+// WrongUsage (answers, best_of, beam) if all of them would be the same by this sampling and nothing else makes them differ.
 absl::Status CheckAnswersOfFlagsDiffer(const SamplingOptions& sampling);
 
 // Makes memory plans include the texts and their speculation, also if it is one. draft: null without --draft_model.

@@ -8,11 +8,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/scorer_flags.h"
 #include "tessera/base/same_file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -63,8 +65,14 @@ std::vector<UsedFile> UsedFiles(const AppInfo& info) {
       const DraftSource source = DraftSource::Parse(path).value_or(DraftSource());
       path = source.layers > 0 ? source.map : source.file;   // That which is copied.
     }
+    if (flag.name == "scorer") path = ParseScorer(path).value_or(ScorerSpec()).file;
     if (flag.name == "device") path = path.substr(0, path.find(':'));   // Style and power mode follow.
     if (path.empty()) continue;
+    if (flag.name == "prune") {   // A list in tessera_bench lever.
+      const std::vector<std::string> parts = absl::StrSplit(path, ';', absl::SkipEmpty());
+      for (const std::string& part : parts) files.push_back({flag.name, part, flag.use});
+      continue;
+    }
     if (flag.use == Use::kKeepsFiles) path = SpeculationOfFlags().history_folder;
     files.push_back({flag.name, path, flag.use});
     if (flag.use != Use::kReadsModel) continue;
@@ -128,12 +136,12 @@ const std::vector<PathFlag>& PathFlags() {
       {"model", Use::kReadsModel},     {"draft_model", Use::kReadsModel},
       {"prompt_file", Use::kReadsText}, {"prompts", Use::kReadsText},
       {"flagfile", Use::kReadsText},   {"peer_curve", Use::kReadsText},       {"flash", Use::kReadsRegular},
-      {"recordings", Use::kReadsText},
+      {"recordings", Use::kReadsText}, {"curves", Use::kReadsText},
       {"data", Use::kReadsFolder},     {"cost_profile", Use::kReadsOrWrites}, {"trace", Use::kWritesText},
       {"plot", Use::kWritesText},      {"out", Use::kWritesModel},             {"history", Use::kKeepsFiles},
       {"session", Use::kReadsOrWrites}, {"statistics", Use::kReadsRegular}, {"device", Use::kReadsRegular},
       {"tokens_of", Use::kReadsRegular}, {"around", Use::kReadsModel},  {"prune", Use::kReadsRegular},
-      {"candidates", Use::kReadsRegular}, {"into", Use::kReadsOrWrites},
+      {"candidates", Use::kReadsRegular}, {"scorer", Use::kReadsRegular}, {"into", Use::kReadsOrWrites}, {"report", Use::kWritesText},
   };
   return flags;
 }
@@ -152,7 +160,7 @@ absl::Status CheckFilesDiffer(const AppInfo& info, const std::vector<std::string
 ReaderGone WhenReaderGoes(const AppInfo& info) {
   const auto given = [&](const char* flag) { return Takes(info, flag) && !ValueOf(flag).empty(); };
   const bool writes = given("out") || given("plot") || given("cost_profile") || given("trace") || given("history") ||
-                      given("session") || given("into");
+                      given("session") || given("into") || given("report");
   return writes ? ReaderGone::kEndsInOrder : ReaderGone::kEndsAtOnce;
 }
 

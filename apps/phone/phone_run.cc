@@ -136,6 +136,27 @@ absl::Status PhoneRun::SetFlash(EngineOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status PhoneRun::TakeAdapters(Adapters& adapters) {
+  if (adapters.names().empty()) return absl::OkStatus();
+  if (FLAGS_device == kHostDevice) return WrongUsage("adapter", absl::StrCat("it with --device=", kHostDevice), "a phone, or no device");
+  const ExecutionStyle& style = options_.style;
+  const LoraMode mode = adapters.mode();
+  if (mode == LoraMode::kGraph && style.static_graphs && !style.shared_weights) {
+    return WrongUsage("lora_mode", absl::StrCat("graph with --device=", FLAGS_device),
+                      "input or mask: graphs of tasks would have all weights of their own");
+  }
+  // By mailbox there is no graph: a product of an adapter is called where a row has one.
+  if (style.static_graphs || mode == LoraMode::kMask) options_.adapter_ranks = adapters.GraphRanks();
+  options_.masks_adapters = mode == LoraMode::kMask;
+  if (mode == LoraMode::kMask) return absl::OkStatus();
+  adapters.OnAnother([this, mode](int64_t bytes) {
+    if (device_ == nullptr) return;
+    const double copy = static_cast<double>(bytes) / options_.profile.cpu_bytes_per_second;
+    device_->SpendOnCpu(mode == LoraMode::kGraph ? options_.profile.switch_seconds : copy, Zone::kLoad);
+  });
+  return absl::OkStatus();
+}
+
 void PhoneRun::Spend(CpuWork work, int64_t amount) {
   if (device_ == nullptr) return;
   const double seconds = work == CpuWork::kDraftSteps ? options_.profile.draft_seconds : options_.profile.calibrate_seconds;

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/model/reading_device.h"
@@ -38,6 +39,11 @@ class PhoneRun {
   // Sets the options' device, path, rows of graphs, flash and clock. The run must outlive the engine and the options. trace: null: none.
   // For this machine: only what makes its graphs hold their weights, and change places.
   static absl::StatusOr<std::unique_ptr<PhoneRun>> OfFlags(EngineOptions& options, Trace* trace = nullptr);
+
+  // Counts adapters in the phone's time, by --lora_mode: what each run of a static graph multiplies of them and, where a text has another
+  // one than the text before, what it takes to change it. Before the engine is opened. Wrong usage (lora_mode) where that cannot be told:
+  // graphs of tasks that have weights of their own; (adapter) for this machine, whose graphs are read one by one.
+  absl::Status TakeAdapters(Adapters& adapters);
 
   // What the phone's parts did until now for this engine, a few lines; one of them about graphs that changed places, one
   // about the flash. For this machine: how graphs changed places, and how they were read.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -11,28 +10,15 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/text_file.h"
+#include "tessera/spec/branches.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kMostFileBytes = int64_t{64} << 20, kMostCount = int64_t{1} << 40;
-constexpr size_t kMostBranches = 8, kMostNameBytes = 256;
-constexpr int kMostWidth = 64, kMostRows = 64;
+constexpr size_t kMostNameBytes = 256;
+constexpr int kMostRows = 64;   // In a pass.
 constexpr char kTree[] = "ds2d:", kAuto[] = "auto";
-
-// What was expected; empty: these are branches.
-std::string ReadBranches(absl::string_view configuration, std::vector<int>& branches) {
-  for (const absl::string_view number : absl::StrSplit(configuration, ',')) {
-    int branch;
-    if (!absl::SimpleAtoi(number, &branch) || branch < 1 || branch > kMostWidth) {
-      return absl::StrCat("numbers of 1 to ", kMostWidth, " with commas between, such as 3,2");
-    }
-    branches.push_back(branch);
-    if (branches.size() > kMostBranches) return absl::StrCat("at most ", kMostBranches, " numbers");
-    if (Ds2dRows(branches) > kMostRows) return absl::StrCat("at most ", kMostRows, " rows in a pass");
-  }
-  return "";
-}
 
 // Texts are shown to people.
 absl::StatusOr<std::string> NameOf(const JsonValue& object, absl::string_view key) {
@@ -42,15 +28,21 @@ absl::StatusOr<std::string> NameOf(const JsonValue& object, absl::string_view ke
   return value.Error(Quoted(name), absl::StrCat("printable text of 1 to ", kMostNameBytes, " bytes"));
 }
 
+// Without folders.
+absl::StatusOr<std::string> FileNameOf(const JsonValue& object, absl::string_view key) {
+  ASSIGN_OR_RETURN(const std::string path, NameOf(object, key));
+  return path.substr(path.rfind('/') + 1);
+}
+
 absl::StatusOr<std::string> ConfigurationOf(const JsonValue& line) {
   ASSIGN_OR_RETURN(const JsonValue value, line.Value("tree"));
   ASSIGN_OR_RETURN(const std::string tree, value.AsString());
   absl::string_view configuration = tree;
   if (!absl::ConsumePrefix(&configuration, kTree)) return value.Error(Quoted(tree), "ds2d:3,2 or another configuration of DS2D");
   if (configuration == kAuto) return kAuto;
-  std::vector<int> branches;
-  const std::string expected = ReadBranches(configuration, branches);
-  return expected.empty() ? absl::StatusOr<std::string>(std::string(configuration)) : value.Error(Quoted(tree), expected);
+  const absl::Status wrong = ParseBranches(configuration, kMostRows).status();
+  if (!wrong.ok()) return value.Error(Quoted(tree), absl::StrCat("a configuration of DS2D; ", wrong.message()));
+  return std::string(configuration);
 }
 
 absl::StatusOr<Ds2dTask> TaskOf(const JsonValue& category) {
@@ -65,9 +57,11 @@ absl::StatusOr<Ds2dTask> TaskOf(const JsonValue& category) {
 
 absl::StatusOr<Ds2dRun> RunOf(const JsonValue& line) {
   Ds2dRun run;
-  ASSIGN_OR_RETURN(const std::string model, NameOf(line, "model"));
-  run.model = model.substr(model.rfind('/') + 1);
+  ASSIGN_OR_RETURN(run.model, FileNameOf(line, "model"));
   ASSIGN_OR_RETURN(run.configuration, ConfigurationOf(line));
+  if (line.Has("draft_model")) {
+    ASSIGN_OR_RETURN(run.forecasts, FileNameOf(line, "draft_model"));
+  }
   ASSIGN_OR_RETURN(const JsonValue categories, line.Array("categories"));
   for (int64_t i = 0; i < categories.size(); ++i) {
     ASSIGN_OR_RETURN(Ds2dTask task, TaskOf(categories[i]));
@@ -81,21 +75,7 @@ absl::StatusOr<Ds2dRun> RunOf(const JsonValue& line) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<int>> BranchesOf(absl::string_view configuration) {
-  std::vector<int> branches;
-  const std::string expected = ReadBranches(configuration, branches);
-  if (expected.empty()) return branches;
-  return absl::InvalidArgumentError(absl::StrCat("configuration: found ", Quoted(configuration), ", expected ", expected));
-}
-
-int Ds2dRows(absl::Span<const int> branches) {
-  int level = 1, tokens = 1;
-  for (const int branch : branches) {
-    level *= branch;
-    tokens += level;
-  }
-  return tokens * (1 + static_cast<int>(branches.size()));
-}
+std::string Ds2dRun::of() const { return forecasts.empty() ? model : absl::StrCat(model, " with ", forecasts); }
 
 absl::StatusOr<std::vector<Ds2dRun>> ParseDs2dRuns(absl::string_view text, absl::string_view source) {
   std::vector<Ds2dRun> runs;
@@ -105,9 +85,9 @@ absl::StatusOr<std::vector<Ds2dRun>> ParseDs2dRuns(absl::string_view text, absl:
     if (absl::StripAsciiWhitespace(line).empty()) continue;
     ASSIGN_OR_RETURN(const JsonValue json, JsonValue::Parse(line, absl::StrCat(source, ", line ", number)));
     ASSIGN_OR_RETURN(Ds2dRun run, RunOf(json));
-    const auto same = [&](const Ds2dRun& other) { return other.model == run.model && other.configuration == run.configuration; };
+    const auto same = [&](const Ds2dRun& other) { return other.of() == run.of() && other.configuration == run.configuration; };
     if (std::any_of(runs.begin(), runs.end(), same)) {
-      return json.Error(absl::StrCat("configuration ", run.configuration, " of ", run.model, " again"), "each once");
+      return json.Error(absl::StrCat("configuration ", run.configuration, " of ", run.of(), " again"), "each once");
     }
     runs.push_back(std::move(run));
   }

@@ -3,12 +3,12 @@
 //   ASSIGN_OR_RETURN(const std::vector<Ds2dRun> runs, ReadDs2dRuns("ds2d.jsonl"));
 //   for (const Ds2dRun& run : runs)
 //     for (const Ds2dTask& task : run.tasks) Print(run.configuration, task.name, task.tokens_per_pass());
-//   ASSIGN_OR_RETURN(const std::vector<int> branches, BranchesOf("3,2"));            // 30 rows: Ds2dRows(branches)
 //
 // A file has a line per run, each what tessera_spec_bench --tree=ds2d:CONFIGURATION --json wrote, and is hostile until checked. These
 // fields of a line count, and others may stand beside them:
 //
-//   {"model": "m.gguf", "tree": "ds2d:3,2", "categories": [{"category": "rag", "texts": 4, "drafted": {"tokens": 310, "passes": 200}}]}
+//   {"model": "m.gguf", "tree": "ds2d:3,2", "draft_model": "ds2d.safetensors",
+//    "categories": [{"category": "rag", "texts": 4, "drafted": {"tokens": 310, "passes": 200}}]}
 //
 // Plain data and pure functions: thread-safe.
 #pragma once
@@ -19,7 +19,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "tessera/base/cpp20.h"
 
 namespace tessera {
@@ -31,21 +30,16 @@ struct Ds2dTask {
 };
 
 struct Ds2dRun {
-  std::string model = {};           // The file's name, without its folders.
+  std::string model = {};           // The file's name, without its folders,
+  std::string forecasts = {};       // and that of its forecasts; empty: the line does not say it.
   std::string configuration = {};   // "3,2", or "auto".
   std::vector<Ds2dTask> tasks = {}; // At least one, each with a pass and a token per pass or more.
+  std::string of() const;           // "m.gguf with ds2d.safetensors".
 };
 
-// The branches of a configuration: so many of a forecast's best tokens follow each token of the level before. InvalidArgument
-// ("configuration: found ..., expected ...") for what is none: no number, more than 8, one outside 1 to 64, or more rows than 64.
-absl::StatusOr<std::vector<int>> BranchesOf(absl::string_view configuration);
-
-// Rows of a pass (section 3.5): the root and all drafts, each with as many forecasts as there are branches. REQUIRES: of BranchesOf.
-int Ds2dRows(absl::Span<const int> branches);
-
 // InvalidArgument (source, line, field, found, expected) for a file without runs, and for what is no such run: another tree, a
-// configuration that is none, fewer tokens than passes, a task or a configuration that is there twice for one model. Those of ReadTextFile
-// (base/text_file.h) for files.
+// configuration that is none (spec/branches.h) or has more than 64 rows, fewer tokens than passes, a task that is there twice, or a
+// configuration that is there twice for one model and file of forecasts. Those of ReadTextFile (base/text_file.h) for files.
 absl::StatusOr<std::vector<Ds2dRun>> ParseDs2dRuns(absl::string_view text, absl::string_view source);
 absl::StatusOr<std::vector<Ds2dRun>> ReadDs2dRuns(const std::string& path);
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tessera/apps/reproduce/lever_shapes.h"
-#include "tessera/apps/reproduce/report_table.h"
+#include "tessera/apps/show/report_table.h"
 
 namespace tessera {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -24,58 +23,20 @@ absl::StatusOr<Middles> MiddlesOf(const ProfileSet& profiles, const NpuAssumptio
   return middles;
 }
 
-ComparedFigure FigureOf(const PublishedFigure& published) {
-  ComparedFigure figure = {.id = published.id,
-                           .what = published.what,
-                           .unit = published.unit,
-                           .source = published.source,
-                           .published_low = published.low,
-                           .published_high = published.high,
-                           .counted = published.use == PublishedFigure::Use::kCounted,
-                           .reason = published.reason};
-  if (published.kind == PublishedFigure::Kind::kAtMost) figure.bound = ComparedFigure::Bound::kAtMost;
-  if (published.kind == PublishedFigure::Kind::kAtLeast) figure.bound = ComparedFigure::Bound::kAtLeast;
-  if (published.use == PublishedFigure::Use::kElsewhere) figure.reason += ": tessera_reproduce sdnpu";
-  return figure;
-}
-
-void SetError(ComparedFigure& figure) {
-  const double predicted = MiddleOf(figure.prediction->low, figure.prediction->high);
-  const double published = MiddleOf(figure.published_low, figure.published_high);
-  figure.band_low = figure.band_high = predicted;
-  if (figure.bound == ComparedFigure::Bound::kAtMost && predicted <= published) return;
-  if (figure.bound == ComparedFigure::Bound::kAtLeast && predicted >= published) return;
-  figure.error = predicted / published - 1;
-}
-
-// None for the infinite error of a missed one, and for none at all.
-std::optional<double> MiddleError(std::vector<double> errors) {
-  if (errors.empty()) return std::nullopt;
-  const auto middle = errors.begin() + static_cast<int64_t>(errors.size() / 2);
-  std::nth_element(errors.begin(), middle, errors.end());
-  return std::isfinite(*middle) ? std::optional<double>(*middle) : std::nullopt;
-}
-
 void SetStatistics(NpuComparison& comparison) {
-  std::vector<double> errors, apart;   // A missed one's is infinite.
-  for (const ComparedFigure& figure : comparison.figures) {
-    if (!figure.counted) continue;
-    ++comparison.counted;
-    comparison.missed += figure.missed() ? 1 : 0;
-    comparison.bounds_kept += figure.bound_kept() ? 1 : 0;
-    if (figure.bound_kept()) continue;
-    const double error = figure.missed() ? std::numeric_limits<double>::infinity() : std::abs(*figure.error);
-    const int within = error <= kNearEnough ? 1 : 0;
-    errors.push_back(error);
-    comparison.within += within;
-    if (figure.near_calibration) continue;
-    apart.push_back(error);
-    comparison.within_apart += within;
-  }
-  comparison.judged = static_cast<int>(errors.size());
-  comparison.judged_apart = static_cast<int>(apart.size());
-  comparison.median_error = MiddleError(std::move(errors));
-  comparison.median_error_apart = MiddleError(std::move(apart));
+  const FigureCounts all = CountFigures(comparison.figures);
+  comparison.counted = all.counted;
+  comparison.judged = all.judged;
+  comparison.within = all.within;
+  comparison.missed = all.missed;
+  comparison.bounds_kept = all.bounds_kept;
+  comparison.median_error = all.median_error;
+  std::vector<ComparedFigure> apart = comparison.figures;
+  std::erase_if(apart, [](const ComparedFigure& figure) { return figure.near_calibration; });
+  const FigureCounts counts = CountFigures(apart);
+  comparison.judged_apart = counts.judged;
+  comparison.within_apart = counts.within;
+  comparison.median_error_apart = counts.median_error;
 }
 
 // Squares of logarithms by which predictions went up and down, by id.
@@ -146,21 +107,13 @@ Middles MiddlesOf(const NpuComparison& comparison) {
 
 }  // namespace
 
-double MiddleOf(double low, double high) { return low == high ? low : std::sqrt(low * high); }
-
 absl::StatusOr<NpuComparison> CompareWithoutBands(const ProfileSet& profiles, KnownModels& models, const NpuAssumptions& assumptions) {
   ASSIGN_OR_RETURN(const std::vector<Prediction> predictions, PredictNpuFigures(profiles, assumptions, models));
   NpuComparison comparison;
   for (const PublishedFigure& published : PublishedNpuFigures()) {
-    ComparedFigure figure = FigureOf(published);
     const auto found = std::find_if(predictions.begin(), predictions.end(),
-                                    [&](const Prediction& prediction) { return prediction.id == figure.id; });
-    if (found != predictions.end()) {
-      figure.prediction = *found;
-      figure.near_calibration = found->near_calibration;
-      SetError(figure);
-    }
-    comparison.figures.push_back(std::move(figure));
+                                    [&](const Prediction& prediction) { return prediction.id == published.id; });
+    comparison.figures.push_back(CompareFigure(published, found == predictions.end() ? nullptr : &*found));
   }
   SetStatistics(comparison);
   return comparison;

@@ -5,22 +5,20 @@
 //   Print(NpuComparisonText(comparison));                    // tables; also as JSON, and drawn
 //   Print(comparison.median_error, comparison.within, comparison.judged);
 //
-// One rule for all: a figure and a prediction are the geometric middles of their ends, and the error is their ratio, less 1. A bound that
-// is kept says nothing more and is in no statistic; one that is not has the distance to its number as its error. What has no prediction is
-// missed, and counts as the largest error of all. The band: each number that is assumed goes to its least and to its most alone; the
-// logarithms of what the prediction then does add up as independent errors do, by the root of the sum of their squares, up and down
-// apart. What is near the calibration (the same graph on the same phone as figures that parameters were fitted to) is marked, and the
-// statistics are also given without it.
+// Errors are those of compared_figure.h. The band: each number that is assumed goes to its least and to its most alone; the logarithms of
+// what the prediction then does add up as independent errors do, by the root of the sum of their squares, up and down apart. What is near
+// the calibration (the same graph on the same phone as figures that parameters were fitted to) is marked, and the statistics are also given
+// without it.
 // Threads: one at a time.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/reproduce/calibration.h"
+#include "tessera/apps/reproduce/compared_figure.h"
 #include "tessera/apps/reproduce/npu_predictions.h"
 #include "tessera/apps/reproduce/profile_set.h"
 
@@ -28,22 +26,6 @@ namespace tessera {
 
 // Where the parameters are committed that all this is computed by: before the first prediction. Nothing changed them since.
 inline constexpr char kParametersCommit[] = "1d42eec";
-inline constexpr double kNearEnough = 0.35;   // As large an error as nine of ten may have.
-
-struct ComparedFigure {
-  std::string id = {}, what = {}, unit = {}, source = {};
-  double published_low = 0, published_high = 0;
-  enum class Bound : uint8_t { kNone, kAtMost, kAtLeast } bound = Bound::kNone;
-  bool counted = true;
-  bool near_calibration = false;                    // As its prediction says.
-  std::string reason = {};                          // Why it is not counted, or a note.
-  std::optional<Prediction> prediction = {};        // None: missed, or compared elsewhere.
-  std::optional<double> error = {};                 // None: missed, elsewhere, or a bound that is kept.
-  double band_low = 0, band_high = 0;               // About the prediction's middle.
-
-  bool bound_kept() const { return prediction.has_value() && !error.has_value(); }
-  bool missed() const { return counted && !prediction.has_value(); }
-};
 
 // What 10 % more of a parameter, in all profiles, does to predictions.
 struct Sensitivity {
@@ -77,9 +59,6 @@ struct NpuComparison {
   std::vector<CalibrationFigure> calibration_figures = {};
   CalibrationErrors calibration = {};         // In that order.
 };
-
-// The geometric middle of a figure's or a prediction's ends.
-double MiddleOf(double low, double high);
 
 // Errors and statistics alone, without band, sensitivity and calibration: what a changed profile, or another assumption, does to them.
 absl::StatusOr<NpuComparison> CompareWithoutBands(const ProfileSet& profiles, KnownModels& models, const NpuAssumptions& assumptions = {});

@@ -1,5 +1,4 @@
 // Tables and JSON of a comparison.
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,34 +14,14 @@ namespace {
 constexpr Table::Align kRight = Table::Align::kRight;
 constexpr int kDigits = 6;
 
-std::string Number(double value) { return absl::StrFormat("%.4g", value); }
-
-std::string Ends(double low, double high) { return low == high ? Number(low) : absl::StrCat(Number(low), " - ", Number(high)); }
-
-std::string PublishedText(const ComparedFigure& figure) {
-  const char* sign = "";
-  if (figure.bound == ComparedFigure::Bound::kAtMost) sign = "< ";
-  if (figure.bound == ComparedFigure::Bound::kAtLeast) sign = "> ";
-  return absl::StrCat(sign, Ends(figure.published_low, figure.published_high));
-}
-
-std::string ErrorText(const std::optional<double>& error) {
-  return error.has_value() ? absl::StrFormat("%+.1f %%", 100 * *error) : "kept";
-}
-std::string ErrorText(const ComparedFigure& figure) {
-  if (!figure.prediction.has_value()) return figure.counted ? "missed" : "";
-  return ErrorText(figure.error);
-}
-
 std::string FiguresText(const NpuComparison& comparison, bool counted) {
   Table table({{"figure"}, {"what"}, {"unit"}, {"published", kRight}, {"predicted", kRight}, {"error", kRight}, {"band", kRight},
                {"paper"}});
   for (const ComparedFigure& figure : comparison.figures) {
     if (figure.counted != counted) continue;
-    const bool predicted = figure.prediction.has_value();
     table.AddRow({figure.near_calibration ? absl::StrCat(figure.id, " *") : figure.id, figure.what, figure.unit, PublishedText(figure),
-                  predicted ? Ends(figure.prediction->low, figure.prediction->high) : "-", ErrorText(figure),
-                  predicted ? Ends(figure.band_low, figure.band_high) : "-", figure.source});
+                  PredictedText(figure), ErrorText(figure),
+                  figure.prediction.has_value() ? EndsText(figure.band_low, figure.band_high) : "-", figure.source});
   }
   return table.ToString();
 }
@@ -75,10 +54,6 @@ std::string SensitivityText(const NpuComparison& comparison) {
   return table.ToString();
 }
 
-std::string MedianText(const std::optional<double>& error) {
-  return error.has_value() ? absl::StrFormat("%.1f %%", 100 * *error) : "that of a missed one";
-}
-
 // What moves where a question is answered otherwise, and how near it all is then.
 std::string OpenQuestionText(const NpuComparison& comparison) {
   const OpenQuestion& question = comparison.held_attention;
@@ -86,8 +61,8 @@ std::string OpenQuestionText(const NpuComparison& comparison) {
   for (const OpenQuestion::Moved& moved : question.figures) {
     for (const ComparedFigure& figure : comparison.figures) {
       if (figure.id != moved.id) continue;
-      table.AddRow({figure.id, PublishedText(figure), Ends(figure.prediction->low, figure.prediction->high), ErrorText(figure),
-                    Ends(moved.prediction.low, moved.prediction.high), ErrorText(moved.error)});
+      table.AddRow({figure.id, PublishedText(figure), PredictedText(figure), ErrorText(figure),
+                    EndsText(moved.prediction.low, moved.prediction.high), ErrorText(moved.error)});
     }
   }
   return absl::StrCat(
@@ -133,32 +108,6 @@ std::string SummaryText(const NpuComparison& comparison) {
                       calibration.parameters, comparison.calibration_figures.size(), 100 * calibration.median(), 100 * calibration.worst(),
                       100 * calibration.median_left_out(), 100 * calibration.worst_left_out()),
       "parameters as committed in ", kParametersCommit, ", before the first prediction\n");
-}
-
-void WriteOptional(JsonWriter& json, const char* key, const std::optional<double>& number) {
-  json.Key(key);
-  if (number.has_value()) {
-    json.Double(*number, kDigits);
-  } else {
-    json.Null();
-  }
-}
-
-void WriteFigure(JsonWriter& json, const ComparedFigure& figure) {
-  json.BeginObject().Key("id").String(figure.id).Key("what").String(figure.what).Key("unit").String(figure.unit);
-  json.Key("source").String(figure.source).Key("counted").Bool(figure.counted).Key("near_calibration").Bool(figure.near_calibration);
-  json.Key("reason").String(figure.reason);
-  json.Key("published_low").Double(figure.published_low).Key("published_high").Double(figure.published_high);
-  json.Key("bound").String(figure.bound == ComparedFigure::Bound::kAtMost    ? "at most"
-                           : figure.bound == ComparedFigure::Bound::kAtLeast ? "at least"
-                                                                             : "");
-  if (figure.prediction.has_value()) {
-    json.Key("predicted_low").Double(figure.prediction->low, kDigits).Key("predicted_high").Double(figure.prediction->high, kDigits);
-    json.Key("band_low").Double(figure.band_low, kDigits).Key("band_high").Double(figure.band_high, kDigits);
-    json.Key("asked").String(figure.prediction->asked);
-  }
-  WriteOptional(json, "error", figure.error);
-  json.Key("missed").Bool(figure.missed()).Key("bound_kept").Bool(figure.bound_kept()).EndObject();
 }
 
 void WriteSensitivity(JsonWriter& json, const Sensitivity& one) {
@@ -222,7 +171,7 @@ std::string NpuComparisonText(const NpuComparison& comparison) {
 std::string NpuComparisonJson(const NpuComparison& comparison) {
   JsonWriter json;
   json.BeginObject().Key("parameters_commit").String(kParametersCommit).Key("figures").BeginArray();
-  for (const ComparedFigure& figure : comparison.figures) WriteFigure(json, figure);
+  for (const ComparedFigure& figure : comparison.figures) WriteComparedFigure(json, figure, WithBand::kYes);
   json.EndArray().Key("sensitivity").BeginArray();
   for (const Sensitivity& one : comparison.sensitivity) WriteSensitivity(json, one);
   json.EndArray();

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/tensor_names.h"
@@ -39,15 +40,7 @@ double LayersOf(const ModelConfig& config) { return static_cast<double>(config.l
 
 }  // namespace
 
-const char* AdapterWayName(AdapterWay way) {
-  switch (way) {
-    case AdapterWay::kInput: return "input";
-    case AdapterWay::kMask: return "mask";
-    case AdapterWay::kTogether: return "mask together";
-    case AdapterWay::kGraph: return "graph";
-  }
-  return "";
-}
+std::string AdapterWayName(AdapterWay way) { return absl::StrCat(LoraModeName(way.mode), way.together ? " together" : ""); }
 
 absl::StatusOr<const PassCoster*> OnemodelCosts::CosterOf(const std::string& phone, const OnemodelShape& model) {
   return costers_.Of({.device = phone,
@@ -141,17 +134,16 @@ absl::Status OnemodelCosts::AddWay(const OnemodelShape& model, OnemodelSetup& se
   ASSIGN_OR_RETURN(const int64_t adapter, AdapterBytes(model));
   ASSIGN_OR_RETURN(const int64_t merged, AdaptedMatrixBytes(model));
   const int rank = assumed_.adapter_rank;
-  switch (setup.way) {
-    case AdapterWay::kInput:
+  switch (setup.way.mode) {
+    case LoraMode::kInput:
       setup.adapter_bytes = setup.tasks * adapter;
       return AddAdapters(model, 1, {.rank = rank}, setup);
-    case AdapterWay::kMask:
+    case LoraMode::kMask: {
       setup.graph_bytes += setup.tasks * adapter;
-      return AddAdapters(model, setup.tasks, {.rank = rank, .masked = true}, setup);
-    case AdapterWay::kTogether:
-      setup.graph_bytes += setup.tasks * adapter;
-      return AddAdapters(model, 1, {.rank = setup.tasks * rank, .masked = true}, setup);
-    case AdapterWay::kGraph:
+      const int pairs = setup.way.together ? 1 : setup.tasks;
+      return AddAdapters(model, pairs, {.rank = setup.tasks / pairs * rank, .masked = true}, setup);
+    }
+    case LoraMode::kGraph:
       setup.graphs *= setup.tasks;
       setup.graph_bytes += (setup.tasks - 1) * merged;
       return absl::OkStatus();

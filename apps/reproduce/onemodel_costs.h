@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/reproduce/coster_cache.h"
+#include "tessera/npu/lora_mode.h"
 
 namespace tessera {
 
@@ -37,9 +38,18 @@ struct OnemodelAssumptions {
   int prompt_chunks = 3;   // A prompt has so many, for whole set-ups.
 };
 
-enum class AdapterWay : uint8_t { kInput, kMask, kTogether, kGraph };
+struct AdapterWay {
+  LoraMode mode = LoraMode::kInput;
+  bool together = false;   // Under a mask: one pair of products for all tasks, as the engine computes it; else one for each.
+  friend bool operator==(const AdapterWay&, const AdapterWay&) = default;
+  static const AdapterWay kInput, kMask, kTogether, kGraph;
+};
+inline constexpr AdapterWay AdapterWay::kInput = {LoraMode::kInput};
+inline constexpr AdapterWay AdapterWay::kMask = {LoraMode::kMask};
+inline constexpr AdapterWay AdapterWay::kTogether = {LoraMode::kMask, /*together=*/true};
+inline constexpr AdapterWay AdapterWay::kGraph = {LoraMode::kGraph};
 inline constexpr AdapterWay kAdapterWays[] = {AdapterWay::kInput, AdapterWay::kMask, AdapterWay::kTogether, AdapterWay::kGraph};
-const char* AdapterWayName(AdapterWay way);   // "input", "mask", "mask together", "graph".
+std::string AdapterWayName(AdapterWay way);   // LoraModeName, or "mask together".
 
 struct OnemodelSetup {
   std::string phone = {}, shape = {};

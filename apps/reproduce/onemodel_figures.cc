@@ -54,9 +54,13 @@ void AddOnemodelFigures(const OnemodelReport& report, std::vector<OnemodelFigure
   }
 }
 
-double BestTokensPerPass(int use_case) {
+// In table 7; 0: it does not have the use case.
+double BestTokensPerPass(absl::string_view use_case) {
+  const absl::Span<const char* const> tasks = PublishedBranchTasks();
+  const auto column = std::find(tasks.begin(), tasks.end(), use_case);
+  if (column == tasks.end()) return 0;
   double best = 0;
-  for (const PublishedBranches& row : PublishedBranchTable()) best = std::max(best, row.tokens_per_pass[use_case]);
+  for (const PublishedBranches& row : PublishedBranchTable()) best = std::max(best, row.tokens_per_pass[column - tasks.begin()]);
   return best;
 }
 
@@ -68,14 +72,15 @@ void AddUseCase(const OnemodelReport& report, const PublishedUseCase& use, std::
   add("004-6-prefill", "prefill", "ms", use.prefill, PredictionOf(report, absl::StrCat("004-3b-prefill-", use.prompt_chunks)));
   add("004-6-plain", "token without DS2D", "ms", use.plain, PredictionOf(report, "004-3b-step"));
   std::optional<OnemodelPrediction> drafted;
-  if (use.branches >= 0) {
+  const double tokens_per_pass = BestTokensPerPass(use.name);
+  if (tokens_per_pass > 0) {
     drafted = PredictionOf(report, "004-3b-pass");
-    drafted->low = drafted->high = drafted->low / BestTokensPerPass(use.branches);
+    drafted->low = drafted->high = drafted->low / tokens_per_pass;
     drafted->asked += kBy;
   }
   add("004-6-ds2d", "token with DS2D", "ms", use.ds2d, std::move(drafted));
   figures.back().counted = false;   // Half of the prediction is published.
-  if (use.branches < 0) figures.back().note = "table 7 does not have this use case";
+  if (tokens_per_pass == 0) figures.back().note = "table 7 does not have this use case";
   add("004-6-peak", "peak memory", "MB", use.peak_megabytes, PredictionOf(report, "004-3b-peak"));
   add("004-6-init", "load", "ms", use.init_milliseconds, PredictionOf(report, "004-3b-init"));
 }

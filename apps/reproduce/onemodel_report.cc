@@ -88,6 +88,8 @@ class OnemodelPredictor {
     ASSIGN_OR_RETURN(const OnemodelSetup setup, costs_.SetupOf(kPhoneOf1b, kOnemodel1b, AdapterWay::kInput, kTasksOfTable5));
     const std::string asked =
         absl::StrCat(Asked(kPhoneOf1b, kOnemodel1b), ", ", kTasksOfTable5, " tasks as inputs, ", RankText());
+    ASSIGN_OR_RETURN(const double pass, costs_.AdaptedPassSeconds(kPhoneOf1b, kOnemodel1b, kDs2dGraphRows));
+    report_.ds2d_1b = {"1B", kPhoneOf1b, pass * kMilli, setup.token_seconds * kMilli};
     Add("004-1b-peak", static_cast<double>(setup.peak_bytes()) / kMegabyte, absl::StrCat(asked, ": all bytes"), Standing::kElsewhere);
     Add("004-1b-load", setup.load_seconds * kMilli, absl::StrCat(asked, ": graphs and adapters"), Standing::kFitted);
     Add("004-1b-first", setup.first_token_seconds * kMilli,
@@ -119,12 +121,11 @@ class OnemodelPredictor {
     RETURN_IF_ERROR(Prompts3b());
     ASSIGN_OR_RETURN(const OnemodelSetup setup, costs_.SetupOf(kPhoneOf3b, kOnemodel3b, AdapterWay::kInput, kOnemodelTasks));
     ASSIGN_OR_RETURN(const double pass, costs_.AdaptedPassSeconds(kPhoneOf3b, kOnemodel3b, kDs2dGraphRows));
-    report_.row_milliseconds = setup.token_seconds * kMilli;
-    report_.ds2d_pass_milliseconds = pass * kMilli;
+    report_.ds2d_3b = {"3B", kPhoneOf3b, pass * kMilli, setup.token_seconds * kMilli};
     const std::string asked =
         absl::StrCat(Asked(kPhoneOf3b, kOnemodel3b), ", ", kOnemodelTasks, " tasks as inputs, ", RankText());
-    Add("004-3b-step", report_.row_milliseconds, absl::StrCat(asked, ", 1 row"), Standing::kElsewhere);
-    Add("004-3b-pass", report_.ds2d_pass_milliseconds, absl::StrCat(asked, ", ", kDs2dGraphRows, " rows"), Standing::kElsewhere);
+    Add("004-3b-step", report_.ds2d_3b.row_milliseconds, absl::StrCat(asked, ", 1 row"), Standing::kElsewhere);
+    Add("004-3b-pass", report_.ds2d_3b.pass_milliseconds, absl::StrCat(asked, ", ", kDs2dGraphRows, " rows"), Standing::kElsewhere);
     Add("004-3b-peak", static_cast<double>(setup.peak_bytes()) / kMegabyte, absl::StrCat(asked, ": all bytes"), Standing::kElsewhere);
     Add("004-3b-init", setup.load_seconds * kMilli, absl::StrCat(asked, ": graphs and adapters"), Standing::kFitted);
     return absl::OkStatus();

@@ -37,12 +37,21 @@ struct OnemodelPrediction {
 inline constexpr char kPhoneOf1b[] = "8gen3", kPhoneOf3b[] = "8elite";   // The Galaxy S24 and S25.
 inline constexpr int kOnemodelTasks = 8, kDs2dGraphRows = 32;
 
+// Passes with an adapter.
+struct Ds2dTimes {
+  const char* shape = "";            // "3B".
+  const char* phone = "";
+  double pass_milliseconds = 0;      // kDs2dGraphRows rows,
+  double row_milliseconds = 0;       // and one.
+  double Rate(double tokens_per_pass) const { return 1e3 * tokens_per_pass / pass_milliseconds; }   // Tokens per second.
+  double plain_rate() const { return 1e3 / row_milliseconds; }
+};
+
 struct OnemodelReport {
   OnemodelAssumptions assumptions = {};
   std::vector<OnemodelPrediction> predictions = {};     // Each id once.
   std::vector<OnemodelSetup> setups = {};               // kOnemodelTasks tasks: each phone, both shapes, each way.
-  double ds2d_pass_milliseconds = 0;                    // The 3B on its phone, kDs2dGraphRows rows with an adapter,
-  double row_milliseconds = 0;                          // and of one row.
+  Ds2dTimes ds2d_3b = {}, ds2d_1b = {};                 // Each shape on its phone.
   int64_t adapter_bytes_per_rank = 0;                   // An adapter of the 1B.
   double split_chunk_milliseconds = 0, split_row_milliseconds = 0;   // What splitting an adapter's B per head adds.
   std::vector<Ds2dRun> runs = {};

@@ -3,6 +3,7 @@
 
 #include "tessera/apps/reproduce/onemodel_figures.h"
 #include "tessera/apps/reproduce/onemodel_report.h"
+#include "tessera/apps/reproduce/onemodel_runs.h"
 #include "tessera/base/json_writer.h"
 
 namespace tessera {
@@ -33,12 +34,25 @@ void WriteSetup(JsonWriter& json, const OnemodelSetup& setup) {
   json.Key("token_milliseconds").Double(1e3 * setup.token_seconds, kDigits).EndObject();
 }
 
-void WriteRun(JsonWriter& json, const Ds2dRun& run, double pass_milliseconds) {
-  json.BeginObject().Key("model").String(run.model).Key("configuration").String(run.configuration).Key("tasks").BeginArray();
+void WriteRun(JsonWriter& json, const Ds2dRun& run, const Ds2dTimes& times) {
+  json.BeginObject().Key("model").String(run.model).Key("forecasts").String(run.forecasts);
+  json.Key("configuration").String(run.configuration).Key("tasks").BeginArray();
   for (const Ds2dTask& task : run.tasks) {
     json.BeginObject().Key("task").String(task.name).Key("texts").Int(task.texts).Key("tokens").Int(task.tokens);
     json.Key("passes").Int(task.passes).Key("tokens_per_pass").Double(task.tokens_per_pass(), kDigits);
-    json.Key("modeled_tokens_per_second").Double(1e3 * task.tokens_per_pass() / pass_milliseconds, kDigits).EndObject();
+    json.Key("modeled_tokens_per_second").Double(times.Rate(task.tokens_per_pass()), kDigits).EndObject();
+  }
+  json.EndArray().EndObject();
+}
+
+void WriteBest(JsonWriter& json, const Ds2dBest& best, const OnemodelReport& report) {
+  json.BeginObject().Key("of").String(best.of).Key("task").String(best.task).Key("configuration").String(best.configuration);
+  json.Key("tokens_per_pass").Double(best.tokens_per_pass, kDigits).Key("phones").BeginArray();
+  for (const Ds2dTimes& times : {report.ds2d_3b, report.ds2d_1b}) {
+    json.BeginObject().Key("shape").String(times.shape).Key("phone").String(times.phone);
+    json.Key("tokens_per_second").Double(times.Rate(best.tokens_per_pass), kDigits);
+    json.Key("plain_tokens_per_second").Double(times.plain_rate(), kDigits);
+    json.Key("gain").Double(times.Rate(best.tokens_per_pass) / times.plain_rate(), kDigits).EndObject();
   }
   json.EndArray().EndObject();
 }
@@ -62,9 +76,11 @@ std::string OnemodelReportJson(const OnemodelReport& report) {
   json.Key("prompt_chunks").Int(report.assumptions.prompt_chunks).Key("figures").BeginArray();
   for (const OnemodelFigure& figure : figures) WriteFigure(json, figure);
   json.EndArray().Key("not_addressed").BeginArray().Int(4).Int(8).EndArray();
-  json.Key("ds2d_pass_milliseconds").Double(report.ds2d_pass_milliseconds, kDigits);
-  json.Key("row_milliseconds").Double(report.row_milliseconds, kDigits).Key("runs").BeginArray();
-  for (const Ds2dRun& run : report.runs) WriteRun(json, run, report.ds2d_pass_milliseconds);
+  json.Key("ds2d_pass_milliseconds").Double(report.ds2d_3b.pass_milliseconds, kDigits);
+  json.Key("row_milliseconds").Double(report.ds2d_3b.row_milliseconds, kDigits).Key("runs").BeginArray();
+  for (const Ds2dRun& run : report.runs) WriteRun(json, run, report.ds2d_3b);
+  json.EndArray().Key("best").BeginArray();
+  for (const Ds2dBest& best : BestOfTasks(report.runs)) WriteBest(json, best, report);
   json.EndArray().Key("setups").BeginArray();
   for (const OnemodelSetup& setup : report.setups) WriteSetup(json, setup);
   json.EndArray().Key("errors");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,7 +10,9 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/reproduce/npu_comparison.h"
 #include "tessera/apps/reproduce/onemodel_figures.h"
+#include "tessera/apps/reproduce/onemodel_runs.h"
 #include "tessera/apps/reproduce/published.h"
+#include "tessera/spec/branches.h"
 
 namespace tessera {
 namespace {
@@ -95,7 +96,7 @@ void AddUseCases(const OnemodelReport& report, const Figures& figures, std::vect
                                      "configuration)."});
   AddNotes(figures, 6, times);
   times.notes.push_back(absl::StrFormat("A pass of %d rows takes %.2f times one of 1 row by the model.", kDs2dGraphRows,
-                                        report.ds2d_pass_milliseconds / report.row_milliseconds));
+                                        report.ds2d_3b.pass_milliseconds / report.ds2d_3b.row_milliseconds));
   tables.push_back(std::move(times));
   tables.push_back(UseCasesTable(figures, "use cases of the 3B, memory and loading", {"004-6-peak", "004-6-init"}, {}));
 }
@@ -116,8 +117,8 @@ ReportTable PassesTable(const Figures& figures) {
     const auto [least, most] = std::minmax_element(milliseconds.begin(), milliseconds.end());
     const std::string id = absl::StrCat("004-7-", row.configuration);
     const auto figure = std::find_if(figures.begin(), figures.end(), [&](const OnemodelFigure& one) { return one.id == id; });
-    const absl::StatusOr<std::vector<int>> branches = BranchesOf(row.configuration);
-    table.rows.push_back({row.configuration, branches.ok() ? absl::StrCat(Ds2dRows(*branches)) : "-", Decimals(*least, 2),
+    const absl::StatusOr<Branches> branches = ParseBranches(row.configuration, kDs2dGraphRows);
+    table.rows.push_back({row.configuration, branches.ok() ? absl::StrCat(RowsOf(*branches)) : "-", Decimals(*least, 2),
                           Decimals(figure->published, 2), Decimals(*most, 2), PredictedText(*figure), ErrorText(*figure)});
   }
   return table;
@@ -131,39 +132,6 @@ ReportTable PublishedBranchesTable() {
     for (const double tokens : row.tokens_per_pass) cells.push_back(Decimals(tokens, 2));
   }
   return table;
-}
-
-// Real runs: tokens per pass, and what they are in tokens per second on the modeled phone. A table per model.
-void AddRuns(const OnemodelReport& report, std::vector<ReportTable>& tables) {
-  std::map<std::string, std::vector<const Ds2dRun*>> models;
-  for (const Ds2dRun& run : report.runs) models[run.model].push_back(&run);
-  for (const auto& [model, runs] : models) {
-    ReportTable table = {.title = absl::StrCat("Table 7 by real runs of ", model, ": tokens per pass (per second on the modeled 3B)"),
-                         .notes = {absl::StrFormat("Tokens per second: with these tokens per pass, a pass taking %.2f ms on %s; plain "
-                                                   "decoding has %.1f.", report.ds2d_pass_milliseconds, kPhoneOf3b,
-                                                   1e3 / report.row_milliseconds)},
-                         .columns = {"configuration"}};
-    std::vector<std::string> tasks;
-    for (const Ds2dRun* const run : runs) {
-      for (const Ds2dTask& task : run->tasks) {
-        if (std::find(tasks.begin(), tasks.end(), task.name) == tasks.end()) tasks.push_back(task.name);
-      }
-    }
-    table.columns.insert(table.columns.end(), tasks.begin(), tasks.end());
-    for (const Ds2dRun* const run : runs) {
-      std::vector<std::string>& cells = table.rows.emplace_back(std::vector<std::string>{run->configuration});
-      for (const std::string& name : tasks) {
-        const auto task = std::find_if(run->tasks.begin(), run->tasks.end(), [&](const Ds2dTask& one) { return one.name == name; });
-        if (task == run->tasks.end()) {
-          cells.push_back("-");
-        } else {
-          const double tokens = task->tokens_per_pass();
-          cells.push_back(absl::StrFormat("%.2f (%.1f)", tokens, 1e3 * tokens / report.ds2d_pass_milliseconds));
-        }
-      }
-    }
-    tables.push_back(std::move(table));
-  }
 }
 
 ReportTable NotAddressedTable(const OnemodelReport& report) {
@@ -244,7 +212,7 @@ std::vector<ReportTable> OnemodelTables(const OnemodelReport& report) {
   AddUseCases(report, figures, tables);
   tables.push_back(PassesTable(figures));
   tables.push_back(PublishedBranchesTable());
-  AddRuns(report, tables);
+  for (ReportTable& table : RunsTables(report)) tables.push_back(std::move(table));
   tables.push_back(FiguresTable(figures, 9, "storage", {RankNote(report, figures)}));
   tables.push_back(FiguresTable(figures, 10, "transformations of graphs", {SplitNote(report)}));
   tables.push_back(NotAddressedTable(report));

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/apps/reproduce/report_table.h"
+#include "tessera/apps/show/report_table.h"
 #include "tessera/base/cpp20.h"
 #include "tessera/base/json_writer.h"
 

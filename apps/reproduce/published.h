@@ -24,6 +24,7 @@ struct PublishedFigure {
     kCounted,
     kContradicted,   // The papers contradict it: shown, not counted.
     kElsewhere,      // About requests whose drafts come from recordings: tessera_reproduce sdnpu compares it.
+    kOfParameters,   // Parameters were guessed by it: shown, not counted.
   };
   const char* id;
   const char* what;
@@ -68,20 +69,19 @@ struct PublishedOnemodelFigure {
 };
 absl::Span<const PublishedOnemodelFigure> PublishedOnemodelFigures();
 
-// A row of table 6. branches: which column of table 7 is the same use case; -1: none. prompt_chunks: the paper does not say it; prefill
-// times are about 1, 2 and 4 times the least.
+// A row of table 6. prompt_chunks: the paper does not say it; prefill times are about 1, 2 and 4 times the least.
 struct PublishedUseCase {
   const char* name;
   double prefill, plain, ds2d;                 // Milliseconds: the prompt, a token without DS2D and with it.
   double plain_rate, ds2d_rate;                // Tokens per second.
   double peak_megabytes, init_milliseconds;
-  int branches, prompt_chunks;
+  int prompt_chunks;
 };
 absl::Span<const PublishedUseCase> PublishedUseCases();
 
 // A row of table 7: by use case, in the order of PublishedBranchTasks().
 struct PublishedBranches {
-  const char* configuration;   // As BranchesOf (ds2d_runs.h) reads it; the table has "1.8" for (1, 8).
+  const char* configuration;   // As ParseBranches (spec/branches.h) reads it; the table has "1.8" for (1, 8).
   double tokens_per_pass[8], tokens_per_second[8];
 };
 absl::Span<const PublishedBranches> PublishedBranchTable();
@@ -96,5 +96,16 @@ struct PublishedLeverRow {
   bool counted = true;         // False: it is shown beside ours, and in no statistic.
 };
 absl::Span<const PublishedLeverRow> PublishedLeverRows();
+
+// Test-time scaling, paper 001 (tessera_reproduce scaling), but for the head's share, which is in PublishedNpuFigures().
+absl::Span<const PublishedFigure> PublishedScalingFigures();
+
+// What a model answers right with one sample, as far as the paper's text has it; its curves of accuracy are pictures.
+struct PublishedAccuracy {
+  const char *shape, *set;
+  double percent;
+  const char* source;
+};
+absl::Span<const PublishedAccuracy> PublishedBaseAccuracies();
 
 }  // namespace tessera

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "tessera/apps/bench/published_baselines.h"
 #include "tessera/apps/reproduce/rejection_cases.h"
-#include "tessera/apps/reproduce/sha256.h"
+#include "tessera/apps/show/sha256.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/show/report_table.h"
 #include "tessera/apps/show/svg_plot.h"
 #include "tessera/apps/reproduce/bar_chart.h"
 #include "tessera/apps/reproduce/request_picture.h"
@@ -94,24 +95,6 @@ std::string RulesSvg(const SdnpuReport& report) {
   return RequestPictureSvg(picture);
 }
 
-void AppendTable(const SdnpuTable& table, std::string& page) {
-  constexpr int kNames = 2;   // So many columns of texts are names, in one line each; more are sentences.
-  absl::StrAppend(&page, "<h2>", SvgEscaped(table.title), "</h2>\n<table>\n");
-  const auto row = [&](const std::vector<std::string>& cells, const char* tag) {
-    absl::StrAppend(&page, "<tr>");
-    for (size_t i = 0; i < cells.size(); ++i) {
-      const bool text = static_cast<int>(i) < table.texts;
-      const char* const left = !text ? "" : table.texts <= kNames ? " class=\"t n\"" : " class=\"t\"";
-      absl::StrAppend(&page, "<", tag, left, ">", SvgEscaped(cells[i]), "</", tag, ">");
-    }
-    absl::StrAppend(&page, "</tr>\n");
-  };
-  row(table.columns, "th");
-  for (const std::vector<std::string>& cells : table.rows) row(cells, "td");
-  absl::StrAppend(&page, "</table>\n");
-  for (const std::string& note : table.notes) absl::StrAppend(&page, "<p>", SvgEscaped(note), "</p>\n");
-}
-
 }  // namespace
 
 std::string SdnpuReportSvg(const SdnpuReport& report) {
@@ -130,7 +113,7 @@ std::string SdnpuReportHtml(const SdnpuReport& report) {
   absl::StrAppend(&page, RulesSvg(report));
   for (const SdnpuPhone& phone : report.phones) absl::StrAppend(&page, TasksSvg(phone));
   absl::StrAppend(&page, ChunksSvg(report), "<div class=\"two\">\n", LengthsSvg(report), "</div>\n");
-  for (const SdnpuTable& table : SdnpuTables(report)) AppendTable(table, page);
+  for (const SdnpuTable& table : SdnpuTables(report)) absl::StrAppend(&page, ReportTableHtml(table));
   absl::StrAppend(&page, "<h2>Recordings</h2>\n");
   for (const std::string& recording : report.recordings) absl::StrAppend(&page, "<p>", SvgEscaped(recording), "</p>\n");
   return page + "</body></html>\n";

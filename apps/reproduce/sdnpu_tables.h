@@ -7,8 +7,8 @@
 
 #include <vector>
 
-#include "tessera/apps/reproduce/report_table.h"
 #include "tessera/apps/reproduce/sdnpu_report.h"
+#include "tessera/apps/show/report_table.h"
 
 namespace tessera {
 

@@ -62,6 +62,14 @@ bool ComesFirst(const Candidate& a, const Candidate& b) {
   return number_a != a.figures.end() && number_b != b.figures.end() && number_a->second < number_b->second;
 }
 
+// Null: none.
+absl::flat_hash_map<absl::string_view, const Problem*> ByStatement(const Task* task) {
+  absl::flat_hash_map<absl::string_view, const Problem*> problems;
+  if (task == nullptr) return problems;
+  for (const Problem& problem : task->problems) problems.emplace(problem.statement, &problem);
+  return problems;
+}
+
 absl::StatusOr<std::string> IdOf(const JsonValue& record) {
   ASSIGN_OR_RETURN(const JsonValue value, record.Value("id"));
   if (value.kind() != JsonValue::Kind::kInt) return value.AsString();
@@ -82,9 +90,10 @@ bool IsIn(Half half, absl::string_view question) {
   return half == Half::kAll || (Fnv1a(question) % 2 == 0) == (half == Half::kTrain);
 }
 
-absl::StatusOr<Recorded> ReadGsm8kSolutions(const std::string& folder, Half half) {
+absl::StatusOr<Recorded> ReadGsm8kSolutions(const std::string& folder, Half half, const Task* task) {
   const std::string path = absl::StrCat(folder, "/gsm8k_model_solutions.jsonl");
   Recorded recorded;
+  const absl::flat_hash_map<absl::string_view, const Problem*> problems = ByStatement(task);
   const auto read = [&](const JsonValue& record, int line) -> absl::Status {
     ASSIGN_OR_RETURN(const std::string text, record.String("question"));
     ASSIGN_OR_RETURN(const std::string truth, record.String("ground_truth"));
@@ -97,6 +106,12 @@ absl::StatusOr<Recorded> ReadGsm8kSolutions(const std::string& folder, Half half
     Recorded own;
     RETURN_IF_ERROR(AddSolutions(record, *answer, question, own));
     if (!IsIn(half, text)) return absl::OkStatus();
+    if (task != nullptr) {
+      const auto problem = problems.find(text);
+      if (problem == problems.end()) return absl::OkStatus();
+      question.id = problem->second->id;
+      question.problem = problem->second;
+    }
     recorded.questions.push_back(std::move(question));
     recorded.agreeing += own.agreeing;
     recorded.stated += own.stated;
@@ -123,7 +138,7 @@ absl::StatusOr<Recorded> ReadCandidates(const std::string& path, const Task& tas
     }
     Question& question = all[place->second];
     ASSIGN_OR_RETURN(std::string text, record.String("text"));
-    if (!IsIn(half, question.problem->prompt)) return absl::OkStatus();
+    if (!IsIn(half, question.problem->statement)) return absl::OkStatus();
     Candidate candidate = CandidateOf(task.kind, question.problem->answer, std::move(text));
     RETURN_IF_ERROR(AddFigures(record, candidate));
     question.candidates.push_back(std::move(candidate));

@@ -27,7 +27,8 @@
 namespace tessera {
 
 // Questions are split by their text, so that what is trained or chosen on one half is measured on the other: the half is that of the lowest
-// bit of the FNV-1a hash (64 bits) of the problem's text, 0 for training.
+// bit of the FNV-1a hash (64 bits) of the problem's statement, 0 for training. So a problem is of the same half in every file, whoever
+// answers it, and in scripts/train/reward.py.
 enum class Half : uint8_t { kAll, kTrain, kTest };
 
 // WrongUsage (split) unless it is all, train or test.
@@ -43,7 +44,7 @@ struct Candidate {
 
 struct Question {
   std::string id = {};
-  const Problem* problem = nullptr;                  // One of the task's; null where the samples' file has the questions, too.
+  const Problem* problem = nullptr;                  // One of the task's; null where the samples' file was read without a task.
   std::vector<Candidate> candidates = {};
 };
 
@@ -53,8 +54,9 @@ struct Recorded {
   int64_t agreeing = 0, stated = 0;
 };
 
-// InvalidArgument where the half has no question.
-absl::StatusOr<Recorded> ReadGsm8kSolutions(const std::string& folder, Half half);
+// InvalidArgument where the half has no question. task: gsm8k, whose problems and their ids the questions then have; those that it has not
+// are left out. It must outlive the result. Null: questions have the numbers of their lines.
+absl::StatusOr<Recorded> ReadGsm8kSolutions(const std::string& folder, Half half, const Task* task = nullptr);
 
 // Problems without a sample are left out. `task` must outlive the result.
 absl::StatusOr<Recorded> ReadCandidates(const std::string& path, const Task& task, Half half);

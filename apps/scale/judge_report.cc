@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/apps/scale/figures_json.h"
 #include "tessera/apps/scale/step_trees.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/table.h"
@@ -17,11 +18,6 @@ std::string Range(const Estimate& estimate) { return absl::StrCat(Percent(estima
 
 std::string NameOf(const MethodFigures& figures) {
   return figures.method == "beam search" ? absl::StrCat(figures.method, " ", BeamShape(figures.samples)) : figures.method;
-}
-
-void WriteEstimate(const char* name, const Estimate& estimate, JsonWriter& json) {
-  json.Key(name).BeginObject().Key("mean").Double(estimate.mean, 6).Key("low").Double(estimate.low, 6);
-  json.Key("high").Double(estimate.high, 6).EndObject();
 }
 
 }  // namespace

@@ -25,13 +25,9 @@ absl::Status SystemError(const std::string& path, const char* what) {
   return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot ", what));
 }
 
-std::string LineOf(const Sample& sample, const std::string& settings) {
-  JsonWriter json;
-  json.BeginObject().Key("id").String(sample.id).Key("sample").Int(sample.sample).Key("text").String(sample.text);
-  json.Key("finish").String(sample.finish).Key("tokens").Int(sample.tokens);
+void WriteMembers(const Sample& sample, JsonWriter& json) {
+  json.Key("text").String(sample.text).Key("finish").String(sample.finish).Key("tokens").Int(sample.tokens);
   json.Key("mean_log_probability").Double(sample.mean_log_probability, 9).Key("self_certainty").Double(sample.self_certainty, 9);
-  json.Key("settings").String(settings).EndObject();
-  return std::move(json).Take() + "\n";
 }
 
 }  // namespace
@@ -95,10 +91,18 @@ bool SampleFile::Has(absl::string_view id, int sample) const { return state_->ha
 int64_t SampleFile::size() const { return static_cast<int64_t>(state_->has.size()); }
 
 absl::Status SampleFile::Add(const Sample& sample) {
-  if (const int error = WriteAll(state_->file, LineOf(sample, state_->settings)); error != 0) {
+  return Add(sample.id, sample.sample, [&](JsonWriter& json) { WriteMembers(sample, json); });
+}
+
+absl::Status SampleFile::Add(absl::string_view id, int sample, absl::FunctionRef<void(JsonWriter& json)> write) {
+  JsonWriter json;
+  json.BeginObject().Key("id").String(id).Key("sample").Int(sample);
+  write(json);
+  json.Key("settings").String(state_->settings).EndObject();
+  if (const int error = WriteAll(state_->file, std::move(json).Take() + "\n"); error != 0) {
     return absl::ErrnoToStatus(error, absl::StrCat(state_->path, ": cannot write"));
   }
-  state_->has.emplace(sample.id, sample.sample);
+  state_->has.emplace(std::string(id), sample);
   return absl::OkStatus();
 }
 

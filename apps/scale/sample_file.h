@@ -14,8 +14,11 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tessera/base/json_writer.h"
 
 namespace tessera {
 
@@ -39,6 +42,8 @@ class SampleFile {
   int64_t size() const;   // Samples in it.
   // The system's error, after which the file has what it had before, or a part of a line that the next Open cuts off.
   absl::Status Add(const Sample& sample);
+  // The same for a line with other members: `write` adds them between the number and the settings. REQUIRES: it adds none of these.
+  absl::Status Add(absl::string_view id, int sample, absl::FunctionRef<void(JsonWriter& json)> write);
   // Waits until all is on the disk.
   absl::Status Sync();
 

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "tessera/apps/scale/extract_answer.h"
 #include "tessera/apps/scale/records.h"
@@ -26,21 +27,21 @@ constexpr absl::string_view kAfterProgram[] = {"[DONE]"};
 
 absl::StatusOr<Problem> OfGsm8k(const JsonValue& record) {
   Problem problem;
-  ASSIGN_OR_RETURN(const std::string question, record.String("question"));
+  ASSIGN_OR_RETURN(problem.statement, record.String("question"));
   ASSIGN_OR_RETURN(problem.solution, record.String("answer"));
   const std::optional<std::string> answer = ExtractNumber(problem.solution);
   if (!absl::StrContains(problem.solution, "####") || !answer.has_value()) {
     ASSIGN_OR_RETURN(const JsonValue value, record.Value("answer"));
     return value.Error(Quoted(problem.solution), "a solution that ends with #### and a number");
   }
-  problem.prompt = absl::StrCat(question, kStepByStep);
+  problem.prompt = absl::StrCat(problem.statement, kStepByStep);
   problem.answer = *answer;
   return problem;
 }
 
 absl::StatusOr<Problem> OfMath(const JsonValue& record) {
   Problem problem;
-  ASSIGN_OR_RETURN(const std::string question, record.String("problem"));
+  ASSIGN_OR_RETURN(problem.statement, record.String("problem"));
   ASSIGN_OR_RETURN(problem.solution, record.String("solution"));
   ASSIGN_OR_RETURN(problem.answer, record.String("answer"));
   ASSIGN_OR_RETURN(problem.id, record.StringOr("unique_id", ""));
@@ -48,7 +49,7 @@ absl::StatusOr<Problem> OfMath(const JsonValue& record) {
     ASSIGN_OR_RETURN(const JsonValue value, record.Value("answer"));
     return value.Error("an empty text", "an answer");
   }
-  problem.prompt = absl::StrCat(question, kStepByStep);
+  problem.prompt = absl::StrCat(problem.statement, kStepByStep);
   return problem;
 }
 
@@ -56,6 +57,7 @@ absl::StatusOr<Problem> OfHumanEval(const JsonValue& record) {
   Problem problem;
   ASSIGN_OR_RETURN(problem.id, record.String("task_id"));
   ASSIGN_OR_RETURN(problem.prompt, record.String("prompt"));
+  problem.statement = problem.prompt;
   ASSIGN_OR_RETURN(problem.solution, record.String("canonical_solution"));
   ASSIGN_OR_RETURN(problem.entry_point, record.String("entry_point"));
   ASSIGN_OR_RETURN(const std::string tests, record.String("test"));
@@ -70,7 +72,7 @@ absl::StatusOr<Problem> OfHumanEval(const JsonValue& record) {
 absl::StatusOr<Problem> OfMbpp(const JsonValue& record) {
   Problem problem;
   ASSIGN_OR_RETURN(const int64_t id, record.Int("task_id"));
-  ASSIGN_OR_RETURN(const std::string text, record.String("text"));
+  ASSIGN_OR_RETURN(problem.statement, record.String("text"));
   ASSIGN_OR_RETURN(problem.solution, record.String("code"));
   ASSIGN_OR_RETURN(const std::string setup, record.StringOr("test_setup_code", ""));
   ASSIGN_OR_RETURN(const std::vector<std::string> tests, record.Strings("test_list"));
@@ -79,7 +81,7 @@ absl::StatusOr<Problem> OfMbpp(const JsonValue& record) {
     return value.Error("no tests", "at least one");
   }
   problem.id = absl::StrCat(id);
-  problem.prompt = absl::StrCat("You are an expert Python programmer, and here is your task: ", text,
+  problem.prompt = absl::StrCat("You are an expert Python programmer, and here is your task: ", problem.statement,
                                 " Your code should pass these tests:\n\n", absl::StrJoin(tests, "\n"), "\n[BEGIN]\n");
   problem.tests = absl::StrCat(setup, "\n", absl::StrJoin(tests, "\n"), "\n");
   return problem;
@@ -131,6 +133,19 @@ absl::StatusOr<Task> ReadTask(const std::string& folder, const std::string& name
   };
   RETURN_IF_ERROR(ForEachRecord(absl::StrCat(folder, "/", set->file), read));
   return task;
+}
+
+absl::StatusOr<std::vector<Task>> ReadListedTasks(const std::string& folder, const std::string& list) {
+  const std::vector<std::string> names = list == "all" ? TaskNames() : std::vector<std::string>(absl::StrSplit(list, ','));
+  std::vector<Task> tasks;
+  for (const std::string& name : names) {
+    const auto same = [&](const Task& task) { return task.name == name; };
+    if (std::any_of(tasks.begin(), tasks.end(), same)) return WrongUsage("task", absl::StrCat(name, " again"), "each once");
+    absl::StatusOr<Task> task = ReadTask(folder, name);
+    RETURN_IF_ERROR(ForFile("data", task.status()));
+    tasks.push_back(*std::move(task));
+  }
+  return tasks;
 }
 
 std::optional<std::string> AnswerIn(TaskKind kind, absl::string_view sample) {

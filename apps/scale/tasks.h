@@ -34,6 +34,7 @@ struct Problem {
   std::string solution = {};    // The set's own, as a sample that is right.
   std::string entry_point = {}; // For kCompletion, the function that is tested.
   std::string tests = {};       // For code, statements that fail where it is wrong.
+  std::string statement = {};   // The problem alone, without what the prompt says of how to answer.
 };
 
 struct Task {
@@ -48,6 +49,10 @@ const std::vector<std::string>& TaskNames();
 
 // WrongUsage (task) for another name; the errors of ForEachRecord.
 absl::StatusOr<Task> ReadTask(const std::string& folder, const std::string& name);
+
+// The tasks of a list, "gsm8k,mbpp", or with "all" each. WrongUsage (task) for one that is there twice, too; errors of files are those of
+// the field data.
+absl::StatusOr<std::vector<Task>> ReadListedTasks(const std::string& folder, const std::string& list);
 
 inline bool IsCode(TaskKind kind) { return kind == TaskKind::kCompletion || kind == TaskKind::kProgram; }
 

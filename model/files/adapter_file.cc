@@ -64,13 +64,28 @@ uint64_t AdapterFile::Content() const {
   return content == 0 ? 1 : content;
 }
 
-absl::StatusOr<AdapterFile> ReadAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config, AdapterRead read) {
+absl::StatusOr<std::unique_ptr<AdapterReader>> AdapterReader::Open(const std::string& path, const MarkedModel& model,
+                                                                   const ModelConfig& config) {
   std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown)) return ReadPeftAdapter(path, model, config, read);
+  if (std::filesystem::is_directory(path, unknown)) return OpenPeftAdapter(path, model, config);
   if (absl::EndsWith(path, ".safetensors") || absl::EndsWith(path, ".json")) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": found a file of a PEFT folder, expected the folder, or a GGUF file"));
   }
-  return ReadGgufAdapter(path, model, config, read);
+  return OpenGgufAdapter(path, model, config);
+}
+
+absl::StatusOr<AdapterFile> AdapterReader::Read() const {
+  AdapterFile adapter = shapes_;
+  RETURN_IF_ERROR(ReadPairs([&](size_t number, AdapterPair&& pair) {
+    adapter.pairs[number] = std::move(pair);
+    return absl::OkStatus();
+  }));
+  return adapter;
+}
+
+absl::StatusOr<AdapterFile> ReadAdapter(const std::string& path, const MarkedModel& model, const ModelConfig& config, AdapterRead read) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<AdapterReader> reader, AdapterReader::Open(path, model, config));
+  return read == AdapterRead::kShapes ? reader->shapes() : reader->Read();
 }
 
 }  // namespace tessera

@@ -11,19 +11,23 @@
 // Whatever a file says that would change the result is used, or refused by name: DoRA, biases, modules saved whole, layers copied,
 // adapters of embeddings and heads, kinds other than LoRA. Sizes are checked before numbers are read, so memory depends on the model's
 // matrices and the rank alone. If a file says by its mark which model it was trained for (metadata "tessera.model.vectors", the number that
-// Importance::MarkOf gives), another model is refused. Errors are InvalidArgument with file, field or tensor, the value found and the value
+// MarkedModel gives), another model is refused. Errors are InvalidArgument with file, field or tensor, the value found and the value
 // expected; NotFound for a missing file; the errors of GgufFile and SafetensorsFile. Thread-safe (pure functions).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tessera/model/files/config.h"
-#include "tessera/model/files/gguf.h"
+#include "tessera/model/files/marked_model.h"
 #include "tessera/quant/block_format.h"
 
 namespace tessera {
@@ -61,12 +65,34 @@ struct AdapterFile {
   uint64_t Content() const;
 };
 
-// kShapes: all that there is but numbers, whose matrices have no bytes; so nothing is known of NaN and infinity in them.
+// An adapter whose file is open: all of it is checked but its numbers, which are read as often as they are wanted, and nothing else with
+// them. Thread-safe.
+class AdapterReader {
+ public:
+  // As ReadAdapter. Neither model nor configuration is used after it.
+  static absl::StatusOr<std::unique_ptr<AdapterReader>> Open(const std::string& path, const MarkedModel& model, const ModelConfig& config);
+  virtual ~AdapterReader() = default;
+
+  // All that there is but numbers: matrices have no bytes, so nothing is known of NaN and infinity in them.
+  const AdapterFile& shapes() const { return shapes_; }
+  // With numbers: use(i, pair) gets shapes().pairs[i] as soon as its numbers are there, in the order of the file, which is read from its
+  // beginning to its end, at the drive's speed (GgufFile::ReadThrough). An error of `use` ends the reading. FailedPrecondition (file, what
+  // has changed) if the file was written to since it was opened: then no pair counts.
+  virtual absl::Status ReadPairs(absl::FunctionRef<absl::Status(size_t number, AdapterPair&& pair)> use) const = 0;
+  // All of them.
+  absl::StatusOr<AdapterFile> Read() const;
+
+ protected:
+  explicit AdapterReader(AdapterFile shapes) : shapes_(std::move(shapes)) {}
+  AdapterFile shapes_;
+};
+
+// kShapes: AdapterReader::shapes alone.
 enum class AdapterRead : uint8_t { kAll, kShapes };
 
-// path: a PEFT folder, or a GGUF file. model: the file of the model, of which only the vectors are read, and only for an adapter with a
-// mark; config: read from it.
-absl::StatusOr<AdapterFile> ReadAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config,
+// path: a PEFT folder, or a GGUF file. model: a GgufFile, a ModelFile or, for several adapters, a MarkedModel of one: only its vectors are
+// read, once, and only for an adapter with a mark; config: read from it.
+absl::StatusOr<AdapterFile> ReadAdapter(const std::string& path, const MarkedModel& model, const ModelConfig& config,
                                         AdapterRead read = AdapterRead::kAll);
 
 }  // namespace tessera

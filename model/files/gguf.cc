@@ -222,6 +222,25 @@ absl::Status GgufFile::Read(const GgufTensor& tensor, int64_t begin, absl::Span<
   return absl::Status(status.code(), absl::StrCat(status.message(), " (reading tensor ", Quoted(tensor.name), ")"));
 }
 
+absl::Status GgufFile::ReadThrough(UseOfPart use) const {
+  for (int part = 0; part < parts(); ++part) {
+    const GgufBytes& bytes = *Part(part).bytes_;
+    if (bytes.header_only()) {
+      return absl::FailedPreconditionError(absl::StrCat(PathOfPart(part), ": found its header only, expected the data of its tensors"));
+    }
+    std::vector<size_t> order;   // By offset: the table may have any order.
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      if (tensors_[i].part == part) order.push_back(i);
+    }
+    absl::c_sort(order, [&](size_t a, size_t b) { return tensors_[a].offset < tensors_[b].offset; });
+    std::vector<WantedPart> wanted;
+    for (const size_t i : order) wanted.push_back({.offset = tensors_[i].offset, .size = tensors_[i].size});
+    RETURN_IF_ERROR(bytes.ReadThrough(
+        wanted, [&](size_t number, int64_t begin, absl::Span<const std::byte> some) { return use(order[number], begin, some); }));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status GgufFile::CheckUnchanged() const {
   for (int part = 0; part < parts(); ++part) RETURN_IF_ERROR(Part(part).bytes_->CheckUnchanged());
   return absl::OkStatus();

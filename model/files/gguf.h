@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -134,6 +135,10 @@ class GgufFile {
   // Fills `out` with the tensor's bytes from `begin` on. Errors name file and tensor; FailedPrecondition if there are only
   // headers. REQUIRES: the range lies in the tensor.
   absl::Status Read(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> out) const;
+  // All tensors, part by part and there from the first byte to the last, at the drive's speed: use(i, begin, bytes) gets bytes of
+  // tensors()[i] from its byte `begin` on, in order, and its error ends the reading. A file that the page cache does not have is read past
+  // it, and no more than two mebibytes of it are in memory at once. FailedPrecondition as Read.
+  absl::Status ReadThrough(absl::FunctionRef<absl::Status(size_t tensor, int64_t begin, absl::Span<const std::byte> bytes)> use) const;
   // RandomAccessFile::CheckUnchanged of each part: what was read is of one file if this is OK afterwards. A GGUF file has no checksums, so
   // a writer that sets the time of writing back is not noticed.
   absl::Status CheckUnchanged() const;

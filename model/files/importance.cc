@@ -16,6 +16,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/gguf_writer.h"
 #include "tessera/model/files/internal/gguf_rules.h"
+#include "tessera/model/files/is_gguf.h"
 #include "tessera/model/files/tensor_names.h"
 
 namespace tessera {
@@ -203,14 +204,6 @@ class GgufForm {
   const GgufFile& file_;
   Importance& importance_;
 };
-
-absl::StatusOr<bool> IsGguf(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
-  uint32_t magic = 0;
-  if (file->size() < static_cast<int64_t>(sizeof magic)) return false;
-  RETURN_IF_ERROR(file->Read(0, {reinterpret_cast<std::byte*>(&magic), sizeof magic}));
-  return magic == kGgufMagic;
-}
 
 std::string Shown(const Importance::ModelMark& mark) { return absl::StrFormat("%s (vectors %08x)", Quoted(mark.name), mark.vectors); }
 

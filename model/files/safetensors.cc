@@ -10,6 +10,7 @@
 #include "tessera/base/json.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/internal/read_through.h"
 #include "tessera/model/files/internal/safetensors_rules.h"
 #include "tessera/quant/finite_blocks.h"
 
@@ -243,6 +244,12 @@ absl::Status SafetensorsFile::Read(const SafetensorsTensor& tensor, int64_t begi
   return absl::Status(status.code(), absl::StrCat(status.message(), " (reading tensor ", Quoted(tensor.name), ")"));
 }
 
+absl::Status SafetensorsFile::ReadThrough(UseOfPart use) const {
+  std::vector<WantedPart> parts;
+  for (const SafetensorsTensor& tensor : tensors_) parts.push_back({.offset = tensor.offset, .size = tensor.size});
+  return file_ == nullptr ? UseParts(memory_, parts, use) : tessera::ReadThrough(file_, parts, use);
+}
+
 absl::StatusOr<BlockFormat> SafetensorsFile::FormatOf(const SafetensorsTensor& tensor) const {
   switch (tensor.type) {
     case SafetensorsType::kF32: return BlockFormat::kF32;
@@ -253,11 +260,17 @@ absl::StatusOr<BlockFormat> SafetensorsFile::FormatOf(const SafetensorsTensor& t
 }
 
 absl::StatusOr<std::vector<std::byte>> SafetensorsFile::ReadFinite(const SafetensorsTensor& tensor) const {
-  ASSIGN_OR_RETURN(const BlockFormat format, FormatOf(tensor));
+  RETURN_IF_ERROR(FormatOf(tensor).status());
   std::vector<std::byte> bytes(static_cast<size_t>(tensor.size));
   RETURN_IF_ERROR(Read(tensor, 0, absl::MakeSpan(bytes)));
+  RETURN_IF_ERROR(CheckFinite(tensor, bytes));
+  return bytes;
+}
+
+absl::Status SafetensorsFile::CheckFinite(const SafetensorsTensor& tensor, absl::Span<const std::byte> bytes) const {
+  ASSIGN_OR_RETURN(const BlockFormat format, FormatOf(tensor));
   const NotFiniteBlocks bad = FindNotFinite(format, bytes);
-  if (bad.count == 0) return bytes;
+  if (bad.count == 0) return absl::OkStatus();
   return WrongTensor(tensor.name, absl::StrCat("value ", bad.first, " at byte ", tensor.offset + bad.first * InfoOf(tensor.type).bytes),
                      "found a NaN or an infinity, expected finite numbers");
 }

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -76,6 +77,11 @@ class SafetensorsFile {
   // of tensors().
   absl::Status Read(const SafetensorsTensor& tensor, int64_t begin, absl::Span<std::byte> out) const;
 
+  // All tensors from the first byte to the last, at the drive's speed: use(i, begin, bytes) gets bytes of tensors()[i] from its byte
+  // `begin` on, in order, and its error ends the reading. A file that the page cache does not have is read past it, and no more than two
+  // mebibytes of it are in memory at once.
+  absl::Status ReadThrough(absl::FunctionRef<absl::Status(size_t tensor, int64_t begin, absl::Span<const std::byte> bytes)> use) const;
+
   // The block format of a tensor of F32, F16 or BF16. InvalidArgument (file, tensor, found, expected) for other types.
   absl::StatusOr<BlockFormat> FormatOf(const SafetensorsTensor& tensor) const;
   // All bytes of a tensor of F32, F16 or BF16, in which no number is a NaN or an infinity, else InvalidArgument (file, tensor, the
@@ -83,6 +89,8 @@ class SafetensorsFile {
   absl::StatusOr<std::vector<std::byte>> ReadFinite(const SafetensorsTensor& tensor) const;
   // The same widened to FP32.
   absl::StatusOr<std::vector<float>> ReadFloats(const SafetensorsTensor& tensor) const;
+  // The error of both, for bytes that were read otherwise. REQUIRES: they are all bytes of the tensor, which has such a format.
+  absl::Status CheckFinite(const SafetensorsTensor& tensor, absl::Span<const std::byte> bytes) const;
 
   // RandomAccessFile::CheckUnchanged: what was read is of one file if this is OK afterwards.
   absl::Status CheckUnchanged() const { return file_ == nullptr ? absl::OkStatus() : file_->CheckUnchanged(); }
@@ -98,7 +106,7 @@ class SafetensorsFile {
 
   std::string path_;
   int64_t size_ = 0;
-  std::unique_ptr<RandomAccessFile> file_;   // Null for bytes in memory.
+  std::shared_ptr<const RandomAccessFile> file_;   // Null for bytes in memory.
   absl::Span<const std::byte> memory_;       // Empty for a file.
   std::vector<std::pair<std::string, std::string>> metadata_;
   std::vector<SafetensorsTensor> tensors_;

@@ -1,10 +1,17 @@
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
+#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/json.h"
+#include "tessera/base/nearest_name.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/internal/eagle_weights.h"
@@ -14,11 +21,34 @@ namespace {
 
 constexpr int kMostWidth = 1 << 20;       // That any part of the head may have.
 constexpr int64_t kMostText = int64_t{1} << 20;
+constexpr size_t kMostMeant = 64;         // Longer keys are no slips of the pen.
+constexpr char kLayerIds[] = "eagle_aux_hidden_state_layer_ids";
 
+// What is read below, here or there.
+constexpr absl::string_view kUsed[] = {"draft_vocab_size", "eagle_config", kLayerIds, "head_dim", "hidden_act", "hidden_size",
+                                       "intermediate_size", "layer_types", "num_attention_heads", "num_hidden_layers",
+                                       "num_key_value_heads", "rms_norm_eps", "rope_theta", "sliding_window", "target_hidden_size",
+                                       "vocab_size"};
 // What changes the result in ways that are not computed here: it must be false, null, absent, or the value that means nothing.
 constexpr absl::string_view kRefused[] = {"attention_bias", "mlp_bias",    "tie_word_embeddings", "norm_before_residual",
                                           "norm_before_fc", "fc_norm",     "use_sliding_window",  "rope_scaling",
                                           "rope_parameters", "quantization_config"};
+// What published heads also say, and what changes nothing: names, numbers of special tokens, how it was trained and stored, and for how
+// long a text. Windows of layers count only with use_sliding_window.
+constexpr absl::string_view kHarmless[] = {
+    "_name_or_path", "architectures", "attention_dropout", "bos_token_id", "decoder_start_token_id", "dtype", "eos_token_id",
+    "initializer_range", "max_position_embeddings", "max_window_layers", "model_type", "pad_token_id", "pretraining_tp",
+    "target_model_type", "torch_dtype", "transformers_version", "unk_token_id", "use_cache"};
+
+// In eagle_config: what other values mean is not computed here.
+struct Wanted {
+  absl::string_view key;
+  bool value;
+};
+constexpr Wanted kWanted[] = {{"use_aux_hidden_state", true}, {"use_input_layernorm_in_first_layer", true}, {"use_last_layernorm", true},
+                              {"use_mtp_layernorm", false}};
+constexpr char kDraftSteps[] = "parallel_draft_step";
+constexpr absl::string_view kHarmlessBelow[] = {"next_layer_regular", "parallel_draft_heads_num_layers"};   // With more layers or steps.
 
 // A key that is missing in a file is the file's fault.
 absl::Status Invalid(const absl::Status& status) {
@@ -29,6 +59,64 @@ template <typename T>
 absl::StatusOr<T> Needed(absl::StatusOr<T> value) {
   if (value.ok()) return value;
   return Invalid(value.status());
+}
+
+bool IsIn(absl::string_view key, absl::Span<const absl::string_view> keys) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+// A key that may mean anything is refused, unless nothing is said by it.
+absl::Status CheckLayerIdss(const JsonValue& json, absl::FunctionRef<bool(absl::string_view key)> is_known,
+                       const std::vector<std::string>& used) {
+  for (const std::string& key : json.Keys()) {
+    ASSIGN_OR_RETURN(const JsonValue value, json.Value(key));
+    if (value.is_null() || is_known(key)) continue;
+    const std::string nearest = key.size() > kMostMeant ? "" : NearestName(key, used);
+    return value.Error("it", absl::StrCat("keys of which it is known what they change",
+                                          nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckKnown(const JsonValue& json) {
+  const std::vector<std::string> used(std::begin(kUsed), std::end(kUsed));
+  const auto is_known = [](absl::string_view key) { return IsIn(key, kUsed) || IsIn(key, kRefused) || IsIn(key, kHarmless); };
+  return CheckLayerIdss(json, is_known, used);
+}
+
+// The part that makers of heads add.
+absl::Status CheckEagleConfig(const JsonValue& json) {
+  const absl::StatusOr<JsonValue> part = json.Value("eagle_config");
+  if (!part.ok() || part->is_null()) return absl::OkStatus();
+  if (!part->is_object()) return part->Error(JsonKindName(part->kind()), "an object");
+  std::vector<std::string> used = {kLayerIds, kDraftSteps};
+  for (const auto& [key, expected] : kWanted) {
+    used.emplace_back(key);
+    ASSIGN_OR_RETURN(const bool found, part->BoolOr(key, expected));
+    if (found == expected) continue;
+    ASSIGN_OR_RETURN(const JsonValue value, part->Value(key));
+    return value.Error(found ? "true" : "false", absl::StrCat(expected ? "true" : "false", ": another head is not computed here"));
+  }
+  RETURN_IF_ERROR(part->IntOr(kDraftSteps, 1, 1, 1).status());
+  const auto is_known = [&](absl::string_view key) {
+    return std::find(used.begin(), used.end(), key) != used.end() || IsIn(key, kHarmlessBelow);
+  };
+  return CheckLayerIdss(*part, is_known, used);
+}
+
+// All rows attend to all that was before them.
+absl::Status CheckWindows(const JsonValue& json) {
+  const std::string expected = "nothing, or use_sliding_window false: all that was before is attended to here";
+  const absl::StatusOr<JsonValue> window = json.Value("sliding_window"), types = json.Value("layer_types");
+  const absl::StatusOr<JsonValue> uses = json.Value("use_sliding_window");
+  const bool is_off = uses.ok() && !uses->is_null();   // It is false: another value was refused before.
+  if (window.ok() && !window->is_null() && !is_off) return window->Error("one", expected);
+  if (!types.ok() || types->is_null()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, types->AsStrings());
+  for (const std::string& name : names) {
+    if (name != "full_attention") return types->Error(Quoted(name), "\"full_attention\" alone");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckKinds(const JsonValue& json) {
@@ -92,23 +180,22 @@ absl::Status ReadNumbers(const JsonValue& json, EagleShape& shape) {
 // Whose states are fused. Below eagle_config the list counts a layer's output by the layer's own number (as SGLang reads it), at the top by
 // the number of the layer that it enters (as vLLM does). Absent or empty: those of the paper's code.
 absl::Status ReadLayers(const JsonValue& json, const ModelConfig& target, EagleShape& shape) {
-  constexpr absl::string_view kKey = "eagle_aux_hidden_state_layer_ids";
   const int all = static_cast<int>(target.layers.size());
   JsonValue place = json;
   int added = 0;
-  if (const absl::StatusOr<JsonValue> nested = json.Value("eagle_config"); nested.ok() && nested->Has(kKey)) {
-    if (json.Has(kKey)) {
-      return json.Error(absl::StrCat(kKey, " twice"), "it either here or in eagle_config, which count layers differently");
+  if (const absl::StatusOr<JsonValue> nested = json.Value("eagle_config"); nested.ok() && nested->Has(kLayerIds)) {
+    if (json.Has(kLayerIds)) {
+      return json.Error(absl::StrCat(kLayerIds, " twice"), "it either here or in eagle_config, which count layers differently");
     }
     place = *nested, added = 1;
   }
   std::vector<int64_t> numbers;
-  const absl::StatusOr<JsonValue> list = place.Value(kKey);
+  const absl::StatusOr<JsonValue> list = place.Value(kLayerIds);
   if (list.ok() && !list->is_null()) {
     ASSIGN_OR_RETURN(numbers, list->AsInts(-added, all - added));
   }
   if (numbers.empty()) {
-    if (all < 7) return json.Error(absl::StrCat("no ", kKey), absl::StrCat("them, since the model has only ", all, " layers"));
+    if (all < 7) return json.Error(absl::StrCat("no ", kLayerIds), absl::StrCat("them, since the model has only ", all, " layers"));
     numbers = {2 - added, all / 2 - added, all - 3 - added};
   }
   if (numbers.size() > EagleHead::kMostFused) {
@@ -128,7 +215,10 @@ absl::StatusOr<EagleShape> ReadEagleShape(absl::string_view text, absl::string_v
   ASSIGN_OR_RETURN(const JsonValue json, JsonValue::Parse(text, source, {.max_bytes = kMostText, .max_values = 1 << 14}));
   if (!json.is_object()) return json.Error(JsonKindName(json.kind()), "an object");
   EagleShape shape;
+  RETURN_IF_ERROR(CheckKnown(json));
   RETURN_IF_ERROR(CheckKinds(json));
+  RETURN_IF_ERROR(CheckWindows(json));
+  RETURN_IF_ERROR(CheckEagleConfig(json));
   RETURN_IF_ERROR(ReadSizes(json, target, shape));
   RETURN_IF_ERROR(ReadNumbers(json, shape));
   RETURN_IF_ERROR(ReadLayers(json, target, shape));

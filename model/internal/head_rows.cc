@@ -1,7 +1,8 @@
 #include "tessera/model/internal/head_rows.h"
 
-#include <cmath>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
@@ -20,31 +21,21 @@ absl::StatusOr<HeadRows> HeadRows::Create(const ModelConfig& config, const Weigh
   if (config.head_bias) {
     return absl::InvalidArgumentError(absl::StrCat("rows of the head: found ", HeadBiasNeed(config).name, ", expected no bias"));
   }
-  HeadRows head(config, layout, source, HeadNeed(config).name);
-  if (const int64_t bytes = layout.PanelOf(head.tensor_, 0).bytes; bytes > WeightSource::kMostPartBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("tensor ", head.tensor_, ": ", kRowsPerPanel, " rows of ", config.width,
+  const std::string tensor = HeadNeed(config).name;
+  if (const int64_t bytes = layout.PanelOf(tensor, 0).bytes; bytes > WeightSource::kMostPartBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("tensor ", tensor, ": ", kRowsPerPanel, " rows of ", config.width,
                                                    " values: found ", bytes, " bytes, expected at most ", WeightSource::kMostPartBytes));
   }
-  const TensorPart& norm = layout.Parts(OutputNormNeed(config).name)[0];
-  const UnitPart part = {norm.unit, norm.offset, norm.bytes};
-  ASSIGN_OR_RETURN(const std::vector<WeightLease> leases, source.AcquireParts({&part, 1}));
-  head.norm_.resize(static_cast<size_t>(config.width));
-  std::memcpy(head.norm_.data(), leases[0].bytes().data(), head.norm_.size() * sizeof(float));
-  return head;
-}
-
-void HeadRows::Normalize(float* state) const {
-  double squares = 0;
-  for (size_t i = 0; i < norm_.size(); ++i) squares += static_cast<double>(state[i]) * state[i];
-  const double factor = 1 / std::sqrt(squares / static_cast<double>(norm_.size()) + epsilon_);
-  for (size_t i = 0; i < norm_.size(); ++i) state[i] = static_cast<float>(state[i] * factor) * norm_[i];
+  ASSIGN_OR_RETURN(OutputNorm norm, OutputNorm::Read(config, layout, source));
+  return HeadRows(layout, source, tensor, std::move(norm));
 }
 
 absl::Status HeadRows::ReadRow(const TensorPart& panel, absl::Span<const std::byte> bytes, TokenId token, float* out) const {
   const int64_t row = token - panel.first_row;
   const GraphWeight& weight = panel.weight;
   if (layout_->encoding() == WeightEncoding::kFloat32) {
-    std::memcpy(out, bytes.data() + row * weight.spec.in_features * static_cast<int64_t>(sizeof(float)), norm_.size() * sizeof(float));
+    const auto row_bytes = static_cast<int64_t>(sizeof(float)) * norm_.width();
+    std::memcpy(out, bytes.data() + row * row_bytes, static_cast<size_t>(row_bytes));
   } else if (layout_->encoding() == WeightEncoding::kTiles && weight.tile.has_value()) {
     ASSIGN_OR_RETURN(const TileMatrix matrix, TileMatrix::Open(weight.spec, *weight.tile, bytes));
     matrix.ReadRow(row, out);
@@ -56,7 +47,7 @@ absl::Status HeadRows::ReadRow(const TensorPart& panel, absl::Span<const std::by
 }
 
 absl::Status HeadRows::Visit(absl::Span<const TokenId> tokens, absl::FunctionRef<void(TokenId token, const float* row)> visit) const {
-  std::vector<float> row(norm_.size());
+  std::vector<float> row(static_cast<size_t>(norm_.width()));
   std::vector<TensorPart> panels;
   std::vector<UnitPart> parts;
   for (size_t next = 0; next < tokens.size();) {

@@ -10,7 +10,6 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -19,6 +18,7 @@
 #include "tessera/base/token.h"
 #include "tessera/model/files/config.h"
 #include "tessera/model/files/weights.h"
+#include "tessera/model/internal/output_norm.h"
 #include "tessera/storage/weight_source.h"
 
 namespace tessera {
@@ -30,24 +30,23 @@ class HeadRows {
   static absl::StatusOr<HeadRows> Create(const ModelConfig& config, const WeightLayout& layout, WeightSource& source);
 
   // state: [width].
-  void Normalize(float* state) const;
+  void Normalize(float* state) const { norm_.Apply(state); }
   // In the order given, each row during the call: [width]. REQUIRES: the tokens ascend, and are of the vocabulary; no leases of parts are
   // held.
   absl::Status Visit(absl::Span<const TokenId> tokens, absl::FunctionRef<void(TokenId token, const float* row)> visit) const;
 
   const WeightSource* source() const { return source_; }
-  int64_t bytes() const { return static_cast<int64_t>(norm_.capacity() * sizeof(float)); }
+  int64_t bytes() const { return norm_.bytes(); }
 
  private:
-  HeadRows(const ModelConfig& config, const WeightLayout& layout, WeightSource& source, std::string tensor)
-      : epsilon_(config.norm_epsilon), layout_(&layout), source_(&source), tensor_(std::move(tensor)) {}
+  HeadRows(const WeightLayout& layout, WeightSource& source, std::string tensor, OutputNorm norm)
+      : layout_(&layout), source_(&source), tensor_(std::move(tensor)), norm_(std::move(norm)) {}
   absl::Status ReadRow(const TensorPart& panel, absl::Span<const std::byte> bytes, TokenId token, float* out) const;
 
-  float epsilon_;
   const WeightLayout* layout_;
   WeightSource* source_;
   std::string tensor_;
-  std::vector<float> norm_;
+  OutputNorm norm_;
 };
 
 }  // namespace tessera

@@ -65,7 +65,8 @@ class ModeledDevice::LoadedOnPhone : public LoadedGraph {
   const CompiledGraph compiled;
   const int64_t phone_bytes;
   const std::shared_ptr<const OneLoad> load;
-  int64_t cost_rows = -1, cost_positions = -1;   // That `cost` is for.
+  int64_t cost_rows = -1, cost_positions = -1;   // That `cost` is for,
+  std::vector<int> cost_ranks;                   // and these adapters.
   GraphCost cost;
 };
 
@@ -129,6 +130,22 @@ std::shared_ptr<const ModeledDevice::OneLoad> ModeledDevice::Charge(const LoadCo
   return load_;
 }
 
+absl::StatusOr<std::vector<int>> ModeledDevice::AdapterRanksOf(const Graph& graph, const RunArguments& arguments) const {
+  std::vector<int> ranks(static_cast<size_t>(graph.adapters));
+  std::copy_n(options_.adapter_ranks.begin(), std::min(ranks.size(), options_.adapter_ranks.size()), ranks.begin());
+  if (arguments.adapters.empty() || options_.masks_adapters) return ranks;
+  const AdapterProduct* const first = arguments.adapters[0];
+  for (const AdapterProduct* const other : arguments.adapters) {
+    if (other == first) continue;
+    return absl::InvalidArgumentError("modeled device: found rows with different adapters in one run, expected the same in all: a graph on "
+                                      "a phone has one at a time, unless a mask chooses");
+  }
+  for (size_t i = 0; options_.adapter_ranks.empty() && first != nullptr && i < ranks.size(); ++i) {
+    if (first[i].a != nullptr) ranks[i] = first[i].rank;
+  }
+  return ranks;
+}
+
 absl::StatusOr<const GraphCost*> ModeledDevice::CostOfRun(LoadedOnPhone& graph, const RunArguments& arguments) const {
   int64_t positions = 1;
   for (const SlotPath& path : arguments.paths) positions = std::max(positions, PathLength(path));
@@ -136,17 +153,20 @@ absl::StatusOr<const GraphCost*> ModeledDevice::CostOfRun(LoadedOnPhone& graph, 
   const int64_t rows = is_static ? graph.rows() : arguments.rows;
   if (SeesWholeContext(options_.style)) positions = options_.context;
   const int64_t plain_rows = arguments.rows;
-  if (graph.cost_rows == plain_rows && graph.cost_positions == positions) return &graph.cost;
+  ASSIGN_OR_RETURN(std::vector<int> ranks, AdapterRanksOf(graph.compiled.graph, arguments));
+  if (graph.cost_rows == plain_rows && graph.cost_positions == positions && graph.cost_ranks == ranks) return &graph.cost;
   const CostSetting setting = {.profile = options_.profile,
                                .style = options_.style,
                                .rows = rows,
                                .positions = positions,
                                .plain_rows = plain_rows,
-                               .adapter_rank = options_.adapter_rank};
+                               .adapter_ranks = ranks,
+                               .masks_adapters = options_.masks_adapters};
   ASSIGN_OR_RETURN(graph.cost, CostOfGraph(graph.compiled.graph, setting));
   RETURN_IF_ERROR(CheckSeconds("run", graph.cost.seconds));
   graph.cost_rows = plain_rows;
   graph.cost_positions = positions;
+  graph.cost_ranks = std::move(ranks);
   return &graph.cost;
 }
 

@@ -13,6 +13,7 @@
 // run's end. A graph that is loaded can run when its load is over: loads follow one another, beside runs, and a run waits for its graph.
 // Graphs that are loaded at one time of the clock, with no run between, are one load: its fixed part is paid once, and all of them can run
 // when it is over. So a block of layers costs what a phone pays for it, which has it in one graph; SplitLoads tells blocks apart.
+// Rows of a run have one adapter, or all of them none, as a graph on the phone has it; several are InvalidArgument but under a mask.
 // What the phone's CPU does between runs is said by SpendOnCpu. With a timeline, each operator is placed on the parts that work for it
 // (place_operators.h): npu, hvx, dma, cpu. Virtual time never goes back, and ends: what would begin after 100 years of it, or take longer
 // than 12 days by itself, is OutOfRange, and moves no clock. Threads: as Device says.
@@ -21,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "tessera/base/clock.h"
 #include "tessera/base/timeline.h"
@@ -37,7 +39,10 @@ class ModeledDevice : public Device {
     int context = 4096;            // That static graphs are compiled for. REQUIRES: 1 or more.
     // So many graphs that run one after the other are one on the phone: each is charged its share of a call. REQUIRES: 1 or more.
     int graphs_per_call = 1;
-    int adapter_rank = 0;          // Static graphs take adapters of this rank as inputs; 0: none.
+    // Adapters that each run multiplies, whatever its rows have: by placeholder, their rank. Empty: a run multiplies what the adapter of
+    // its rows has, and nothing if no row has one.
+    std::vector<int> adapter_ranks = {};
+    bool masks_adapters = false;   // They are those of several tasks side by side, behind a mask: only then may rows have different ones.
     // The tiles that a matrix has on the phone, where the other device computes with other weights. Null: those that the graph has.
     std::function<std::optional<TileScheme>(const GraphWeight& weight)> tile_of = nullptr;
     GraphLimits limits = {};
@@ -97,6 +102,8 @@ class ModeledDevice : public Device {
   Timeline* timeline() const { return is_recording_ ? options_.timeline : nullptr; }
   // The graph as the phone has it.
   absl::StatusOr<CompiledGraph> OnPhone(const CompiledGraph& compiled) const;
+  // By placeholder of the graph, what a run multiplies of adapters.
+  absl::StatusOr<std::vector<int>> AdapterRanksOf(const Graph& graph, const RunArguments& arguments) const;
   absl::StatusOr<const GraphCost*> CostOfRun(LoadedOnPhone& graph, const RunArguments& arguments) const;
 
   Device& numbers_;

@@ -89,7 +89,7 @@ class Coster {
       } else {
         ASSIGN_OR_RETURN(cost, ByMailbox(weight));
       }
-      if (product.adapter != kNone && setting_.adapter_rank > 0) AddAdapter(weight, cost);
+      if (const int rank = AdapterRankOf(product); rank > 0) AddAdapter(weight, rank, cost);
       Accumulate(cost, sum);
     }
     AddForm(linear, sum);
@@ -198,11 +198,17 @@ class Coster {
     if (!form_.split_heads && reordered && key_columns_ != head_size_) AddOperators(2, numbers, cost);
   }
 
+  // 0: there is none.
+  int AdapterRankOf(const Product& product) const {
+    if (product.adapter == kNone) return 0;
+    return setting_.adapter_ranks.empty() ? setting_.adapter_rank : setting_.adapter_ranks[static_cast<size_t>(product.adapter)];
+  }
+
   // y += B (A x), A and B being inputs of the graph (paper 004, section 3.2): read and multiplied in each run. B split by heads has the
   // same tiles.
-  void AddAdapter(const GraphWeight& weight, OperatorCost& cost) const {
-    const int64_t numbers = (weight.spec.in_features + weight.spec.out_features) * setting_.adapter_rank;
-    const double tiles = (Tiles(weight.spec.in_features) + Tiles(weight.spec.out_features)) * Tiles(setting_.adapter_rank);
+  void AddAdapter(const GraphWeight& weight, int rank, OperatorCost& cost) const {
+    const int64_t numbers = (weight.spec.in_features + weight.spec.out_features) * rank;
+    const double tiles = (Tiles(weight.spec.in_features) + Tiles(weight.spec.out_features)) * Tiles(rank);
     const double read = static_cast<double>(2 * numbers) / profile_.dma_bytes_per_second;
     const double multiply = tiles * Tiles(setting_.rows) / (profile_.matrix_tiles_per_second * profile_.matrix_efficiency);
     cost.read_bytes += 2 * numbers;
@@ -210,7 +216,7 @@ class Coster {
     Busy(cost, Bound::kMatrix) += multiply;
     Busy(cost, Bound::kCall) += 2 * Overhead();
     cost.seconds += std::max(read, multiply) + 2 * Overhead();
-    if (setting_.masks_adapters) AddOperators(1, setting_.adapter_rank * setting_.rows, cost);   // A x, times the mask.
+    if (setting_.masks_adapters) AddOperators(1, rank * setting_.rows, cost);   // A x, times the mask.
   }
 
   double SoftmaxPackets() const {

@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "tessera/npu/device_profile.h"
 #include "tessera/npu/graph.h"
 #include "tessera/npu/modeled/execution_style.h"
@@ -43,6 +44,7 @@ struct CostSetting {
   // predictions take it that it does not.
   int64_t attention_rows = -1;
   int adapter_rank = 0;    // That of adapters which are bound to each placeholder; 0: none.
+  absl::Span<const int> adapter_ranks = {};   // By placeholder, where they differ. Empty: that one at each.
   bool masks_adapters = false;   // It is that of several tasks' adapters side by side, whose products are multiplied by a mask.
   WeightArrangement arrangement = WeightArrangement::kSuperGroups;
   ModeledExp exp = ModeledExp::kTable;

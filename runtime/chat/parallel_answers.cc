@@ -23,18 +23,21 @@ absl::Status PlanParallel(const ParallelOptions& parallel, EngineOptions& option
   return absl::OkStatus();
 }
 
-absl::Status CheckAnswersDiffer(int answers, const SamplingOptions& sampling) {
+absl::Status CheckAnswersDiffer(int answers, const SamplingOptions& sampling, absl::string_view field) {
   if (answers == 1) return absl::OkStatus();
   const char* same = nullptr;
   if (sampling.min_p == 1) same = "min_p 1";
   if (sampling.top_k == 1) same = "top_k 1";
   if (sampling.temperature == 0) same = "temperature 0";
   if (same == nullptr) return absl::OkStatus();
-  return WrongUsage("answers", absl::StrCat(answers, " with ", same), "1, since all would be the same, or other sampling");
+  return WrongUsage(field, absl::StrCat(answers, " with ", same), "1, since all would be the same, or other sampling");
 }
 
 struct ParallelAnswers::Text {
   NewAnswer asked;
+  AnswerId id = -1;                         // Below 0: it is no answer.
+  std::optional<StreamId> stream = std::nullopt;   // Nullopt: it waits.
+  bool cancelled = false;
   int64_t begin_nanos = 0;
   double first_token_seconds = -1;
   Speculator* speculator = nullptr;   // Null: none so far, or nothing is drafted.
@@ -64,12 +67,23 @@ absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswers::Create(Engine&
   return answers;
 }
 
-void ParallelAnswers::Add(NewAnswer answer) {
+AnswerId ParallelAnswers::Add(NewAnswer answer) {
   auto text = std::make_shared<Text>();
+  const AnswerId id = next_++;
+  text->id = id;
+  answers_[id] = text;
   text->asked = std::move(answer);
   text->begin_nanos = text->asked.begin_nanos >= 0 ? text->asked.begin_nanos : clock_.NowNanos();
   waiting_.push_back(std::move(text));
   ++unended_;
+  return id;
+}
+
+void ParallelAnswers::Cancel(AnswerId answer) {
+  const auto text = answers_.find(answer);
+  if (text == answers_.end()) return;
+  if (text->second->stream.has_value()) stepper_->Cancel(*text->second->stream);
+  else text->second->cancelled = true;
 }
 
 void ParallelAnswers::AskFirstTokens(std::vector<TokenId> prompt, const LoraAdapter* adapter, int count, FirstTokensCallback on_found) {
@@ -83,11 +97,12 @@ void ParallelAnswers::AskFirstTokens(std::vector<TokenId> prompt, const LoraAdap
 }
 
 void ParallelAnswers::SubmitWaiting() {
-  while (!waiting_.empty() && submitted_ < most_texts_) {
+  while (!waiting_.empty() && (submitted_ < most_texts_ || waiting_.front()->cancelled)) {
     const std::shared_ptr<Text> next = std::move(waiting_.front());
     waiting_.pop_front();
     ++submitted_;
-    if (next->on_found == nullptr) Submit(next);
+    if (next->cancelled) End(*next, Generation{.reason = FinishReason::kCancelled});
+    else if (next->on_found == nullptr) Submit(next);
     else SubmitReader(next);
   }
 }
@@ -121,21 +136,24 @@ void ParallelAnswers::Submit(const std::shared_ptr<Text>& text) {
   stream.text = {.max_tokens = text->asked.max_tokens, .stop = text->asked.stop, .stream = text->asked.stream,
                  .starts_text = text->asked.starts_text};
   if (text->asked.first.has_value()) stream.text.first = text->asked.first->token;
+  stream.text.siblings = text->asked.siblings;
   if (text->speculator != nullptr) speculation_->Equip(*text->speculator, stream.text);
   stream.text.on_text = [this, text](absl::string_view shown) {
     if (timings_.first_token_seconds < 0) timings_.first_token_seconds = SecondsSince(asked_nanos_);
     if (text->asked.on_text) text->asked.on_text(shown);
   };
-  stream.text.on_token = [this, text](TokenId, absl::Span<const float>) {
+  stream.text.on_token = [this, text](TokenId token, absl::Span<const float> logits) {
     if (text->first_token_seconds < 0) text->first_token_seconds = SecondsSince(text->begin_nanos);
+    if (text->asked.on_token) text->asked.on_token(token, logits);
   };
   stream.on_end = [this, text](const absl::StatusOr<Generation>& result) { End(*text, result); };
-  stepper_->Submit(std::move(stream));
+  text->stream = stepper_->Submit(std::move(stream));
 }
 
 void ParallelAnswers::End(Text& text, const absl::StatusOr<Generation>& result) {
   --submitted_;
   --unended_;
+  answers_.erase(text.id);
   if (text.speculator != nullptr) speculation_->GiveBack(text.speculator);
   if (!result.ok()) {
     if (text.asked.on_end) text.asked.on_end(result.status());

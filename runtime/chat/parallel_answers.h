@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,7 +27,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/token.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/speculation.h"
 #include "tessera/runtime/chat/timings.h"
@@ -51,8 +54,8 @@ struct ParallelOptions {
 // drafters for each. WrongUsage names the field.
 absl::Status PlanParallel(const ParallelOptions& parallel, EngineOptions& options);
 
-// WrongUsage (answers) if several answers to one prompt would be the same: the likeliest token is always taken.
-absl::Status CheckAnswersDiffer(int answers, const SamplingOptions& sampling);
+// WrongUsage (field) if several answers to one prompt would be the same: the likeliest token is always taken.
+absl::Status CheckAnswersDiffer(int answers, const SamplingOptions& sampling, absl::string_view field = "answers");
 
 // An answer to be written.
 struct NewAnswer {
@@ -64,11 +67,16 @@ struct NewAnswer {
   int max_tokens = 0;                        // 0: until the context is full.
   bool starts_text = true;                   // False if the answer continues a raw prompt.
   const LoraAdapter* adapter = nullptr;      // Must outlive the answers. Null: the model as it is.
+  // The set of the answers to one prompt, which then draft from each other (ParallelAnswers::NewSet). Null: it is in none.
+  std::shared_ptr<SharedHistory> siblings = nullptr;
   int64_t begin_nanos = -1;                  // When it was asked for, by the clock; below 0: when it is added.
   std::function<void(absl::string_view text)> on_text = nullptr;
-  // Once: what was written, or the first error. Reason kCancelled: the engine was cancelled.
+  std::function<void(TokenId token, absl::Span<const float> logits)> on_token = nullptr;   // See GenerateOptions.
+  // Once: what was written, or the first error. Reason kCancelled: the engine was cancelled, or Cancel was called.
   std::function<void(const absl::StatusOr<TimedAnswer>& answer)> on_end = nullptr;
 };
+
+using AnswerId = int64_t;
 
 class ParallelAnswers {
  public:
@@ -78,11 +86,15 @@ class ParallelAnswers {
   static absl::StatusOr<std::unique_ptr<ParallelAnswers>> Create(Engine& engine, const ParallelOptions& options);
 
   // What is wrong with it is told to its on_end, in a later Step: as Answerer::Run has it, and the errors of Sampler::Create.
-  void Add(NewAnswer answer);
+  AnswerId Add(NewAnswer answer);
+  // Ends an answer with kCancelled in a later Step, before its next pass; one that waits is not begun. Nothing happens if it has ended.
+  void Cancel(AnswerId answer);
   // Reads the prompt, for as many answers to it as are to begin differently: on_found, which may add them, is called once in a later Step,
   // with the likeliest tokens to begin them with (first_tokens.h), with what is wrong with the prompt, or with Cancelled. What is read is
   // shared by answers with the same adapter.
   void AskFirstTokens(std::vector<TokenId> prompt, const LoraAdapter* adapter, int count, FirstTokensCallback on_found);
+  // For several answers to one prompt: NewAnswer::siblings of each. Null if nothing is drafted from them (SpeculationOptions::siblings).
+  std::shared_ptr<SharedHistory> NewSet() const { return speculation_ == nullptr ? nullptr : speculation_->NewSet(); }
   int unended() const { return unended_; }   // Added or asked for, and on_end or on_found was not called so far.
 
   // One pass. False: there was nothing to do. The errors of Stepper::Step, after which nothing can be written any more.
@@ -115,6 +127,8 @@ class ParallelAnswers {
   const int64_t asked_nanos_;
   std::unique_ptr<Speculation> speculation_;   // Null: one token per pass.
   std::deque<std::shared_ptr<Text>> waiting_;
+  std::map<AnswerId, std::shared_ptr<Text>> answers_;   // Those that have not ended.
+  AnswerId next_ = 0;
   int unended_ = 0, submitted_ = 0;
   Timings timings_;
   std::optional<StreamingFigures> streaming_before_;   // If weights are streamed.

@@ -133,8 +133,9 @@ absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const
 namespace {
 
 constexpr char kDistinct[] = "distinct_first_tokens";
+constexpr char kBestOf[] = "best_of";
 constexpr absl::string_view kTextFields[] = {"n",     "n_predict", "stop",  "seed",  "temperature", "top_k", "top_p",
-                                             "min_p", "repetition_penalty", "penalty_window", "adapter", "answers", kDistinct};
+                                             "min_p", "repetition_penalty", "penalty_window", "adapter", "answers", kDistinct, kBestOf};
 
 absl::StatusOr<std::optional<int>> MostTokensOf(const JsonValue& object) {
   if (IsGiven(object, "n") && IsGiven(object, "n_predict")) return object.Error("both n and n_predict", "one of them");
@@ -176,6 +177,14 @@ absl::StatusOr<SamplingOptions> SamplingOf(const JsonValue& object, SamplingOpti
   ASSIGN_OR_RETURN(sampling.seed, object.UintOr("seed", sampling.seed));
   RETURN_IF_ERROR(Sampler::Create(sampling).status());
   return sampling;
+}
+
+absl::Status TakeBestOf(const JsonValue& object, TextRequest& read) {
+  if (!IsGiven(object, kBestOf)) return absl::OkStatus();
+  if (IsGiven(object, "answers")) return object.Error("both answers and best_of", "one of them");
+  ASSIGN_OR_RETURN(const int64_t samples, object.Int(kBestOf, 1, kMostTexts));
+  read.best_of = static_cast<int>(samples);
+  return CheckAnswersDiffer(*read.best_of, read.sampling, kBestOf);
 }
 
 absl::Status TakeAnswers(const JsonValue& object, TextRequest& read) {
@@ -227,6 +236,7 @@ absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine
   ASSIGN_OR_RETURN(read.stop, StopOf(body));
   ASSIGN_OR_RETURN(read.sampling, SamplingOf(body, sampling));
   RETURN_IF_ERROR(TakeAnswers(body, read));
+  RETURN_IF_ERROR(TakeBestOf(body, read));
   return read;
 }
 
@@ -246,10 +256,12 @@ void WriteFirstToken(JsonWriter& json, const FirstToken& first) {
   json.BeginObject().Key("id").Int(first.token).Key("text").String(first.text).Key("probability").Double(first.probability, 6).EndObject();
 }
 
-std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const TimedAnswer& answer) {
+std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const TimedAnswer& answer,
+                       absl::FunctionRef<void(JsonWriter& json)> more) {
   JsonWriter json = BeginAnswer(request);
   WriteTokens(json.Key("prompt_tokens"), prompt);
   WriteAnswerOf(json, prompt.size(), answer);
+  more(json);
   json.EndObject();
   return std::move(json).Take();
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -74,6 +75,7 @@ struct TextRequest {
   SamplingOptions sampling = {};                       // The caller's, with the request's "seed", "temperature", "top_k", "top_p", ...
   std::optional<int> answers = {};                     // "answers": as many texts, which differ,
   bool distinct_first_tokens = false;                  // by their draws, or by the tokens that they begin with; then there are several.
+  std::optional<int> best_of = {};                     // "best_of": one of so many texts, as runtime/scale/sample_set.h chooses it.
   std::optional<std::string> adapter = {};             // As AdapterNameOf has it.
 };
 // sampling: for what the request does not say; adapters: those that it may name. Errors are those of PromptTokens and AdapterNameOf, and of
@@ -88,8 +90,9 @@ void WriteFirstToken(JsonWriter& json, const FirstToken& first);        // {"id"
 
 // Whole answers, without a line break. {"id", "prompt_tokens": [...], "output_tokens": [...], "output_text", "finish", "counts": {"prompt",
 // "shared_prompt", "output"}, "seconds": {"first_token", "total"}}; null: not known, or there was none. An answer that was told how to
-// begin has "first_token", too.
-std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const TimedAnswer& answer);
+// begin has "first_token", too. more: writes further keys, each with its value.
+std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const TimedAnswer& answer,
+                       absl::FunctionRef<void(JsonWriter& json)> more = [](JsonWriter&) {});
 // For a request with "answers": {"id", "prompt_tokens", "answers": [{"output_tokens", ...}, ...]}, each as above.
 std::string TextAnswers(const Request& request, absl::Span<const TokenId> prompt, absl::Span<const TimedAnswer> answers);
 // {"id", "error": "..."}.

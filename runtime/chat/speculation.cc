@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/vocabulary_of.h"
+#include "tessera/spec/siblings_drafter.h"
 
 namespace tessera {
 namespace {
@@ -39,7 +41,12 @@ absl::StatusOr<DrafterRegistry> RegistryOf(const SpeculationOptions& options, st
     }
     RETURN_IF_ERROR(ForField("own_drafters", registry.Add(kind)));
   }
+  if (options.siblings) RETURN_IF_ERROR(ForField("own_drafters", registry.Add(DrafterRegistry::Siblings())));   // One may have the name.
   return registry;
+}
+
+bool DraftFromSiblings(const std::vector<std::string>& drafters) {
+  return std::find(drafters.begin(), drafters.end(), kSiblings) != drafters.end();
 }
 
 // What each drafter's guesses gave, as if the others had made none.
@@ -66,6 +73,10 @@ absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOption
   }
   const int64_t history_bytes = speculation.history.empty() ? 0 : kHistoryBytes;
   if (Useful(*drafters, speculation)) PlanDrafting(speculation.speculate, history_bytes, options, registry);
+  if (!DraftFromSiblings(*drafters)) return absl::OkStatus();
+  options.workload.drafting_bytes = [rest = std::move(options.workload.drafting_bytes)](int context, int vocabulary) {
+    return rest(context, vocabulary) + SharedHistory::UsualRoom(context) * SharedHistory::kMostBytesPerToken;
+  };
   return absl::OkStatus();
 }
 
@@ -114,6 +125,9 @@ absl::StatusOr<std::unique_ptr<Speculation>> Speculation::Create(const Engine& e
   if (!Useful(names, options)) return nullptr;
   RETURN_IF_ERROR(speculation->OpenHistory(engine, options));
   if (!names.empty()) RETURN_IF_ERROR(speculation->ReadCosts(options.cost_profile));
+  if (DraftFromSiblings(names)) {
+    speculation->sets_room_ = std::make_shared<SharedHistory::Room>(SharedHistory::UsualRoom(engine.context()));
+  }
   const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary, .costs = &speculation->costs_};
   ASSIGN_OR_RETURN(registry, RegistryOf(options, speculation->history_));
   speculation->make_drafters_ = [registry = std::move(registry), list = options.speculate, size] { return registry.Make(list, size); };
@@ -137,6 +151,16 @@ absl::StatusOr<Speculator*> Speculation::Take() {
   Speculator* const taken = free_.back();
   free_.pop_back();
   return taken;
+}
+
+// What its last text was written beside is another's by now, or gone.
+void Speculation::GiveBack(Speculator* speculator) {
+  speculator->Join(nullptr);
+  free_.push_back(speculator);
+}
+
+std::shared_ptr<SharedHistory> Speculation::NewSet() const {
+  return sets_room_ == nullptr ? nullptr : std::make_shared<SharedHistory>(sets_room_);
 }
 
 void Speculation::Equip(Speculator& speculator, GenerateOptions& text) const {

@@ -15,6 +15,12 @@
 //   ... StreamOptions with it, StepperOptions::costs = &drafts->costs() ...
 //   drafts->GiveBack(speculator);                                             // the text has ended
 //
+// Where SpeculationOptions::siblings is true, samples of one problem draft from each other:
+//
+//   const std::shared_ptr<SharedHistory> set = drafts->NewSet();              // of the problem, until its last text has ended
+//   drafts->Equip(*speculator, stream.text);
+//   stream.text.siblings = set;                                               // of each of them
+//
 // Threads: one at a time.
 #pragma once
 
@@ -32,6 +38,7 @@
 #include "tessera/spec/cost_profile.h"
 #include "tessera/spec/drafter_registry.h"
 #include "tessera/spec/history_store.h"
+#include "tessera/spec/shared_history.h"
 #include "tessera/spec/speculator.h"
 
 namespace tessera {
@@ -46,6 +53,8 @@ struct SpeculationOptions {
   std::vector<DrafterRegistry::Kind> own_drafters = {};
   Pruning prune = {};                  // For all drafts. PlanSpeculation does not count the predictor.
   DraftRule rule = DraftRule::kMatch;  // For drafters that sample.
+  // Texts may be written in sets (Speculation::NewSet): "auto" then has the drafter "siblings", too, and `speculate` may name it.
+  bool siblings = false;
 };
 
 // Checks the options, and makes memory plans include what they ask for. WrongUsage names the field.
@@ -72,7 +81,12 @@ class Speculation {
   // A speculator for a text beside others, which it keeps until it is given back: one that an earlier text had, or a new one. A new one may
   // be an error, that of a drafter's maker. REQUIRES: speculator() is not used beside this.
   absl::StatusOr<Speculator*> Take();
-  void GiveBack(Speculator* speculator) { free_.push_back(speculator); }
+  void GiveBack(Speculator* speculator);
+
+  // What texts that belong together draft from while they are written, for GenerateOptions::siblings of each; null if `speculate` has no
+  // drafter for that. Sets share a room of SharedHistory::UsualRoom tokens, which PlanSpeculation counts; one that no text has begun takes
+  // nothing.
+  std::shared_ptr<SharedHistory> NewSet() const;
 
   // Gives a text this speculator, which is one of these, and what the options say of drafts.
   void Equip(Speculator& speculator, GenerateOptions& text) const;
@@ -100,6 +114,7 @@ class Speculation {
   DraftRule rule_ = DraftRule::kMatch;
   std::vector<std::unique_ptr<Speculator>> speculators_;   // At least one.
   std::vector<Speculator*> free_;                          // Those that no text has.
+  std::shared_ptr<SharedHistory::Room> sets_room_;         // Null: no drafter reads what texts of a set write.
 };
 
 // {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "predicted_tokens", "seconds", "predicted_seconds",

@@ -1,6 +1,7 @@
 #include "tessera/runtime/internal/pass_logits.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "tessera/base/status_macros.h"
@@ -66,12 +67,31 @@ void PassLogits::TopOf(absl::Span<const float> logits, absl::Span<const int> top
   });
 }
 
-void PassLogits::GiveRound() {
+TensorView<const float> PassLogits::LogitsOf(const Share& share) const {
   const int64_t vocabulary = core_.model().config().vocabulary;
+  return {logits_.data() + share.begin * vocabulary, static_cast<int64_t>(share.end - share.begin), vocabulary};
+}
+
+// A text without a draft chooses one token in a round. The sampler looks at the whole vocabulary for it, which takes a good part of a pass
+// where many texts do so one after another.
+void PassLogits::ChooseAhead() {
+  ThreadPool& pool = core_.pool();
+  if (shares_.size() < 2 || pool.threads() == 1) return;
+  pool.Run([&](int worker) {
+    const auto own = ShareOf(static_cast<long>(shares_.size()), worker, pool.threads());
+    for (long i = own.begin; i < own.end; ++i) {
+      try {
+        shares_[i].member->stream->ChooseAhead(LogitsOf(shares_[i]));
+      } catch (const std::bad_alloc&) {   // Nothing is chosen ahead, then; a thread of the pool could not say why.
+      }
+    }
+  });
+}
+
+void PassLogits::GiveRound() {
   for (const Share& share : shares_) {
-    const TensorView<const float> own(logits_.data() + share.begin * vocabulary, static_cast<int64_t>(share.end - share.begin), vocabulary);
     const size_t top = share.top > 0 ? share.end - share.begin : 0;
-    share.member->status = share.member->stream->Give(own, absl::MakeSpan(top_).subspan(share.begin, top));
+    share.member->status = share.member->stream->Give(LogitsOf(share), absl::MakeSpan(top_).subspan(share.begin, top));
   }
 }
 
@@ -126,6 +146,7 @@ absl::Status PassLogits::Give(absl::Span<Member> members, const HiddenRows& pass
     RETURN_IF_ERROR(core_.runner().Logits(pass, rows_, TensorView<float>(logits_.data(), rows, vocabulary), cancel));
     rounds_.push_back({static_cast<int>(rows), clock.SecondsSince(begin)});
     FindTop(clock);
+    ChooseAhead();
     {
       const Unheld unheld(hold);
       GiveRound();

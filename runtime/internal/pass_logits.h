@@ -52,6 +52,8 @@ class PassLogits {
   void FindTop(const StepClock& clock);
   // The likeliest tokens of rows of logits, as many as tops says of each; not looked at where that is 0.
   void TopOf(absl::Span<const float> logits, absl::Span<const int> tops, absl::Span<TopTokens> top);
+  TensorView<const float> LogitsOf(const Share& share) const;
+  void ChooseAhead();
   void GiveRound();
   absl::Status GiveAhead(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock, const std::atomic<bool>* cancel);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "tessera/base/status_macros.h"
 
@@ -25,10 +26,18 @@ absl::StatusOr<TokenId> TextWriter::Choose(absl::Span<const float> logits, const
   return RejectionToken(law_, *drawn, key);
 }
 
+void TextWriter::ChooseAhead(absl::Span<const float> logits) {
+  TimelineScope scope(core_.timeline(), Zone::kSample, static_cast<int>(result_.tokens.size()));
+  ahead_ = Ahead{logits.data(), Choose(logits, /*drawn=*/nullptr)};
+}
+
 absl::StatusOr<Choice> TextWriter::Next(absl::Span<const float> logits, const DrawnChildren* drawn) {
   std::vector<TokenId>& tokens = result_.tokens;
   TokenId token;
-  {
+  const std::optional<Ahead> ahead = std::exchange(ahead_, std::nullopt);
+  if (ahead.has_value() && ahead->logits == logits.data() && drawn == nullptr) {
+    ASSIGN_OR_RETURN(token, ahead->token);
+  } else {
     TimelineScope scope(core_.timeline(), Zone::kSample, static_cast<int>(tokens.size()));
     ASSIGN_OR_RETURN(token, Choose(logits, drawn));
   }

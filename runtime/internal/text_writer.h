@@ -4,9 +4,10 @@
 //   ASSIGN_OR_RETURN(const Choice choice, writer.Next(logits));      // choice.last: result.reason says why
 //   writer.Finish();                                                 // what was held back is shown
 //
-// Threads: one at a time.
+// Threads: one at a time, but for ChooseAhead.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ class TextWriter {
   // The next token; `last` if the text ends with it, with the reason in the result. logits: [vocabulary]. drawn: what a draft drew for this
   // place, which is accepted or rejected; null: the sampler draws. The first token is that of the options, if they have one.
   absl::StatusOr<Choice> Next(absl::Span<const float> logits, const DrawnChildren* drawn = nullptr);
+  // Chooses what Next is about to choose from these logits if nothing was drawn, and shows nothing: it then has the token at once. May run
+  // on any thread, while this one is not used otherwise.
+  void ChooseAhead(absl::Span<const float> logits);
   void Finish();
 
  private:
@@ -46,6 +50,9 @@ class TextWriter {
   StopStrings stops_;
   std::vector<TokenId> stop_tokens_;
   std::vector<float> law_;   // Its memory stays.
+  // What was chosen ahead, and from which logits: the next token, from these or never.
+  struct Ahead { const float* logits; absl::StatusOr<TokenId> token; };
+  std::optional<Ahead> ahead_;
 };
 
 }  // namespace tessera

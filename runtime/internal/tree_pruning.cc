@@ -59,6 +59,7 @@ absl::Status TreePruning::PruneAt(int layer, absl::Span<Due> due, absl::Span<con
   if (!listening.empty()) RETURN_IF_ERROR(TellSomeLayers(walk, listening, walk.layer(), layer));
   RETURN_IF_ERROR(walk.RunTo(layer));
   rows_.clear();
+  TimelineScope scope(core_.timeline(), Zone::kPrune, 0);
   for (Due& one : due) {
     const double begin = clock_.Seconds();
     const size_t before = rows_.size();
@@ -68,6 +69,7 @@ absl::Status TreePruning::PruneAt(int layer, absl::Span<Due> due, absl::Span<con
     one.stream->prune_gate().Learn(one.tree->size() + one.stream->forecast_rows(), static_cast<int>(rows_.size() - before), seconds);
     seconds_ += seconds;
   }
+  scope.SetDetail(static_cast<int32_t>(rows_.size()));
   if (rows_.empty()) return absl::OkStatus();
   std::sort(rows_.begin(), rows_.end());   // Streams need not be in the order of their rows.
   RETURN_IF_ERROR(walk.Drop(rows_));

@@ -29,7 +29,7 @@ BESIDES = 32 * MIB
 class Contestant:
     name: str
     file: str            # The model it reads.
-    command: Callable    # From a limit in bytes, or None, to what is run; None if it takes no part.
+    command: Callable    # From a limit in bytes, or None, and what else a run is about, to what is run; None if it takes no part.
     speed: Callable      # From its output to tokens/s.
 
 
@@ -62,13 +62,13 @@ class Runs:
     def __init__(self, contestant):
         self.contestant, self.speeds, self.peaks, self.ended = contestant, [], [], ""
 
-    def once(self, limit, seconds, cpus):
+    def once(self, limit, seconds, cpus, *about):
         """Not again after a run without a result: the next would take as long and tell as little."""
         if self.ended:
             return
         drop_from_cache(self.contestant.file)
         with MemoryGroup(limit) as group:
-            outcome = group.run(["taskset", "--cpu-list", cpus, *self.contestant.command(limit)], seconds)
+            outcome = group.run(["taskset", "--cpu-list", cpus, *self.contestant.command(limit, *about)], seconds)
         self.peaks.append(outcome.peak)
         self.ended = outcome.ended
         if not outcome.ended:
@@ -102,19 +102,31 @@ def memory_text(share, limit):
     return "all there is" if share is None else f"{share:g}, {limit // MIB} MiB"
 
 
+def ratio_text(value):
+    return "-" if value is None else f"{value:.2f}"
+
+
+def engine_heading(name, width):
+    return f"{'memory':<14} {name:<{width}} {'tokens/s':>8} {'least':>7} {'most':>7} {'peak MiB':>9} {'ratio':>6}"
+
+
+def engine_lines(result, width):
+    """A line for each engine, in columns of that heading."""
+    memory = memory_text(result["share"], result["limit_bytes"])
+    for run in result["engines"]:
+        row = f"{memory:<14} {run['engine']:<{width}} "
+        if run["tokens_per_second"] is None:
+            yield row + run["ended"]
+            continue
+        yield (f"{row}{run['tokens_per_second']:>8.2f} {min(run['samples']):>7.2f} {max(run['samples']):>7.2f} "
+               f"{run['peak_bytes'] // MIB:>9} {ratio_text(run['ratio']):>6}")
+
+
 def table(results, flags):
     lines = [f"medians of {flags.repetitions}, {flags.threads} threads on CPUs {flags.cpus}; ratio: how much faster tessera is",
-             f"{'memory':<14} {'engine':<17} {'tokens/s':>8} {'least':>7} {'most':>7} {'peak MiB':>9} {'ratio':>6}"]
+             engine_heading("engine", 17)]
     for result in results:
-        memory = memory_text(result["share"], result["limit_bytes"])
-        for run in result["engines"]:
-            row = f"{memory:<14} {run['engine']:<17} "
-            if run["tokens_per_second"] is None:
-                lines.append(row + run["ended"])
-                continue
-            ratio = "-" if run["ratio"] is None else f"{run['ratio']:.2f}"
-            lines.append(f"{row}{run['tokens_per_second']:>8.2f} {min(run['samples']):>7.2f} {max(run['samples']):>7.2f} "
-                         f"{run['peak_bytes'] // MIB:>9} {ratio:>6}")
+        lines += engine_lines(result, 17)
     return "\n".join(lines)
 
 
@@ -132,12 +144,23 @@ def parse_flags(arguments=None):
     flags.add_argument("--seconds", type=positive, default=200)
     flags.add_argument("--json", action="store_true")
     flags = flags.parse_args(arguments)
+    set_limits_and_cpus(flags)
+    return flags
+
+
+def set_limits_and_cpus(flags):
+    """--limits as shares, and as many CPUs as --threads says."""
     flags.limits = [parse_share(share) for share in flags.limits.split(",")]
     allowed = sorted(os.sched_getaffinity(0))
     if not 1 <= flags.threads <= len(allowed):
         sys.exit(f"failed: --threads: found {flags.threads}, expected 1 to {len(allowed)}, as many as there are CPUs")
     flags.cpus = ",".join(map(str, allowed[:flags.threads]))
-    return flags
+
+
+def check_models(*files):
+    for file in files:
+        if not os.path.isfile(file):
+            sys.exit(f"failed: {file}: found no file, expected a model")
 
 
 def parse_share(text):
@@ -156,9 +179,7 @@ def main():
         if flags.check:
             check_limit_kills()
             return
-        for file in (flags.gguf, flags.tsr):
-            if not os.path.isfile(file):
-                sys.exit(f"failed: {file}: found no file, expected a model")
+        check_models(flags.gguf, flags.tsr)
         check_limit_bites(flags.gguf)
         results = [measure(flags, share) for share in flags.limits]
     except NoGroup as error:

@@ -8,18 +8,14 @@ the same engine writes without drafts.
 """
 import contextlib
 import json
-import os
-import socket
 import statistics
-import subprocess
 import sys
-import time
-import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib"]
 from engines import run  # noqa: E402
+from peer_server import PeerServer, check_server  # noqa: E402
 from script_main import flag_parser, run_main  # noqa: E402
 
 PLAIN = "none"
@@ -36,7 +32,6 @@ SETTINGS = {
     "ngram-cache": ["--spec-type", "ngram-cache"],
 }
 CONTEXT = 4096
-SECONDS_TO_START = 60
 
 
 class Text:
@@ -55,41 +50,15 @@ class Text:
         return self.decoded / self.seconds
 
 
-class Server:
+class Server(PeerServer):
     """llama-server with one setting."""
 
     def __init__(self, flags, setting):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.command = [*pinned(flags), f"{flags.peer}/llama-server", "-m", flags.model, "-t", str(flags.threads), "-c", str(CONTEXT),
-                        "-np", "1",
-                        "--cache-ram", "0", "--host", "127.0.0.1", "--port", str(self.port), *SETTINGS[setting]]
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def ask(self, path, body=None):
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", json.dumps(body).encode() if body else None,
-                                         {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=600) as answer:
-            return json.load(answer)
-
-    def wait(self):
-        end = time.monotonic() + SECONDS_TO_START
-        while time.monotonic() < end and self.process.poll() is None:
-            with contextlib.suppress(OSError):
-                self.ask("/health")
-                return
-            time.sleep(0.1)
-        sys.exit(f"failed: {' '.join(self.command)}: not ready after {SECONDS_TO_START} s")
+        super().__init__(flags.peer, flags.model, flags.threads, CONTEXT, SETTINGS[setting], pinned(flags))
 
     def write(self, prompt, most):
-        answer = self.ask("/completion", {"prompt": prompt, "n_predict": most, "temperature": 0, "cache_prompt": False,
-                                          "return_tokens": True})
+        answer = self.complete(prompt, most)
         return Text(answer["tokens"], answer["timings"]["predicted_ms"] / 1000)
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
 
 
 def pinned(flags):
@@ -178,8 +147,7 @@ def parse_flags(arguments=None):
     flags.add_argument("--speculate", default="auto")
     flags.add_argument("--json", action="store_true")
     flags = flags.parse_args(arguments)
-    if not os.access(f"{flags.peer}/llama-server", os.X_OK):
-        sys.exit(f"failed: {flags.peer}/llama-server is missing, expected a program")
+    check_server(flags.peer)
     return flags
 
 

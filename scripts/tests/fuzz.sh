@@ -4,7 +4,8 @@
 #   scripts/tests/fuzz.sh [--seconds 60] [--build-dir build-asan] [--no-build] [--results FILE] [TARGET...]
 #   scripts/tests/fuzz.sh --total                                           the sum of all runs so far
 #
-# Targets: gguf, split, tokenizer, template, loader, tsr, history, tree, costs, session, tiles, profile, safetensors, head, forecasts.
+# Targets: gguf, split, tokenizer, template, loader, tsr, history, tree, costs, session, tiles, profile, safetensors, head, forecasts,
+# reward.
 # --results appends a line "pass|fail <tab> fuzz_TARGET" each, as scripts/lib/count_tests.py reads them.
 #
 # A target begins with its seeds, tests/fuzz/corpus/TARGET and what earlier runs found worth keeping, and works in
@@ -26,21 +27,21 @@ while (($# > 0)); do
     --no-build) compile=false; shift ;;
     --total) total=true; shift ;;
     gguf | split | tokenizer | template | loader | tsr | history | tree | costs | session | tiles | profile | safetensors | head | \
-        forecasts)
+        forecasts | reward)
       targets+=("$1"); shift ;;
     *) die "unknown argument $1; the first lines of scripts/tests/fuzz.sh say what it takes" ;;
   esac
 done
 if ((${#targets[@]} == 0)); then
-  targets=(gguf split tokenizer template loader tsr history tree costs session tiles profile safetensors head forecasts)
+  targets=(gguf split tokenizer template loader tsr history tree costs session tiles profile safetensors head forecasts reward)
 fi
 
 # Most bytes of an input, and MiB of the largest single allocation: a few times what the input's size may justify.
 declare -A longest=([gguf]=2048 [split]=4096 [tokenizer]=512 [template]=512 [loader]=32768 [tsr]=8193 [history]=512 [tree]=512 [costs]=2048
   [session]=8192 [tiles]=2048 [profile]=8192 [safetensors]=2048 [head]=8192
-  [forecasts]=8192)
+  [forecasts]=8192 [reward]=8192)
 declare -A allocation=([gguf]=1 [split]=1 [tokenizer]=4 [template]=4 [loader]=16 [tsr]=1 [history]=1 [tree]=1 [costs]=1 [session]=16
-  [tiles]=4 [profile]=1 [safetensors]=1 [head]=1 [forecasts]=1)
+  [tiles]=4 [profile]=1 [safetensors]=1 [head]=1 [forecasts]=1 [reward]=1)
 
 # One target, alone on its core. Appends "executions seconds edges findings" to the target's history.
 fuzz() {
@@ -50,7 +51,7 @@ fuzz() {
   "$build/bin/tessera_replay_$target" --write_seeds "$work/seeds"
   if [[ $target =~ ^(gguf|split|loader)$ ]]; then dictionary=(-dict="$root/tests/fuzz/gguf.dict"); fi
   if [[ $target =~ ^(costs|profile|safetensors|head)$ ]]; then dictionary=(-dict="$root/tests/fuzz/$target.dict"); fi
-  if [[ $target == forecasts ]]; then dictionary=(-dict="$root/tests/fuzz/safetensors.dict"); fi
+  if [[ $target =~ ^(forecasts|reward)$ ]]; then dictionary=(-dict="$root/tests/fuzz/safetensors.dict"); fi
   local start=$EPOCHSECONDS
   ASAN_OPTIONS=quarantine_size_mb=32:malloc_context_size=1 \
     "$build/bin/tessera_fuzz_$target" -max_total_time="$seconds" -max_len="${longest[$target]}" -malloc_limit_mb="${allocation[$target]}" \

@@ -7,7 +7,8 @@
 A line of --data is {"messages": [..., {"role": "assistant", "content": "..."}]}, as tessera_tokenize reads messages; what the last one
 says is learnt, with the end of text behind it. The model's weights are those of the GGUF file, dequantized, and stay as they are. A tenth
 of the lines is held out, or --held_out names a file of others: the loss per token and the share of tokens that come out right are shown
-before and after. In GGUF the rows of q and k lie in another order than in PEFT's base: they are put back as the adapter is written.
+before and after. The adapter has the mark of the model, by which others refuse it; the seed is in adapter.untrained. In GGUF the rows of
+q and k lie in another order than in PEFT's base: they are put back as the adapter is written.
 """
 import json
 import subprocess
@@ -16,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(1, f"{Path(__file__).resolve().parent}/lib")
 from dialogues import read_dialogues  # noqa: E402
-from training import generator, held_out, need_jax, positive, train, training_flags  # noqa: E402
+from training import generator, held_out, need_jax, positive, train, training_flags, untrained  # noqa: E402
 
 PLACES = {"q": "self_attn.q_proj", "k": "self_attn.k_proj", "v": "self_attn.v_proj", "o": "self_attn.o_proj", "gate": "mlp.gate_proj",
           "up": "mlp.up_proj", "down": "mlp.down_proj"}
@@ -114,7 +115,7 @@ def in_peft_order(rows, heads):
     return rows.reshape(heads, count // heads // 2, 2, columns).swapaxes(1, 2).reshape(count, columns)
 
 
-def write_adapter(folder, given, shape, parameters):
+def write_adapter(folder, given, shape, mark, parameters):
     import numpy as np
     from tensors import write, write_text
     tensors = {}
@@ -125,7 +126,7 @@ def write_adapter(folder, given, shape, parameters):
             rows = np.asarray(up[layer], np.float32)
             tensors[f"{place}.lora_A.weight"] = np.asarray(down[layer], np.float32)
             tensors[f"{place}.lora_B.weight"] = rows if heads is None else in_peft_order(rows, heads)
-    write(f"{folder}/adapter_model.safetensors", tensors, {"format": "pt"})
+    write(f"{folder}/adapter_model.safetensors", tensors, {"format": "pt"} | mark)
     alpha = int(given.alpha) if given.alpha.is_integer() else given.alpha
     config = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": given.rank, "lora_alpha": alpha, "lora_dropout": 0.0, "bias": "none",
               "fan_in_fan_out": False, "use_rslora": False, "use_dora": False, "inference_mode": True,
@@ -138,7 +139,8 @@ def main():
     dialogues = read_dialogues(given.data)
     need_jax()
     from llama import Llama
-    model = Llama(given.model)
+    from model_mark import mark_of
+    model, mark = Llama(given.model), mark_of(given.model)
     texts = [padded(given, text) for text in tokens_of(given, model.metadata, dialogues)]
     held = held_out(len(texts)) if given.held_out is None else [False] * len(texts)
     trained = [text for text, out in zip(texts, held) if not out]
@@ -157,8 +159,8 @@ def main():
         order = generator(given.seed, step // len(trained) + 1).permutation(len(trained))   # Each once, then all again.
         return trained[order[step % len(trained)]]
     begin = seed(given, model.weights)
-    write_adapter(f"{given.out}.untrained", given, model.shape, begin)
-    write_adapter(given.out, given, model.shape, train(given, begin, loss, batch_of, figures, model.weights))
+    write_adapter(untrained(given.out), given, model.shape, mark, begin)
+    write_adapter(given.out, given, model.shape, mark, train(given, begin, loss, batch_of, figures, model.weights))
 
 
 if __name__ == "__main__":

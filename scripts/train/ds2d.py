@@ -9,13 +9,14 @@ position p has position p + k, sees the slots, the text up to that token and for
 the text never see a slot, so their logits stay the model's own. Labels are what the model wrote itself: each step takes a part of a text
 and --groups tokens of it that it wrote, with their forecasts; groups do not see each other. Held out, in a tenth of the texts: how often
 forecast k's best token is right, and how often it is among its best 4. OUT holds prefix.keys and prefix.values [layers, slots, kv heads,
-head size], keys in GGUF's order of pairs, and forecasts [forecasts, width]; OUT.untrained the seed.
+head size], keys in GGUF's order of pairs, and forecasts [forecasts, width], and the mark of the model, by which others refuse it; the seed
+is in ds2d.untrained.safetensors.
 """
 import sys
 from pathlib import Path
 
 sys.path.insert(1, f"{Path(__file__).resolve().parent}/lib")
-from training import generator, need_jax, positive, train, training_flags  # noqa: E402
+from training import generator, need_jax, positive, train, training_flags, untrained  # noqa: E402
 
 AMONG = 4
 HELD = 24   # Held-out parts of texts that are looked at.
@@ -118,6 +119,7 @@ def main():
     need_jax()
     import numpy as np
     from llama import Llama
+    from model_mark import mark_of
     from states import States
     from tensors import write
     model, states = Llama(given.model), States(given.states)
@@ -135,9 +137,9 @@ def main():
         random = generator(given.seed, step + 1)
         return trained.draw(random, int(random.integers(0, len(trained.parts))))
     begin = seed(given, model)
-    texts = {"made_by": "ds2d.py", "slots": str(given.slots), "forecasts": str(given.forecasts)}
+    texts = {"made_by": "ds2d.py", "slots": str(given.slots), "forecasts": str(given.forecasts)} | mark_of(given.model)
     as_arrays = lambda parameters: {name: np.asarray(value, np.float32) for name, value in parameters.items()}
-    write(f"{given.out}.untrained", as_arrays(begin), texts)
+    write(untrained(given.out), as_arrays(begin), texts)
     write(given.out, as_arrays(train(given, begin, loss, batch_of, figures, model.weights)), texts)
 
 

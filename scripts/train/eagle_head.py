@@ -9,13 +9,13 @@ Its own output stands for the hidden states further ahead: training unrolls --de
 the --draft_vocabulary most frequent tokens. Tensors have the names of the public layout: fc, midlayer, norm, lm_head, and d2t, by which the
 model's token is the draft's number plus d2t of it; OUT.json is the configuration beside them. Matrices are written in --numbers, which is
 what the engine keeps them in. Held out, in a tenth of the texts: how often all of the first 1, 2, ... draft tokens are what the model
-writes. OUT.untrained and OUT.untrained.json hold the seed.
+writes. head.untrained.safetensors and its .json hold the seed.
 """
 import sys
 from pathlib import Path
 
 sys.path.insert(1, f"{Path(__file__).resolve().parent}/lib")
-from training import generator, need_jax, positive, train, training_flags  # noqa: E402
+from training import generator, need_jax, positive, train, training_flags, untrained  # noqa: E402
 
 SHARE = 0.8   # What a step further ahead weighs.
 HELD = 32     # Held-out pieces that are looked at.
@@ -209,8 +209,8 @@ def main():
         write(path, tensors | {"d2t": kept - np.arange(len(kept)), "t2d": known},
               {"made_by": "eagle_head.py", "layers": given.layers})
     begin = seed(given, model.shape, len(kept))
-    put(f"{given.out}.untrained", begin)
-    for path in (f"{given.out}.untrained.json", f"{given.out}.json"):
+    put(untrained(given.out), begin)
+    for path in (f"{untrained(given.out)}.json", f"{given.out}.json"):
         write_text(path, configuration(given, model.shape, len(kept)))
     put(given.out, train(given, begin, loss, batch_of, figures, model.weights))
 

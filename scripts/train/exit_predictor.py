@@ -10,13 +10,13 @@ of paper 002: TAU^2 KL(teacher || predictor) over the vocabulary at temperature 
 both renormalised there. Candidates are the top_tokens of --candidates, a file that tessera_states wrote for the same texts with the draft
 (--tokens_of=states.safetensors --layers=none --logits=top:10). Held out, in a tenth of the texts: how often the best token is the model's
 own, over the vocabulary and, with candidates, among these. OUT holds predictor.weight or predictor.map, and says after which of how many
-layers it comes; OUT.untrained the seed. Numbers are F16 unless --numbers says f32: memory has them as the file has.
+layers it comes; the seed is in exit.untrained.safetensors. Numbers are F16 unless --numbers says f32: memory has them as the file has.
 """
 import sys
 from pathlib import Path
 
 sys.path.insert(1, f"{Path(__file__).resolve().parent}/lib")
-from training import generator, need_jax, positive, train, training_flags  # noqa: E402
+from training import generator, need_jax, positive, train, training_flags, untrained  # noqa: E402
 
 
 def read_flags():
@@ -127,7 +127,7 @@ def main():
     texts = {"made_by": "exit_predictor.py", "layer": str(given.layer), "layers": str(last), "kind": given.kind}
     numbers = np.float16 if given.numbers == "f16" else np.float32
     as_arrays = lambda parameters: {name: np.asarray(jnp.float32(value)).astype(numbers) for name, value in parameters.items()}
-    write(f"{given.out}.untrained", as_arrays(begin), texts)
+    write(untrained(given.out), as_arrays(begin), texts)
     loss, figures = make_loss(given, model, scores), make_figures(model, scores, batches)
     write(given.out, as_arrays(train(given, begin, loss, batch_of, figures, model.weights)), texts)
 

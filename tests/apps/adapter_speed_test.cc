@@ -4,22 +4,33 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "tessera/apps/bench/adapter_reads.h"
 #include "tessera/apps/bench/texts_together.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/adapter_set.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/random_adapter.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
 namespace {
+
+// Files are written and read there.
+class AdapterSpeedTest : public testing::Test {
+ protected:
+  const TemporaryFolder folder_;
+  const CacheFolderFor cache_{folder_.path()};
+};
 
 std::unique_ptr<Engine> SmallEngine(const AdapterSpeedOptions& asked) {
   return TinyEngine({.layers = 1, .writes_letters = true},
@@ -28,7 +39,7 @@ std::unique_ptr<Engine> SmallEngine(const AdapterSpeedOptions& asked) {
                      .workload = {.sessions = kAdaptedTexts + 1}});
 }
 
-TEST(AdapterSpeed, HeaderExample) {
+TEST_F(AdapterSpeedTest, HeaderExample) {
   std::string written;
   const auto WriteOutput = [&](const std::string& text) {
     written = text;
@@ -45,7 +56,43 @@ TEST(AdapterSpeed, HeaderExample) {
   EXPECT_TRUE(absl::StrContains(written, "9 adapters of rank 3 in memory: ")) << written;
 }
 
-TEST(AdapterSpeed, EachFigureIsThereAndBytesAreThoseOfTheMatrices) {
+// A folder in memory has no drive to read from, which is said.
+TEST_F(AdapterSpeedTest, AnAdapterIsReadFromTheDriveOrItIsSaidWhyNot) {
+  const AdapterSpeedOptions asked = {.adapters = 8, .rank = 4, .generate_tokens = 16, .depth = 2, .repetitions = 2};
+  const auto engine = SmallEngine(asked);
+  const AdapterSpeed speed = Must(MeasureAdapters(*engine, asked));
+  EXPECT_TRUE(absl::StrContains(AdapterSpeedText(speed), "one from the drive")) << AdapterSpeedText(speed);
+  EXPECT_EQ(speed.read.has_value(), speed.unread.empty());
+  if (speed.read.has_value()) {
+    EXPECT_GT(speed.read->file_bytes, speed.adapter_bytes);
+    EXPECT_GT(speed.read->plain_seconds.min, 0);
+    EXPECT_GT(speed.read->seconds.min, 0);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << "the files are gone";
+  const CacheFolderFor nowhere("/dev/null/none");
+  const AdapterSpeed without = Must(MeasureAdapters(*engine, asked));
+  EXPECT_FALSE(without.read.has_value());
+  EXPECT_TRUE(absl::StrContains(without.unread, "/dev/null/none/adapters-")) << without.unread;
+  EXPECT_TRUE(absl::StrContains(AdapterSpeedText(without), "one from the drive: not measured: /dev/null/none"));
+}
+
+// Each was given up for the other, and is what it was before.
+TEST_F(AdapterSpeedTest, ReadsExample) {
+  const AdapterSpeedOptions asked;
+  const auto engine = SmallEngine(asked);
+  const auto run = [&]() -> absl::StatusOr<double> {
+    double shown = 0;
+    const auto Show = [&](double ratio) { shown = ratio; };
+    ASSIGN_OR_RETURN(std::unique_ptr<AdapterReads> reads, AdapterReads::Create(*engine, /*rank=*/8));
+    ASSIGN_OR_RETURN(const std::optional<AdapterReads::Pair> pair, reads->Measure());
+    if (pair.has_value()) Show(pair->switch_seconds / pair->plain_seconds);
+    for (int i = 0; i < 4; ++i) RETURN_IF_ERROR(reads->Measure().status());
+    return pair.has_value() ? shown : 1;
+  };
+  EXPECT_GT(Must(run()), 0);
+}
+
+TEST_F(AdapterSpeedTest, EachFigureIsThereAndBytesAreThoseOfTheMatrices) {
   const AdapterSpeedOptions asked = {.adapters = 10, .rank = 4, .generate_tokens = 16, .depth = 3, .repetitions = 2};
   const auto engine = SmallEngine(asked);
   const AdapterSpeed speed = Must(MeasureAdapters(*engine, asked));
@@ -72,7 +119,7 @@ TEST(AdapterSpeed, EachFigureIsThereAndBytesAreThoseOfTheMatrices) {
 }
 
 // Texts of a measurement have the adapters that it gives them, in turn.
-TEST(AdapterSpeed, TextsTogetherHaveTheirAdapters) {
+TEST_F(AdapterSpeedTest, TextsTogetherHaveTheirAdapters) {
   const AdapterSpeedOptions asked;
   const auto engine = SmallEngine(asked);
   const LoraAdapter adapter = RandomAdapter(engine->config(), 4, kAllTargets, 1);
@@ -93,7 +140,7 @@ TEST(AdapterSpeed, TextsTogetherHaveTheirAdapters) {
                 .status().code(), absl::StatusCode::kInvalidArgument) << "the second text has the second";
 }
 
-TEST(AdapterSpeed, FlagsOutOfRangeAreRefused) {
+TEST_F(AdapterSpeedTest, FlagsOutOfRangeAreRefused) {
   for (const char* const flag : {"--adapters=7", "--rank=0", "--rank=1025", "--depth=0", "--generate_tokens=0"}) {
     const Ended ended = RunProgram("tessera_bench adapters", {"--model=" + TinyPath("llama"), flag});
     EXPECT_EQ(ended.code, 2) << flag;

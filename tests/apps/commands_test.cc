@@ -118,13 +118,13 @@ TEST(BenchCommands, AreListedWithASentenceEach) {
     EXPECT_TRUE(absl::StrContains(help.output, line)) << "one line for" << line << help.output;
   }
   EXPECT_EQ(names, (Arguments{"speed", "overhead", "threads", "roofline", "rows", "attention", "products", "memory", "streaming",
-                              "streams", "adapters", "lever"}));
+                              "streams", "samples", "adapters", "lever"}));
 }
 
 TEST(BenchCommands, WithoutANameNothingIsMeasured) {
   ExpectWrongUsage(RunProgram("tessera_bench", {}),
                    In("tessera_bench", "subcommand: found none, expected one of speed, overhead, threads, roofline, rows, attention, "
-                                       "products, memory, streaming, streams, adapters, lever"));
+                                       "products, memory, streaming, streams, samples, adapters, lever"));
   ExpectWrongUsage(RunProgram("tessera_bench", {"--threads=2"}),
                    In("tessera_bench", "--threads: found in \"tessera_bench\", expected in a subcommand, such as \"tessera_bench speed\""));
 }
@@ -157,6 +157,9 @@ TEST(BenchCommands, EveryTableIsUnderAHeadingOfModelThreadsAndKernels) {
                                                        {"rows", "--rows=1,2"},
                                                        {"streams", "--together=1", "--writers=1", "--generate_tokens=2",
                                                         "--prompt_tokens=2", "--long_prompt=2", "--speculate=none"},
+                                                       {"samples", "--together=1", "--generate_tokens=2", "--speculate=none",
+                                                        "--context=1000",
+                                                        absl::StrCat("--data=", TESSERA_SOURCE_DIR, "/tests/data/speculation")},
                                                        {"adapters", "--adapters=8", "--rank=2", "--depth=4", "--generate_tokens=16"},
                                                        {"lever", "--systems=flash_ar", "--texts=1", "--generate_tokens=2",
                                                         "--categories=gsm8k",

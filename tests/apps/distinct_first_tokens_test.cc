@@ -8,19 +8,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "tessera/base/json.h"
+#include "tessera/tests/apps/flag_list.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/packed_file.h"
 
 namespace tessera {
 namespace {
-
-using Flags = std::vector<std::string>;
-
-Flags operator+(Flags flags, const Flags& more) {
-  flags.insert(flags.end(), more.begin(), more.end());
-  return flags;
-}
 
 std::string OutputOf(const Flags& flags) {
   const Flags all = Flags{"--model=" + TinyPath("llama"), "--threads=1", "--prompt=the in re", "--distinct_first_tokens"} + flags;

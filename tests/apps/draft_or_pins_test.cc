@@ -101,6 +101,18 @@ TEST_F(DraftOrPins, ADraftInPlaceOfWhichAllWouldStayInMemoryIsLeftOutUnlessItIsN
   }
 }
 
+// Three answers share the reading, so each pass gives three tokens at least.
+TEST_F(DraftOrPins, ThePredictionIsOfAsManyTextsAsAreWrittenAtOnce) {
+  const Flags answers = with_small_ + Flags{"--answers=3", "--temperature=0.8"};
+  const JsonValue one = *Plan(with_small_, 64 * kMiB).Object("speculation"), three = *Plan(answers, 64 * kMiB).Object("speculation");
+  EXPECT_EQ(*one.Int("texts"), 1);
+  EXPECT_EQ(*three.Int("texts"), 3);
+  const auto pins = [](const JsonValue& speculation) { return *speculation.Object("predicted")->Object("pins"); };
+  EXPECT_EQ(*pins(one).Int("rows"), 1);
+  EXPECT_EQ(*pins(three).Int("rows"), 3);
+  EXPECT_EQ(*pins(three).Double("tokens_per_pass"), 3);
+}
+
 TEST_F(DraftOrPins, ARunSaysThatItGoesOnWithoutADraftAndWritesTheSame) {
   const Flags answer = Answer() + Flags{absl::StrCat("--memory_budget=", BudgetForAll())};
   const std::string plain = RunProgram("tessera_generate", answer + Flags{"--speculate=none"}).output;

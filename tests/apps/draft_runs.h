@@ -18,19 +18,13 @@
 #include "absl/strings/match.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/spec/cost_profile.h"
+#include "tessera/tests/apps/flag_list.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
-
-using Flags = std::vector<std::string>;
-
-inline Flags operator+(Flags flags, const Flags& more) {
-  flags.insert(flags.end(), more.begin(), more.end());
-  return flags;
-}
 
 // A draft that is the model itself.
 inline std::string Draft() { return "--draft_model=" + TinyPath("llama"); }

@@ -122,6 +122,24 @@ TEST_F(ForecastRuns, VerifyAndSpecBenchTakeThem) {
   EXPECT_EQ(*Json(bench.output).String("tree"), "ds2d:auto");
 }
 
+// Rows of the model's own passes: a modeled phone's static graphs of 32 rows have them, in its time, which is the same in each run.
+TEST_F(ForecastRuns, APhonesPassesHaveTheirRows) {
+  const Flags phone = {"--device=8elite:static", "--context=256"};
+  const Flags bench = Flags{"--model=" + TinyPath("llama"), "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation",
+                            "--texts=1", "--categories=qa", "--generate_tokens=24", "--tree=ds2d:3,2", "--json"} + drafts_ + phone;
+  const Ended first = RunProgram("tessera_spec_bench", bench), second = RunProgram("tessera_spec_bench", bench);
+  ASSERT_EQ(first.code, 0) << first.errors;
+  const auto part = [](const Ended& ended, const char* name) { return *(*Json(ended.output).Array("categories"))[0].Object(name); };
+  EXPECT_EQ(*Json(first.output).String("device"), "8elite:static");
+  EXPECT_GT(*part(first, "speculation").Int("forecast_rows"), 0);
+  EXPECT_EQ(*part(first, "drafted").Int("rows"), *part(second, "drafted").Int("rows"));
+  EXPECT_EQ(*part(first, "drafted").Double("decode_seconds"), *part(second, "drafted").Double("decode_seconds"));
+  const Flags answer = Flags{"--prompt=the in re the in", "--n_predict=20", "--temperature=0"} + phone;
+  EXPECT_EQ(Generate(answer + drafts_).output, Generate(answer + Flags{"--speculate=none"}).output);
+  ExpectError(drafts_ + Flags{"--device=8gen2:unshared", "--context=256"}, 1,
+              "forecasts: found an engine that switches graphs, expected one with the graphs it began with");
+}
+
 TEST_F(ForecastRuns, MemoryPlansCountThem) {
   const auto plan = [](const Flags& drafts) {
     const Flags flags = {"--model=" + TinyPath("llama"), "--dry_run", "--context=128", "--json"};

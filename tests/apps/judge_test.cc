@@ -156,6 +156,26 @@ TEST(Candidates, EachQuestionIsOfOneHalf) {
   EXPECT_EQ(FieldOf(HalfOfName("dev").status()), "split");
 }
 
+TEST(Candidates, AProblemIsOfTheSameHalfWhoeverAnswersIt) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("samples.jsonl");
+  const Task task = Must(ReadTask(kFew, "gsm8k"));
+  std::ofstream samples(path);
+  for (const Problem& problem : task.problems) samples << "{\"id\": \"" << problem.id << "\", \"text\": \"#### 1\"}\n";
+  samples.close();
+  for (const Half half : {Half::kTrain, Half::kTest}) {
+    const auto ids = [](const absl::StatusOr<Recorded>& recorded) {
+      std::vector<std::string> ids;
+      for (const Question& question : recorded.ok() ? recorded->questions : std::vector<Question>()) ids.push_back(question.id);
+      return ids;
+    };
+    EXPECT_EQ(ids(ReadGsm8kSolutions(kFew, half, &task)), ids(ReadCandidates(path, task, half)));
+  }
+  const Recorded all = Must(ReadGsm8kSolutions(kFew, Half::kAll, &task));
+  ASSERT_EQ(all.questions.size(), task.problems.size()) << "those that the task has";
+  EXPECT_EQ(all.questions[1].problem, &task.problems[1]);
+}
+
 TEST(Candidates, OwnSamplesAreGroupedByTheirProblem) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("samples.jsonl");

@@ -346,7 +346,7 @@ TEST_F(BenchLever, SaysWhatItCannotMeasure) {
       {{"--systems=guess"}, "--systems: found \"guess\""},
       {{"--systems=flash_ar,pinned"}, "--systems: found pinned without --memory_budget or --ring_share"},
       {{"--systems=flash_ar,retrieval"}, "--draft_model: found it with --systems=flash_ar,retrieval"},
-      {{"--draft_model=self:q3"}, "--draft_model: found self:q3, expected a file"},
+      {{"--draft_model=self:q3"}, "--draft_model: found self:q3 of "},
       {{"--systems=flash_ar,auto"}, "--systems: found auto without --memory_budget or --ring_share"},
       {{"--memory_grid=0.5,0.2"}, "--memory_grid: found \"0.2\", expected shares above 0"},
       {{"--memory_grid=nan"}, "--memory_grid: found \"nan\""},

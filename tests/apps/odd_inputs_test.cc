@@ -1,4 +1,5 @@
 // Mistakes in typing: every flag of every program with impossible values, and with files of the wrong kind.
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -69,7 +70,8 @@ TEST(OddInputs, AFlagWithoutItsValueIsWrongUsage) {
 }
 
 bool NamesAFileToWrite(const std::string& flag) {
-  return flag == "trace" || flag == "out" || flag == "cost_profile" || flag == "plot" || flag == "session" || flag == "into";
+  return flag == "trace" || flag == "out" || flag == "cost_profile" || flag == "plot" || flag == "session" || flag == "into" ||
+         flag == "report";
 }
 
 // Text may be anything; what names a thing must name one that is there.
@@ -89,7 +91,7 @@ TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
           EXPECT_EQ(ended.code, 0) << shown;
         } else if (NamesAFileToWrite(flag.name) && (value == "-1" || value == "\n\t" || value == "\xff\xfe\x80")) {
           EXPECT_EQ(ended.code, program == "tessera_verify" ? 2 : 0) << shown;  // That one writes no costs.
-          std::remove(value.c_str());  // A file may have any name.
+          std::filesystem::remove_all(value);  // A file, or the folder of a grid, may have any name.
         } else {
           EXPECT_TRUE(ended.code == 1 || ended.code == 2) << shown;
         }

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "tessera/apps/reproduce/onemodel_figures.h"
+#include "tessera/apps/reproduce/onemodel_runs.h"
 #include "tessera/apps/reproduce/onemodel_tables.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/fakes/must.h"
@@ -25,7 +27,9 @@ const ProfileSet& Profiles() {
 
 std::vector<Ds2dRun> MadeUpRuns() {
   return {{.model = "s.gguf", .configuration = "3,2", .tasks = {{"rag", 4, 300, 200}, {"code", 2, 90, 50}}},
-          {.model = "s.gguf", .configuration = "15", .tasks = {{"rag", 4, 250, 200}}}};
+          {.model = "s.gguf", .configuration = "15", .tasks = {{"rag", 4, 250, 200}, {"code", 2, 110, 50}}},
+          {.model = "s.gguf", .configuration = "auto", .tasks = {{"rag", 4, 700, 200}}},
+          {.model = "s.gguf", .forecasts = "untrained", .configuration = "3,2", .tasks = {{"rag", 4, 200, 200}}}};
 }
 
 const OnemodelReport& Report() {
@@ -163,21 +167,59 @@ TEST(OnemodelReport, TablesHaveACellPerColumn) {
 
 TEST(OnemodelReport, RealRunsStandInTable7WithTheirTasks) {
   for (const ReportTable& table : OnemodelTables(Report())) {
-    if (!absl::StartsWith(table.title, "Table 7 by real runs")) continue;
+    if (!absl::StartsWith(table.title, "Table 7 by real runs of s.gguf: tokens")) continue;
     EXPECT_EQ(table.columns, (std::vector<std::string>{"configuration", "rag", "code"}));
-    ASSERT_EQ(table.rows.size(), 2u);
+    ASSERT_EQ(table.rows.size(), 3u);
     EXPECT_EQ(table.rows[0][0], "3,2");
     EXPECT_TRUE(absl::StartsWith(table.rows[0][1], "1.50 (")) << table.rows[0][1];
-    EXPECT_EQ(table.rows[1][2], "-");
+    EXPECT_EQ(table.rows[2][2], "-");
   }
   EXPECT_FALSE(absl::StrContains(OnemodelReportText(Report()), "missing: no --recordings"));
+}
+
+TEST(OnemodelReport, TheBestConfigurationOfATaskStandsBesidePlainDecoding) {
+  const std::vector<Ds2dBest> best = BestOfTasks(Report().runs);
+  ASSERT_EQ(best.size(), 3u);
+  EXPECT_EQ(best[0].configuration, "3,2") << "that it was chosen on the way is no configuration";
+  EXPECT_DOUBLE_EQ(best[0].tokens_per_pass, 1.5);
+  EXPECT_EQ(best[1].task, "code");
+  EXPECT_EQ(best[1].configuration, "15");
+  EXPECT_EQ(best[2].of, "s.gguf with untrained");
+  int tables = 0;
+  for (const ReportTable& table : RunsTables(Report())) {
+    if (!absl::StrContains(table.title, "of s.gguf: the best configuration")) continue;
+    ++tables;
+    EXPECT_EQ(table.columns, (std::vector<std::string>{"task", "configuration", "tokens per pass", "auto", "3B, tokens/s", "3B, plain",
+                                                       "3B, times", "1B, tokens/s", "1B, plain", "1B, times"}));
+    ASSERT_EQ(table.rows.size(), 2u);
+    EXPECT_EQ(table.rows[0][3], "3.50");
+    EXPECT_EQ(table.rows[1][3], "-");
+    double times = 0;
+    ASSERT_TRUE(absl::SimpleAtod(table.rows[1][6], &times));
+    const Ds2dTimes& phone = Report().ds2d_3b;
+    EXPECT_NEAR(times, 2.2 * phone.row_milliseconds / phone.pass_milliseconds, 0.006);
+    EXPECT_EQ(table.notes[0], "1 of 2 tasks have at least 1.6 times the tokens per second of plain decoding on the modeled 3B.");
+  }
+  EXPECT_EQ(tables, 1);
+}
+
+// Where the choice alone was measured there is no best one.
+TEST(OnemodelReport, RunsOfAutoAloneHaveOneTable) {
+  OnemodelReport report = Report();
+  std::erase_if(report.runs, [](const Ds2dRun& run) { return run.configuration != "auto"; });
+  EXPECT_EQ(RunsTables(report).size(), 1u);
+  EXPECT_TRUE(BestOfTasks(report.runs).empty());
 }
 
 TEST(OnemodelReport, JsonHasWhatTablesHave) {
   const JsonValue json = Must(JsonValue::Parse(OnemodelReportJson(Report()), "report"));
   EXPECT_EQ(Must(json.Array("figures")).size(), static_cast<int64_t>(OnemodelFigures(Report()).size()));
   EXPECT_EQ(Must(json.Array("setups")).size(), static_cast<int64_t>(Report().setups.size()));
-  EXPECT_EQ(Must(json.Array("runs")).size(), 2);
+  EXPECT_EQ(Must(json.Array("runs")).size(), 4);
+  const JsonValue best = Must(json.Array("best"));
+  ASSERT_EQ(best.size(), 3);
+  EXPECT_EQ(Must(best[1].String("configuration")), "15");
+  EXPECT_GT(Must(Must(best[1].Array("phones"))[0].Double("gain")), kWantedDs2dGain);
   EXPECT_EQ(Must(json.Ints("not_addressed")), (std::vector<int64_t>{4, 8}));
   EXPECT_TRUE(Must(json.Object("errors")).Has("elsewhere"));
 }

@@ -39,9 +39,9 @@ TEST(PathFlags, AreAllThatNameAFile) {
 // Each flag's text is the path of a file, or the name of one, or stands here as no file's.
 TEST(PathFlags, AreAllThatLeadToAFile) {
   const std::set<std::string> no_files = {"path", "kernels", "kv_format", "pin", "io", "chat_template", "shape", "format", "head_format",
-                                          "arithmetic", "task", "scorer", "split", "switching", "logits", "numbers", "tree", "accept",
-                                          "use_adapter", "lora_mode"};
-  const std::set<std::string> no_paths = {"SIZE", "WHEN", "LIST", "N", "TEXT", "JSON", "SETTINGS"};
+                                          "arithmetic", "task", "select", "split", "steps", "switching", "logits", "numbers", "tree",
+                                          "accept", "use_adapter", "lora_mode"};
+  const std::set<std::string> no_paths = {"SIZE", "WHEN", "LIST", "N", "TEXT", "JSON", "SETTINGS", "SHAPE"};
   std::vector<gflags::CommandLineFlagInfo> flags;
   gflags::GetAllFlags(&flags);
   std::set<std::string> found;

@@ -15,7 +15,7 @@
 #include "tessera/apps/bench/lever_run.h"
 #include "tessera/apps/cli/low_bit_copy.h"
 #include "tessera/apps/reproduce/lever_simulation.h"
-#include "tessera/apps/reproduce/sha256.h"
+#include "tessera/apps/show/sha256.h"
 #include "tessera/runtime/chat/conversation.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/cache_folder_for.h"

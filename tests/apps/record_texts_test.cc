@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/spec_bench_run.h"
-#include "tessera/apps/reproduce/sha256.h"
+#include "tessera/apps/show/sha256.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/must.h"

@@ -1,5 +1,5 @@
-// A report's table as text: its title, its columns with texts to the left and numbers to the right, its notes.
-#include "tessera/apps/reproduce/report_table.h"
+// A report's table as text and on a page: its title, its columns with texts to the left and numbers to the right, its notes.
+#include "tessera/apps/show/report_table.h"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +19,13 @@ TEST(ReportTable, HeaderExample) {
 TEST(ReportTable, SoManyColumnsFromTheLeftAreTexts) {
   const ReportTable table = {.title = "t", .columns = {"aaa", "bbb"}, .texts = 2, .rows = {{"a", "b"}}};
   EXPECT_EQ(ReportTableText(table), "t\n\naaa  bbb\n---  ---\na    b\n\n");
+}
+
+TEST(ReportTable, OnAPageTextsAreNoMarkup) {
+  const ReportTable table = {.title = "<t>", .notes = {"<n>&"}, .columns = {"<c>", "ms"}, .rows = {{"<x>", "1"}}};
+  EXPECT_EQ(ReportTableHtml(table),
+            "<h2>&lt;t&gt;</h2>\n<table>\n<tr><th class=\"t n\">&lt;c&gt;</th><th>ms</th></tr>\n"
+            "<tr><td class=\"t n\">&lt;x&gt;</td><td>1</td></tr>\n</table>\n<p>&lt;n&gt;&amp;</p>\n");
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/reproduce/record_texts.h"
 #include "tessera/apps/reproduce/recording.h"
-#include "tessera/apps/reproduce/sha256.h"
+#include "tessera/apps/show/sha256.h"
+#include "tessera/tests/apps/flag_list.h"
+#include "tessera/tests/apps/refused_runs.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -19,12 +21,10 @@ namespace tessera {
 namespace {
 
 // A short run, and what is put behind its flags.
-Ended Record(const std::vector<std::string>& flags) {
-  std::vector<std::string> all = {"--speculate=sam+ours", "--categories=ui", "--texts=2", "--generate_tokens=8", "--threads=1",
-                                  "--json",
-                                  "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation", "--model=" + TinyPath("llama")};
-  all.insert(all.end(), flags.begin(), flags.end());
-  return RunProgram("tessera_reproduce record", all);
+Ended Record(const Flags& flags) {
+  const Flags short_run = {"--speculate=sam+ours", "--categories=ui", "--texts=2", "--generate_tokens=8", "--threads=1", "--json",
+                           "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation", "--model=" + TinyPath("llama")};
+  return RunProgram("tessera_reproduce record", short_run + flags);
 }
 
 TEST(ReproduceRecord, WritesARecordingThatSaysHowItWasMade) {
@@ -69,11 +69,7 @@ TEST(ReproduceRecord, APackedModelDraftsAsItsGgufFileDoes) {
 
 TEST(ReproduceRecord, RefusesWhatItCannotRecord) {
   const SplitModel split(TinyModelBuilder({.context = 512}).Split(2));
-  const struct {
-    std::string flag;
-    int code;
-    std::string said;
-  } cases[] = {
+  ExpectRefused(Record, {
       {"--speculate=suffix", 2, "--speculate: found \"suffix\", expected one of lookup, sam, lookup+ours, sam+ours"},
       {"--categories=code", 2, "--categories: found code, expected some of summary, rag, ui, reply, or all"},
       {"--texts=0", 2, "--texts: found 0"},
@@ -81,13 +77,7 @@ TEST(ReproduceRecord, RefusesWhatItCannotRecord) {
       {"--data=/nowhere", 2, "--data: /nowhere"},
       {"--model=" + split.Path(0), 2, "one of 2 parts, expected a model in one file"},
       {"--categories=summary", 1, "summary: found no prompt of at most 504 tokens among 2"},
-  };
-  for (const auto& each : cases) {
-    const Ended ended = Record({each.flag});
-    EXPECT_EQ(ended.code, each.code) << each.flag << ": " << ended.errors;
-    EXPECT_TRUE(absl::StrContains(ended.errors, each.said)) << each.flag << ": " << ended.errors;
-    EXPECT_EQ(ended.output, "") << each.flag;
-  }
+  });
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SHA-256 of texts and files: the standard's own examples, files around the size of a part, and the form of a hash.
-#include "tessera/apps/reproduce/sha256.h"
+#include "tessera/apps/show/sha256.h"
 
 #include <gtest/gtest.h>
 

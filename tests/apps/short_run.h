@@ -19,6 +19,21 @@ inline std::vector<std::string> ShortScaleRun(const std::string& program, const 
     arguments.insert(arguments.end(),
                      {"--model=" + TinyPath("llama"), "--texts=1", "--samples=1", "--n_predict=2", "--into=" + samples});
   }
+  if (program == "tessera_scale grid") {
+    arguments.insert(arguments.end(),
+                     {"--model=" + TinyPath("llama"), "--texts=1", "--samples=2", "--n_predict=2", "--into=" + samples + ".grid"});
+  }
+  if (program == "tessera_scale report") {
+    static const int made = RunProgram("tessera_scale grid", ShortScaleRun("tessera_scale grid", samples)).code;
+    CHECK_EQ(made, 0);
+    return {"--from=" + samples + ".grid"};
+  }
+  if (program == "tessera_scale score" || program == "tessera_scale texts") {
+    static const int made = RunProgram("tessera_scale run", ShortScaleRun("tessera_scale run", samples + ".recorded")).code;
+    CHECK_EQ(made, 0);
+    const std::string written = program == "tessera_scale score" ? "--into=" + samples + ".scored" : "--out=" + samples + ".labels";
+    arguments.insert(arguments.end(), {"--model=" + TinyPath("llama"), "--candidates=" + samples + ".recorded", written});
+  }
   return arguments;
 }
 
@@ -52,6 +67,7 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
       {"tessera_bench streams",
        {"--together=1", "--writers=1", "--generate_tokens=1", "--prompt_tokens=1", "--long_prompt=0", "--speculate=none",
         "--repetitions=1"}},
+      {"tessera_bench samples", {data, "--together=1", "--generate_tokens=2", "--repetitions=1", "--speculate=none", "--context=1000"}},
       {"tessera_bench lever",
        {data, "--draft_model=" + TinyPath("llama"), "--categories=gsm8k", "--texts=1", "--generate_tokens=2",
         "--systems=flash_ar,lever", "--reliability"}},

@@ -26,6 +26,7 @@ TEST(Tasks, HeaderExample) {
   const Problem& problem = task.problems[0];
   EXPECT_TRUE(absl::StrContains(problem.prompt, "16 eggs per day"));
   EXPECT_TRUE(absl::EndsWith(problem.prompt, "put your final answer within \\boxed{}."));
+  EXPECT_TRUE(absl::StartsWith(problem.prompt, problem.statement + "\nPlease reason step by step"));
   const std::optional<std::string> answer = AnswerIn(task.kind, "16 - 3 - 4 is 9, and 9 * 2 is 18, so \\boxed{18}.");
   EXPECT_TRUE(answer.has_value() && SameAnswer(*answer, problem.answer));
 }

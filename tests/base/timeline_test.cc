@@ -89,12 +89,12 @@ TEST(Timeline, ANullTimelineRecordsNothing) {
 
 TEST(Timeline, ZonesAndResourcesHaveNamesOfTheirOwn) {
   std::set<std::string> names;
-  for (int zone = 0; zone <= static_cast<int>(Zone::kPredict); ++zone) names.insert(std::string(ZoneName(static_cast<Zone>(zone))));
-  EXPECT_EQ(names.size(), static_cast<size_t>(Zone::kPredict) + 1);
+  for (int zone = 0; zone <= static_cast<int>(Zone::kCommit); ++zone) names.insert(std::string(ZoneName(static_cast<Zone>(zone))));
+  EXPECT_EQ(names.size(), static_cast<size_t>(Zone::kCommit) + 1);
   for (Resource resource : {Resource::kCpu, Resource::kNpu, Resource::kFlash, Resource::kDma}) {
     names.insert(std::string(ResourceName(resource)));
   }
-  EXPECT_EQ(names.size(), static_cast<size_t>(Zone::kPredict) + 5);
+  EXPECT_EQ(names.size(), static_cast<size_t>(Zone::kCommit) + 5);
   EXPECT_EQ(names.count("unknown"), 0u);
 }
 

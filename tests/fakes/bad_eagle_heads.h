@@ -58,11 +58,14 @@ inline std::vector<BadEagleHead> BadEagleTensors() {
   };
 }
 
+// With this in its configuration.
+inline BadEagleHead WithEagleKey(const std::string& name, const std::string& key, const std::string& json, const std::string& problem) {
+  return {name, [=](EagleBuilder& b) { b.config[key] = json; }, absl::StrCat("FILE.json: ", problem)};
+}
+
 inline std::vector<BadEagleHead> BadEagleConfigurations() {
-  const auto key = [](const std::string& name, const std::string& key, const std::string& json, const std::string& problem) {
-    return BadEagleHead{name, [=](EagleBuilder& b) { b.config[key] = json; }, absl::StrCat("FILE.json: ", problem)};
-  };
-  const auto layers = [&](const std::string& name, const std::string& list, const std::string& problem) {
+  const auto key = WithEagleKey;
+  const auto layers = [=](const std::string& name, const std::string& list, const std::string& problem) {
     const std::string place = "eagle_config.eagle_aux_hidden_state_layer_ids";
     return key(name, "eagle_config", absl::StrCat("{\"eagle_aux_hidden_state_layer_ids\":", list, "}"), absl::StrCat(place, problem));
   };
@@ -98,9 +101,35 @@ inline std::vector<BadEagleHead> BadEagleConfigurations() {
   };
 }
 
+// Keys that may change what is computed, and what is not known to change nothing.
+inline std::vector<BadEagleHead> BadEagleKeys() {
+  const auto key = WithEagleKey;
+  const auto below = [=](const std::string& name, const std::string& of, const std::string& json, const std::string& problem) {
+    const std::string all = absl::StrCat("{\"eagle_aux_hidden_state_layer_ids\":[-1,0,1],\"", of, "\":", json, "}");
+    return key(name, "eagle_config", all, absl::StrCat("eagle_config.", of, problem));
+  };
+  return {
+      key("unknown-key", "rope_thetas", "10000",
+          "rope_thetas: found it, expected keys of which it is known what they change; did you mean rope_theta?"),
+      key("mixture-of-experts", "n_routed_experts", "8", "n_routed_experts: found it, expected keys of which it is known what they change"),
+      key("a-window", "sliding_window", "512",
+          "sliding_window: found one, expected nothing, or use_sliding_window false: all that was before is attended to here"),
+      key("windowed-layers", "layer_types", "[\"full_attention\",\"sliding_attention\"]",
+          "layer_types: found \"sliding_attention\", expected \"full_attention\" alone"),
+      key("eagle-a-list", "eagle_config", "[]", "eagle_config: found an array, expected an object"),
+      below("last-states-alone", "use_aux_hidden_state", "false",
+            ": found false, expected true: another head is not computed here"),
+      below("no-last-norm", "use_last_layernorm", "false", ": found false, expected true: another head is not computed here"),
+      below("norms-of-mtp", "use_mtp_layernorm", "true", ": found true, expected false: another head is not computed here"),
+      below("steps-at-once", "parallel_draft_step", "4", ": found 4, expected *"),
+      below("unknown-below", "has_lm_head", "true", ": found it, expected keys of which it is known what they change"),
+  };
+}
+
 inline std::vector<BadEagleHead> BadEagleHeads() {
   std::vector<BadEagleHead> rows = BadEagleTensors();
   for (BadEagleHead& row : BadEagleConfigurations()) rows.push_back(std::move(row));
+  for (BadEagleHead& row : BadEagleKeys()) rows.push_back(std::move(row));
   return rows;
 }
 

@@ -31,14 +31,29 @@ struct LoneText {
   FinishReason reason = FinishReason::kLength;
 };
 
+// By a session with the text's adapter, and without drafts.
+inline LoneText WriteAlone(Engine& engine, const StreamOptions& options) {
+  LoneText written;
+  const auto session = Must(engine.NewSession({.adapter = options.adapter}));
+  Must(session->Append(options.prompt));
+  GenerateOptions text = options.text;
+  text.speculator = nullptr;
+  text.on_token = [&](TokenId, absl::Span<const float> logits) { written.logits.push_back(DigestOf(logits)); };
+  Generation generation = Must(Generate(*session, Must(Sampler::Create(options.sampling)), text));
+  written.tokens = std::move(generation.tokens);
+  written.text = std::move(generation.text);
+  written.reason = generation.reason;
+  return written;
+}
+
 class LoneWriter {
  public:
   explicit LoneWriter(const EngineOptions& options) : engine_(Must(Engine::Load(options))) {}
 
   LoneText Write(const StreamOptions& options) {
+    if (options.adapter == nullptr) return WriteAlone(*engine_, options);
     LoneText written;
-    if (options.adapter != nullptr) WriteRows(options, written);
-    else WriteText(options, written);
+    WriteRows(options, written);
     return written;
   }
 
@@ -52,18 +67,6 @@ class LoneWriter {
   Engine& engine() { return *engine_; }
 
  private:
-  void WriteText(const StreamOptions& options, LoneText& written) {
-    const auto session = Must(engine_->NewSession());
-    Must(session->Append(options.prompt));
-    GenerateOptions text = options.text;
-    text.speculator = nullptr;
-    text.on_token = [&](TokenId, absl::Span<const float> logits) { written.logits.push_back(DigestOf(logits)); };
-    Generation generation = Must(Generate(*session, Must(Sampler::Create(options.sampling)), text));
-    written.tokens = std::move(generation.tokens);
-    written.text = std::move(generation.text);
-    written.reason = generation.reason;
-  }
-
   void WriteRows(const StreamOptions& options, LoneText& written) {
     CHECK(options.text.stop.empty());
     EngineCore& core = CoreOf(*engine_);

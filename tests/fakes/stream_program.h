@@ -29,6 +29,8 @@
 #include "tessera/runtime/stepper.h"
 #include "tessera/runtime/text_queue.h"
 #include "tessera/spec/calibrated_tree.h"
+#include "tessera/spec/shared_history.h"
+#include "tessera/spec/siblings_drafter.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/lone_text.h"
 #include "tessera/tests/fakes/ticking_clock.h"
@@ -46,6 +48,7 @@ class StreamProgram {
     int longest = 40;                  // Tokens of a prompt that is no fork.
     double row_seconds = 1e-5;         // A row's beside 10 ms of a pass, by frozen costs; 0: costs are learnt, by a clock that ticks.
     bool keeps_beginnings = true;
+    bool siblings = false;             // Most texts are in sets, whose texts draft from each other; sets come and go, with little room.
     int restart_every = 0;             // Steps, on the average, as for what follows. 0: never.
     int session_every = 0;
     int fault_every = 0;
@@ -57,6 +60,7 @@ class StreamProgram {
   struct Counts {
     int64_t begun = 0, forked = 0, whole = 0, cancelled = 0, failed = 0, refused = 0, dropped = 0, sessions = 0;
     int64_t passes = 0, most_texts = 0, shared_tokens = 0, set_back = 0, waited = 0, drafted = 0, pruned = 0;
+    int64_t of_siblings = 0;           // Tokens that they drafted and that came.
   };
 
   StreamProgram(Engine& engine, LoneWriter& alone, const Options& options)
@@ -198,6 +202,7 @@ class StreamProgram {
     options.output = text.output.get();
     text.speculator = AnySpeculator(text.alone.tokens);
     options.text.speculator = text.speculator.get();
+    if (options_.siblings && Any(4) > 0) options.text.siblings = AnySet();
     if (!options_.predictors.empty() && text.speculator != nullptr && Any(4) > 0) options.text.prune = AnyPruning();
     options.cancel = &text.flag;
     text.cancel_at = Any(10) == 0 ? Any(12) : -1;
@@ -219,8 +224,15 @@ class StreamProgram {
     std::vector<std::unique_ptr<Drafter>> drafters;
     if (kind != 2) drafters.push_back(std::make_unique<RandomDrafter>(vocabulary, random_.Below(1000), right));
     if (kind != 3) drafters.push_back(std::make_unique<CalibratedTree>());   // Learns from prompts, too.
+    if (options_.siblings) drafters.push_back(std::make_unique<SiblingsDrafter>());
     return std::make_unique<Speculator>(
         std::move(drafters), Speculator::Options{.max_rows = 1 + Any(10), .weigh_costs = Any(2) == 0, .costs = &costs_, .clock = &clock_});
+  }
+
+  std::shared_ptr<SharedHistory> AnySet() {
+    std::shared_ptr<SharedHistory>& set = sets_[Any(2)];
+    if (set == nullptr || Any(12) == 0) set = std::make_shared<SharedHistory>(room_);
+    return set;
   }
 
   Pruning AnyPruning() {
@@ -264,10 +276,17 @@ class StreamProgram {
     std::string difference;
     for (const auto& text : texts_) {
       if (!text->ends.empty() && difference.empty()) difference = Difference(*text);
-      if (!text->ends.empty() && text->speculator != nullptr) counts_.drafted += text->speculator->report().drafted_steps;
+      if (!text->ends.empty() && text->speculator != nullptr) Count(text->speculator->report());
     }
     std::erase_if(texts_, [](const auto& text) { return !text->ends.empty(); });
     return difference;
+  }
+
+  void Count(const SpeculationReport& report) {
+    counts_.drafted += report.drafted_steps;
+    for (const SpeculationReport::Source& source : report.sources) {
+      if (source.name == kSiblings) counts_.of_siblings += source.account.accepted;
+    }
   }
 
   template <typename T>
@@ -312,6 +331,8 @@ class StreamProgram {
   SeededRandom random_;
   const TickingClock clock_;
   CostProfile costs_;
+  const std::shared_ptr<SharedHistory::Room> room_ = std::make_shared<SharedHistory::Room>(300);
+  std::shared_ptr<SharedHistory> sets_[2];
   std::unique_ptr<Stepper> stepper_;
   std::vector<std::unique_ptr<Text>> texts_;
   std::vector<std::unique_ptr<Session>> sessions_;

@@ -114,12 +114,14 @@ TEST(Forecasts, AMarkIsTheModelsOrTheFileIsRefused) {
   file.texts = {{"tessera.model.vectors", absl::StrCat(mark)}};
   file.WriteTo(path);
   Must(Forecasts::Open(path, *model, config).status());
+  Must(Forecasts::Open(path, *packed, config).status());
   file.texts = {{"tessera.model.vectors", absl::StrCat(mark + 1)}};
   file.WriteTo(path);
-  EXPECT_EQ(Forecasts::Open(path, *model, config).status().message(),
-            absl::StrCat(path, ": __metadata__ tessera.model.vectors: found \"", mark + 1, "\", expected \"", mark, "\", the mark of ",
-                         tiny.gguf()));
-  Must(Forecasts::Open(path, *packed, config).status());   // It has none to compare with.
+  for (const ModelFile* const other : {model.get(), packed.get()}) {
+    EXPECT_EQ(Forecasts::Open(path, *other, config).status().message(),
+              absl::StrCat(path, ": __metadata__ tessera.model.vectors: found \"", mark + 1, "\", expected \"", mark, "\", the mark of ",
+                           other->path()));
+  }
 }
 
 TEST(Forecasts, OtherFilesAreToldFromThese) {

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/adapter_set.h"
 #include "tessera/tests/fakes/adapter_numbers.h"
@@ -183,6 +184,57 @@ TEST(LoadAdapter, TheFastPathIsOffByNoMoreThanItsCachesRounding) {
     const LoraAdapter adapter = Loaded(weights, name);
     EXPECT_LE(High(Errors(machine, name, &adapter)), 2e-2 + 2.8e-2);
   }
+}
+
+absl::StatusOr<LoraAdapter> ReaderExample(const GgufFile* model, const ModelConfig& config, const std::string& path) {
+  ASSIGN_OR_RETURN(std::unique_ptr<AdapterReader> reader, AdapterReader::Open(path, *model, config));
+  ASSIGN_OR_RETURN(LoraAdapter adapter, ReadLoraAdapter(*reader, config, /*scale=*/0.5f));
+  return adapter;
+}
+
+// Made while it is read, it is what it is made of a file's pairs.
+TEST(LoadAdapter, AReadersPairsGiveTheSameAdapterInAnyOrder) {
+  const auto model = Must(GgufFile::Open(GoldenPath("tiny/llama.gguf")));
+  const ModelConfig config = Must(ReadModelConfig(*model));
+  for (const char* const name : {"llama-qv", "llama-all", "llama-all.gguf"}) {
+    const std::string path = GoldenPath(std::string("lora/") + name);
+    const LoraAdapter read = Must(ReaderExample(model.get(), config, path));
+    const LoraAdapter made = Must(MakeLoraAdapter(Must(ReadAdapter(path, *model, config)), config, 0.5f));
+    EXPECT_EQ(read.content(), made.content()) << name;
+    EXPECT_EQ(read.bytes(), made.bytes()) << name;
+  }
+  const auto reader = Must(AdapterReader::Open(GoldenPath("lora/llama-qv"), *model, config));
+  EXPECT_EQ(ReadLoraAdapter(*reader, config, INFINITY).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Numbers that no 16 bits hold stay in the file's 32: the same as by numbers that were widened and put there.
+TEST(LoadAdapter, NumbersOf32BitsAreKeptAsTheyAre) {
+  const auto model = Must(GgufFile::Open(GoldenPath("tiny/llama.gguf")));
+  const ModelConfig config = Must(ReadModelConfig(*model));
+  AdapterFile file = Must(ReadAdapter(GoldenPath("lora/llama-all"), *model, config));
+  LoraAdapter expected = Must(LoraAdapter::Create(static_cast<int>(config.layers.size()), kLoraTargets));
+  SeededRandom random(1);
+  for (AdapterPair& pair : file.pairs) {
+    for (AdapterMatrix* const matrix : {&pair.a, &pair.b}) {
+      std::vector<float> numbers(static_cast<size_t>(matrix->rows * matrix->columns));
+      for (float& number : numbers) number = random.Uniform(-1, 1);
+      const auto* const bytes = reinterpret_cast<const std::byte*>(numbers.data());
+      matrix->format = BlockFormat::kF32;
+      matrix->bytes.assign(bytes, bytes + numbers.size() * sizeof(float));
+    }
+    LoraMatrices matrices = {.in = pair.a.columns, .out = pair.b.rows, .rank = pair.rank, .scale = pair.scale, .a = pair.a.Floats()};
+    const std::vector<float> b = pair.b.Floats();
+    for (int64_t column = 0; column < pair.b.columns; ++column) {
+      for (int64_t row = 0; row < pair.b.rows; ++row) matrices.b.push_back(b[static_cast<size_t>(row * pair.b.columns + column)]);
+    }
+    int target = 0;
+    while (LoraTargetName(static_cast<LoraTarget>(target)) != pair.matrix) ++target;
+    Must(expected.Set(pair.layer, target, matrices));
+  }
+  const int64_t bytes = file.Bytes();
+  const LoraAdapter made = Must(MakeLoraAdapter(std::move(file), config));
+  EXPECT_EQ(made.content(), expected.content());
+  EXPECT_EQ(made.bytes(), bytes);
 }
 
 TEST(LoadAdapter, WhatDoesNotFitIsNamed) {

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "tessera/npu/hmx/hmx_device.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/paired_run.h"
-
 
 namespace tessera {
 namespace {
@@ -59,6 +59,67 @@ TEST(ModeledDevice, BitsAreThoseOfTheOtherDevice) {
     run.ForgetCaches();
     const RowOutputs found = run.On(device, Chain(20));
     for (size_t r = 0; r < expected.size(); ++r) EXPECT_TRUE(SameBits(found[r], expected[r])) << style << " row " << r;
+  }
+}
+
+// A product with a place for an adapter.
+Graph AdaptedProduct() {
+  Graph graph;
+  const BufferId x = graph.AddInput("x", 64);
+  graph.Add(Linear{.x = x, .products = {{.weight = graph.AddMatrix({"w", BlockFormat::kQ4_0, 64, 64}, TileScheme{}),
+                                         .y = graph.AddOutput("y", 64), .adapter = 0}}});
+  graph.adapters = 1;
+  return graph;
+}
+
+// What two rows take, each of which has one of these or none.
+int64_t NanosWith(const ModeledDevice::Options& options, const AdapterProduct* first, const AdapterProduct* second) {
+  PairedRun run(AdaptedProduct(), {.row_capacity = 4});
+  ThreadPool pool(1);
+  HmxDevice numbers(pool, {});
+  VirtualClock clock;
+  ModeledDevice device(numbers, clock, options);
+  std::vector<TestRow> rows = Chain(2);
+  rows[0].adapters = first, rows[1].adapters = second;
+  run.On(device, rows);
+  return clock.NowNanos();
+}
+
+TEST(ModeledDevice, AdaptersCostWhatRowsHaveOrWhatGraphsAreMadeFor) {
+  const std::vector<uint16_t> halves(64 * 512, 0x2000);
+  const auto adapter = [&](int rank) {
+    return AdapterProduct{.a = halves.data(), .b = halves.data(), .rank = rank, .scale = 1, .format = BlockFormat::kF16};
+  };
+  const AdapterProduct small = adapter(8), large = adapter(512);
+  ModeledDevice::Options options = OptionsOf("static");
+  const int64_t none = NanosWith(options, nullptr, nullptr), few = NanosWith(options, &small, &small),
+                many = NanosWith(options, &large, &large);
+  EXPECT_LT(none, few);
+  EXPECT_LT(few, many);
+  options.adapter_ranks = {512};
+  EXPECT_EQ(NanosWith(options, nullptr, nullptr), many) << "inputs are multiplied, whatever is in them";
+  EXPECT_EQ(NanosWith(options, &small, &small), many);
+  options.masks_adapters = true;
+  const int64_t masked = NanosWith(options, &large, &large);
+  EXPECT_LT(many, masked);
+  EXPECT_EQ(NanosWith(options, &small, nullptr), masked) << "a mask chooses for each row";
+}
+
+TEST(ModeledDevice, RowsOfARunHaveOneAdapter) {
+  const std::vector<uint16_t> halves(64 * 8, 0x2000);
+  const AdapterProduct one = {.a = halves.data(), .b = halves.data(), .rank = 8, .scale = 1, .format = BlockFormat::kF16}, other = one;
+  const CompiledGraph compiled = Must(Compile(AdaptedProduct(), {.row_capacity = 4}));
+  ThreadPool pool(1);
+  HmxDevice numbers(pool, {});
+  for (const AdapterProduct* const second : {&other, static_cast<const AdapterProduct*>(nullptr)}) {
+    VirtualClock clock;
+    ModeledDevice device(numbers, clock, OptionsOf("static"));
+    const std::unique_ptr<LoadedGraph> loaded = Must(device.Load(compiled));
+    const AdapterProduct* const adapters[] = {&one, second};
+    const absl::Status status = device.Submit(*loaded, {.rows = 2, .adapters = adapters});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "found rows with different adapters in one run")) << status;
+    EXPECT_EQ(clock.NowNanos(), 0);
   }
 }
 

@@ -52,6 +52,25 @@ TEST(DraftTrace, HasEachPassOfTheDraftWithItsRowsBesideThoseOfTheTarget) {
   EXPECT_EQ(static_cast<int64_t>(passes.size()), target->stats().passes) << "its own alone";
 }
 
+// Each pass with a draft ends with one: the tokens that its tree gave, between the pass and the next draft.
+TEST(DraftTrace, HasWhatIsKeptOfEachDraft) {
+  Timeline timeline({});
+  ThreadPool pool(1);
+  const auto target = TinyEngine(kModel, {.compute = {.pool = &pool}, .timeline = &timeline});
+  const std::shared_ptr<Engine> draft = TinyEngine(kModel, {.compute = {.pool = &pool}});
+  WriteDrafted(*target, draft, &timeline);
+  const std::vector<TimelineEvent> events = timeline.Events();
+  const std::vector<TimelineEvent> commits = OfZone(events, Zone::kCommit), passes = OfZone(events, Zone::kPass);
+  int64_t tokens = 0;
+  for (const TimelineEvent& event : commits) {
+    tokens += event.detail;
+    EXPECT_FALSE(OverlapsAny(event, passes) || OverlapsAny(event, OfZone(events, Zone::kDraft)));
+  }
+  EXPECT_EQ(tokens, kTokens - 1) << "the first token is the prompt's";
+  const auto drafted = std::count_if(passes.begin(), passes.end(), [](const TimelineEvent& pass) { return pass.detail <= kDrafted + 1; });
+  EXPECT_EQ(static_cast<int64_t>(commits.size()), drafted) << "all but the prompt's";
+}
+
 TEST(DraftTrace, NothingIsRecordedWithoutATimeline) {
   Timeline timeline({});
   ThreadPool pool(1);

@@ -77,19 +77,7 @@ class FirstTokens : public testing::Test {
   }
 
   // The separate run.
-  LoneText Alone(const StreamOptions& options) const {
-    LoneText written;
-    const auto session = Must(alone_->NewSession({.adapter = options.adapter}));
-    Must(session->Append(options.prompt));
-    GenerateOptions text = options.text;
-    text.speculator = nullptr;
-    text.on_token = [&](TokenId, absl::Span<const float> logits) { written.logits.push_back(DigestOf(logits)); };
-    Generation generation = Must(Generate(*session, Must(Sampler::Create(options.sampling)), text));
-    written.tokens = std::move(generation.tokens);
-    written.text = std::move(generation.text);
-    written.reason = generation.reason;
-    return written;
-  }
+  LoneText Alone(const StreamOptions& options) const { return WriteAlone(*alone_, options); }
 
   // Text number i of those that begin differently.
   StreamOptions Number(int number, const StreamOptions& like) const {

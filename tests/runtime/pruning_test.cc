@@ -166,6 +166,17 @@ TEST_F(PruningTest, ATraceHasThePredictorWithinItsPass) {
     EXPECT_GT(event.detail, 0) << "nodes";
     EXPECT_EQ(std::count_if(passes.begin(), passes.end(), [&](const TimelineEvent& pass) { return Within(event, pass); }), 1);
   }
+  int64_t dropped = 0;
+  const std::vector<TimelineEvent> prunings = OfZone(timeline.Events(), Zone::kPrune);
+  for (const TimelineEvent& event : prunings) {
+    dropped += event.detail;
+    EXPECT_EQ(std::count_if(passes.begin(), passes.end(), [&](const TimelineEvent& pass) { return Within(event, pass); }), 1);
+  }
+  EXPECT_EQ(static_cast<int64_t>(prunings.size()), pruned.written.pruned.passes);
+  EXPECT_EQ(dropped, pruned.written.pruned.dropped);
+  for (const TimelineEvent& event : predictions) {
+    EXPECT_TRUE(std::any_of(prunings.begin(), prunings.end(), [&](const TimelineEvent& pruning) { return Within(event, pruning); }));
+  }
 }
 
 // By a profile in which rows cost nothing nothing is pruned; by one in which they cost all there is, it is.

@@ -10,8 +10,8 @@
 #include "gtest/gtest.h"
 #include "tessera/base/random.h"
 #include "tessera/runtime/prepare_switching.h"
-#include "tessera/runtime/stepper.h"
 #include "tessera/tests/fakes/reading_host.h"
+#include "tessera/tests/fakes/stepper_texts.h"
 
 namespace tessera {
 namespace {
@@ -89,27 +89,13 @@ TEST(ReadingGraphs, RandomProgramsHaveTheBitsOfWeightsInMemory) {
   }
 }
 
-std::vector<std::vector<TokenId>> Write(Engine& engine, bool at_once) {
-  const std::unique_ptr<Stepper> stepper = Must(Stepper::Create(engine, {}));
-  std::vector<std::vector<TokenId>> texts(2);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    stepper->Submit({.prompt = RandomTokens(i == 0 ? 50 : 33, 10 + i),
-                     .sampling = {.temperature = 0},
-                     .text = {.max_tokens = 5},
-                     .on_end = [&texts, i](const absl::StatusOr<Generation>& result) { texts[i] = Must(result).tokens; }});
-    if (!at_once) Must(stepper->Run());
-  }
-  Must(stepper->Run());
-  return texts;
-}
-
 TEST(ReadingGraphs, TextsOfAStepperAreTheSame) {
   const std::unique_ptr<Engine> resident = ResidentEngine();
   for (const bool at_once : {false, true}) {
-    const std::vector<std::vector<TokenId>> expected = Write(*resident, at_once);
+    const std::vector<std::vector<TokenId>> expected = WriteTexts(*resident, {50, 33}, at_once);
     for (const std::optional<SwitchRule> rule : RulesAndNone()) {
       ReadingHost host(rule);
-      EXPECT_EQ(Write(*host.engine, at_once), expected) << NameOf(rule);
+      EXPECT_EQ(WriteTexts(*host.engine, {50, 33}, at_once), expected) << NameOf(rule);
       ExpectWithinPlan(host);
     }
   }

@@ -6,32 +6,18 @@
 
 #include "gtest/gtest.h"
 #include "tessera/runtime/stepper.h"
+#include "tessera/tests/fakes/stepper_texts.h"
 #include "tessera/tests/fakes/switching_phone.h"
 
 namespace tessera {
 namespace {
 
-// Tokens of texts that are written one after the other, or all at once.
-std::vector<std::vector<TokenId>> Write(SwitchingPhone& phone, const std::vector<int>& prompts, bool at_once) {
-  const std::unique_ptr<Stepper> stepper = Must(Stepper::Create(*phone.engine, {}));
-  std::vector<std::vector<TokenId>> texts(prompts.size());
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    stepper->Submit({.prompt = RandomTokens(prompts[i], 10 + i),
-                     .sampling = {.temperature = 0},
-                     .text = {.max_tokens = 5},
-                     .on_end = [&texts, i](const absl::StatusOr<Generation>& result) { texts[i] = Must(result).tokens; }});
-    if (!at_once) Must(stepper->Run());
-  }
-  Must(stepper->Run());
-  return texts;
-}
-
 TEST(StepperSwitching, APromptThatIsReadAloneMovesGraphs) {
   SwitchingPhone plain(std::nullopt);
-  const std::vector<std::vector<TokenId>> expected = Write(plain, {75, 40, 3}, /*at_once=*/false);
+  const std::vector<std::vector<TokenId>> expected = WriteTexts(*plain.engine, {75, 40, 3}, /*at_once=*/false);
   for (const SwitchRule rule : kSwitchRules) {
     SwitchingPhone phone(rule);
-    EXPECT_EQ(Write(phone, {75, 40, 3}, /*at_once=*/false), expected) << SwitchRuleName(rule);
+    EXPECT_EQ(WriteTexts(*phone.engine, {75, 40, 3}, /*at_once=*/false), expected) << SwitchRuleName(rule);
     const MotionReport& report = phone.motion().report();
     EXPECT_EQ(report.prompts, 3) << SwitchRuleName(rule);
     const int switched = report.switched_in_prompt + report.switched_after - report.returned;
@@ -63,10 +49,10 @@ TEST(StepperSwitching, APromptThatIsReadAloneTakesWhatItTakesInASession) {
 
 TEST(StepperSwitching, TextsTogetherKeepDecodeGraphs) {
   SwitchingPhone plain(std::nullopt);
-  const std::vector<std::vector<TokenId>> expected = Write(plain, {40, 33}, /*at_once=*/true);
+  const std::vector<std::vector<TokenId>> expected = WriteTexts(*plain.engine, {40, 33}, /*at_once=*/true);
   for (const SwitchRule rule : kSwitchRules) {
     SwitchingPhone phone(rule);
-    EXPECT_EQ(Write(phone, {40, 33}, /*at_once=*/true), expected) << SwitchRuleName(rule);
+    EXPECT_EQ(WriteTexts(*phone.engine, {40, 33}, /*at_once=*/true), expected) << SwitchRuleName(rule);
     EXPECT_EQ(phone.motion().report().prompts, 0) << SwitchRuleName(rule);
     for (int block = 0; block < 3; ++block) EXPECT_EQ(phone.motion().IsSwitched(block), rule != SwitchRule::kPadded);
     EXPECT_LE(phone.meter->most_bytes(), PlannedGraphBytes(CoreOf(*phone.engine)));

@@ -33,6 +33,7 @@ class StreamTest : public testing::Test {
       std::vector<float> logits(asked.size() * vocabulary);
       const TensorView<float> view(logits.data(), static_cast<int64_t>(asked.size()), vocabulary);
       RETURN_IF_ERROR(core.runner().Logits(done, asked, view));
+      if (ahead_) stream.ChooseAhead(view);
       RETURN_IF_ERROR(stream.Give(view, {}));
     }
   }
@@ -44,6 +45,7 @@ class StreamTest : public testing::Test {
   }
 
   const std::unique_ptr<Engine> engine_;
+  bool ahead_ = false;   // Tokens are chosen ahead.
 };
 
 TEST_F(StreamTest, HeaderExample) {
@@ -101,6 +103,34 @@ TEST_F(StreamTest, WhatIsSetBackGoesOnWhereItWas) {
     stream->Settle(absl::OkStatus(), {});
   }
   EXPECT_EQ(stream->result().tokens, Alone(prompt, {.max_tokens = 8}).tokens);
+}
+
+TEST_F(StreamTest, WhatIsChosenAheadIsWhatIsChosenAnyway) {
+  const std::vector<TokenId> prompt = RandomTokens(6, 4);
+  const SamplingOptions sampling = {.temperature = 1, .repetition_penalty = 1.2f, .seed = 8};
+  EngineCore& core = CoreOf(*engine_);
+  std::vector<std::vector<TokenId>> texts;
+  for (const bool ahead : {false, true}) {
+    for (const bool drafts : {false, true}) {
+      ahead_ = ahead;
+      Speculator speculator(std::make_unique<RandomDrafter>(engine_->config().vocabulary, 3, texts.empty() ? prompt : texts[0]),
+                            {.max_rows = 6, .weigh_costs = false});
+      const auto stream = Must(Stream::Create(core, {.prompt = prompt, .sampling = sampling,
+                                                     .text = {.max_tokens = 20, .speculator = drafts ? &speculator : nullptr}}));
+      stream->Start(nullptr);
+      while (!stream->finished()) {
+        std::vector<PassRow> rows;
+        Must(core.cache().MakeRoom(8));
+        const CostProfile costs;
+        if (stream->pending() > 0) Must(stream->PlacePiece(std::min(stream->pending(), 4), rows));
+        else Must(stream->PlaceTree(ShareRows({stream->ToCut(stream->Draft({.rows = 6, .depth = 5}))}, costs, {.most_rows = 6})[0], rows));
+        Must(RunPass(*stream, rows));
+        stream->Settle(absl::OkStatus(), {});
+      }
+      texts.push_back(stream->result().tokens);
+    }
+  }
+  for (const std::vector<TokenId>& text : texts) EXPECT_EQ(text, texts[0]);
 }
 
 TEST_F(StreamTest, WhatCannotBeWrittenIsRefusedWithWhatWasFound) {

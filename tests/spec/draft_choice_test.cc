@@ -75,6 +75,43 @@ TEST(DraftChoice, ADraftInPlaceOfAllThatIsReadDoesNotPay) {
   EXPECT_FALSE(choice.drafts);
 }
 
+// Three texts read for as long as one. Each row of each computes for 0.1, each guess of each is drafted in 0.05.
+TEST(DraftChoice, SeveralTextsShareTheReadingAndLeaveLessOfItToGuesses) {
+  DraftChoiceInputs inputs = Streamed();
+  inputs.texts = 3;
+  const DraftChoice three = ChooseDraft(inputs);
+  EXPECT_NEAR(three.of(MemoryUse::kPins).tokens_per_second, 3 / 0.8, 1e-9) << "three tokens per pass";
+  EXPECT_EQ(three.of(MemoryUse::kPins).rows, 3);
+  // Two rows of each: the reading hides 0.6 of computing behind 0.15 of drafting. Three would compute for 0.9 and draft for 0.3.
+  EXPECT_NEAR(three.of(MemoryUse::kDraft).tokens_per_second, 3 * 1.5 / 1.0, 1e-9);
+  EXPECT_NEAR(three.of(MemoryUse::kDraft).tokens, 4.5, 1e-9);
+  EXPECT_EQ(three.of(MemoryUse::kDraft).rows, 6);
+  EXPECT_NEAR(three.of(MemoryUse::kRetrieval).tokens_per_second, 3 * 1.25 / 0.8, 1e-9);
+  EXPECT_TRUE(ChooseDraft(Streamed()).drafts);
+  EXPECT_FALSE(three.drafts) << "what pays for one text";
+  inputs.texts = 10;   // Their rows alone compute for as long as a pass reads.
+  const DraftChoice ten = ChooseDraft(inputs);
+  EXPECT_EQ(ten.of(MemoryUse::kDraft).rows, 10) << "nothing is guessed";
+  EXPECT_NEAR(ten.of(MemoryUse::kDraft).tokens_per_second, 10 / 1.0, 1e-9);
+  EXPECT_NEAR(ten.of(MemoryUse::kRetrieval).tokens_per_second, 10 / 1.0, 1e-9);
+}
+
+TEST(DraftChoice, WhatAPassOfSeveralTextsTookIsKnownFromTheProfile) {
+  CostProfile costs;
+  for (int time = 0; time < 4; ++time) {
+    costs.AddPass({.rows = 1}, 0.04);
+    costs.AddPass({.rows = 4, .leaves = 4, .texts = 4}, 0.06);
+    costs.AddHead(1, 0.01);
+    costs.AddHead(4, 0.02);
+  }
+  DraftChoiceInputs inputs = Streamed();
+  inputs.texts = 4;
+  inputs.most_rows = 1;
+  inputs.with_pins.pass_bytes = 0;
+  UseProfile(costs, "draft", inputs);
+  EXPECT_NEAR(ChooseDraft(inputs).of(MemoryUse::kPins).tokens_per_second, 4 / 0.08, 1) << "products of four rows would take 0.4";
+}
+
 TEST(DraftChoice, AChanceGivesTheTokensThatItWasFoundBy) {
   for (const double chance : {0.05, 0.45, 0.65, 0.99}) {
     double tokens = 0, reached = 1;

@@ -249,5 +249,33 @@ TEST(PruneRule, OptionsOutOfRangeAreNamed) {
   EXPECT_EQ(Refusal({.least_rows_dropped = -1}), "least_rows_dropped of pruning: found -1, expected a number of at least 0");
 }
 
+TEST(PruneRule, OptionsAreReadFromATextAndOthersStay) {
+  const PruneOptions from = {.threshold = 0.3f, .with_shadow_tokens = false, .keep_near_root = 5};
+  const PruneOptions read =
+      Must(ParsePruneOptions("threshold=0.05,tau=2,rows_left=7,leaves_left=2,rows_dropped=4,ancestors=0", from));
+  EXPECT_EQ(read.threshold, 0.05f);
+  EXPECT_EQ(read.temperature, 2);
+  EXPECT_EQ(read.least_rows_left, 7);
+  EXPECT_EQ(read.least_leaves_left, 2);
+  EXPECT_EQ(read.least_rows_dropped, 4);
+  EXPECT_FALSE(read.keep_ancestors);
+  EXPECT_EQ(read.keep_near_root, 5);
+  EXPECT_FALSE(read.with_shadow_tokens);
+  EXPECT_EQ(Must(ParsePruneOptions("near_root=0", from)).keep_near_root, 0);
+  EXPECT_EQ(Must(ParsePruneOptions("", from)).threshold, 0.3f);
+}
+
+TEST(PruneRule, ATextThatIsWrongIsNamed) {
+  const auto refusal = [](absl::string_view text) { return std::string(ParsePruneOptions(text, {}).status().message()); };
+  EXPECT_EQ(refusal("threshhold=1"), "pruning: found threshhold, expected one of threshold, tau, near_root, rows_left, leaves_left, "
+                                     "rows_dropped, ancestors; did you mean threshold?");
+  EXPECT_EQ(refusal("threshold"), "pruning: found \"threshold\", expected KEY=VALUE");
+  EXPECT_EQ(refusal("threshold=-1"), "pruning: found threshold=-1, expected a finite number of at least 0");
+  EXPECT_EQ(refusal("threshold=nan"), "pruning: found threshold=nan, expected a finite number of at least 0");
+  EXPECT_EQ(refusal("tau=0"), "pruning: found tau=0, expected a finite number above 0");
+  EXPECT_EQ(refusal("tau=1,tau=2"), "pruning: found tau twice, expected it once");
+  EXPECT_EQ(refusal("near_root=x"), "pruning: found near_root=x, expected 0 to 512");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/random.h"
@@ -22,6 +23,13 @@ TEST(SuffixAutomaton, HeaderExample) {
   SuffixAutomaton::Cursor cursor;
   for (const TokenId token : {7, 2, 3}) cursor = automaton.Move(cursor, token);
   EXPECT_EQ(cursor.length, 2);
+
+  SuffixAutomaton texts({});
+  int a = SuffixAutomaton::kRoot, b = SuffixAutomaton::kRoot;
+  for (const TokenId token : {1, 2, 3}) a = texts.Extend(a, token);
+  b = texts.Extend(texts.Extend(b, 7), 2);
+  EXPECT_FALSE(texts.IsFollowed(b));
+  EXPECT_NE(texts.Next(texts.Shorter({b, 2}).state, 3), SuffixAutomaton::kNone);
 }
 
 template <typename Field>
@@ -145,6 +153,87 @@ TEST(SuffixAutomaton, ACursorFollowsAnotherTextWhileThisOneGrows) {
   }
 }
 
+// Texts that grow side by side.
+struct Texts {
+  std::vector<std::vector<TokenId>> texts;
+  std::vector<std::pair<size_t, size_t>> order;   // Text and place of each token, as they came.
+
+  // Where the string ends: numbers of tokens up to its last, in their order; and with which token its text went on.
+  std::map<int, TokenId> EndsOf(absl::Span<const TokenId> string) const {
+    std::map<int, TokenId> ends;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto [text, place] = order[i];
+      const absl::Span<const TokenId> so_far = absl::MakeConstSpan(texts[text]).first(place + 1);
+      if (so_far.size() < string.size() || so_far.last(string.size()) != string) continue;
+      ends[static_cast<int>(i) + 1] = place + 1 < texts[text].size() ? texts[text][place + 1] : -1;
+    }
+    return ends;
+  }
+  // The number of tokens before the one that came after this end of a text.
+  int NextPlace(int end) const {
+    const auto [text, place] = order[static_cast<size_t>(end) - 1];
+    return static_cast<int>(std::find(order.begin(), order.end(), std::pair{text, place + 1}) - order.begin());
+  }
+};
+
+// What a state says of a string of the texts.
+void ExpectKnowsOfAll(const SuffixAutomaton& automaton, int state, const Texts& all, absl::Span<const TokenId> string) {
+  const std::map<int, TokenId> places = all.EndsOf(string);
+  EXPECT_EQ(automaton[state].earliest, places.begin()->first);
+  EXPECT_EQ(automaton[state].count, static_cast<int>(places.size()));
+  std::map<TokenId, int> expected, followers;
+  int latest = 0;
+  for (const auto& [place, next] : places) {
+    if (next < 0) continue;
+    ++expected[next];
+    latest = std::max(latest, all.NextPlace(place));
+  }
+  automaton.VisitNext(state, 1000, [&](TokenId token, int next) { followers[token] = automaton[next].count; });
+  EXPECT_EQ(followers, expected);
+  EXPECT_EQ(automaton.IsFollowed(state), !expected.empty());
+  EXPECT_EQ(automaton[state].latest, latest);
+}
+
+TEST(SuffixAutomaton, OfSeveralTextsItKnowsPlacesCountsAndFollowersOfAllTheirStrings) {
+  SeededRandom random(6);
+  for (int round = 0; round < 150; ++round) {
+    Texts all = {.texts = std::vector<std::vector<TokenId>>(1 + random.Below(4))};
+    std::vector<int> ends(all.texts.size(), SuffixAutomaton::kRoot);
+    SuffixAutomaton automaton({.most_links = 1000});
+    const int64_t vocabulary = 1 + random.Below(4);
+    for (int64_t i = 0, count = random.Below(50); i < count; ++i) {
+      const size_t text = random.Below(static_cast<int64_t>(all.texts.size()));
+      const TokenId token = static_cast<TokenId>(random.Below(vocabulary));
+      all.order.push_back({text, all.texts[text].size()});
+      all.texts[text].push_back(token);
+      ends[text] = automaton.Extend(ends[text], token);
+      ASSERT_NE(ends[text], SuffixAutomaton::kNone);
+    }
+    for (size_t number = 0; number < all.texts.size(); ++number) {
+      const absl::Span<const TokenId> text = all.texts[number];
+      EXPECT_EQ(automaton[ends[number]].length, static_cast<int>(text.size())) << "an end stays that of its whole text";
+      for (size_t begin = 0; begin < text.size(); ++begin) {
+        int state = SuffixAutomaton::kRoot;
+        for (size_t end = begin; end < text.size(); ++end) {
+          state = automaton.Next(state, text[end]);
+          ASSERT_NE(state, SuffixAutomaton::kNone);
+          ExpectKnowsOfAll(automaton, state, all, text.subspan(begin, end + 1 - begin));
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(SuffixAutomaton, OfSeveralTextsOneThatIsFullStaysAsItIs) {
+  SuffixAutomaton automaton({.max_tokens = 2});
+  const int a = automaton.Extend(SuffixAutomaton::kRoot, 1), b = automaton.Extend(SuffixAutomaton::kRoot, 1);
+  EXPECT_EQ(a, b) << "equal texts are one state";
+  EXPECT_EQ(automaton[a].count, 2);
+  EXPECT_EQ(automaton.Extend(a, 2), SuffixAutomaton::kNone);
+  EXPECT_FALSE(automaton.IsFollowed(a));
+}
+
 TEST(SuffixAutomaton, WhereLinksAreNotFollowedFarPlacesAreOldButTrue) {
   const std::vector<TokenId> text(300, 7);
   const SuffixAutomaton automaton = Of(text, /*most_links=*/4);
@@ -168,6 +257,24 @@ TEST(SuffixAutomaton, AFullOneStaysAsItIs) {
   EXPECT_EQ(automaton.Match().length, 0);
   EXPECT_TRUE(automaton.Extend(2));
   EXPECT_EQ(automaton.Next(SuffixAutomaton::kRoot, 1), SuffixAutomaton::kNone);
+}
+
+TEST(SuffixAutomaton, MemoryOfSeveralTextsIsBoundedByTheirTokens) {
+  constexpr int kTokens = 6000;
+  SeededRandom random(7);
+  for (const int64_t vocabulary : {1, 2, 3, 50, 50000}) {
+    for (const int64_t texts : {2, 40}) {
+      SuffixAutomaton automaton({});
+      std::vector<int> ends(static_cast<size_t>(texts), SuffixAutomaton::kRoot);
+      for (int i = 0; i < kTokens; ++i) {
+        int& end = ends[static_cast<size_t>(random.Below(texts))];
+        end = automaton.Extend(end, static_cast<TokenId>(random.Below(vocabulary)));
+        ASSERT_LE(automaton.bytes(), 1000 + (i + 1) * SuffixAutomaton::kMostBytesPerToken);
+      }
+      EXPECT_LE(automaton.states(), 2 * kTokens);
+      EXPECT_LE(automaton.edges(), 3 * kTokens);
+    }
+  }
 }
 
 // Random texts, and the two that have the most states (1 2 2 2 ...) and edges (1 2 2 2 ... 3).

@@ -47,8 +47,9 @@ absl::Status Run() {
 Command BenchAdapters() {
   return {{.subcommand = "adapters",
            .summary = "What adapters cost: passes, several texts, changing to another, memory. Adapters are random, of one rank on all "
-                      "matrices, and made in memory. Ratios are of one repetition, in which all is measured by turns. Without the flags "
-                      "texts have 64 tokens before, and 64 more are written.",
+                      "matrices, and made in memory, but for two that are read from files in the cache folder. Ratios are of one "
+                      "repetition, in which all is measured by turns. Without the flags texts have 64 tokens before, and 64 more are "
+                      "written.",
            .examples = {"tessera_bench adapters --threads 2", "tessera_bench adapters --model m.gguf --adapters 8 --rank 16"},
            .groups = {{"Measurement", {"adapters", "rank", "generate_tokens", "depth", "repetitions"}},
                       ModelFlagsBut({"trace", "dry_run"}), {"Output", {"json"}}}},

@@ -19,6 +19,7 @@ Command BenchProducts();
 Command BenchMemory();
 Command BenchStreaming();
 Command BenchStreams();
+Command BenchSamples();
 Command BenchAdapters();
 Command BenchLever();
 

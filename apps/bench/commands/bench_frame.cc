@@ -9,6 +9,7 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 
@@ -21,6 +22,13 @@ FlagGroup ModelFlagsBut(const std::vector<std::string>& left_out) {
 absl::Status CheckTokens(const char* flag, int value, int least) { return CheckFlagRange(flag, value, least, 1 << 20); }
 
 absl::Status CheckRepetitions() { return CheckFlagRange("repetitions", FLAGS_repetitions, 1, 1000); }
+
+absl::Status CheckRingShare() {
+  if (!IsGiven("ring_share")) return absl::OkStatus();
+  if (!(FLAGS_ring_share > 0 && FLAGS_ring_share <= 1)) return WrongUsage("ring_share", FLAGS_ring_share, "above 0 and at most 1");
+  RETURN_IF_ERROR(CheckNotBoth("ring_share", true, "memory_budget", !FLAGS_memory_budget.empty()));
+  return IsGiven("pin") ? WrongUsage("pin", "it with --ring_share", "one of them: a ring's share leaves nothing to pin") : absl::OkStatus();
+}
 
 absl::StatusOr<EngineOptions> OptionsForContext(int context, Timeline* timeline, bool own_budgets) {
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(timeline, own_budgets));

@@ -27,6 +27,7 @@ FlagGroup ModelFlagsBut(const std::vector<std::string>& left_out);
 
 absl::Status CheckTokens(const char* flag, int value, int least);  // least to 2^20
 absl::Status CheckRepetitions();
+absl::Status CheckRingShare();   // Its value, and the flags beside it.
 
 // EngineOptionsOfFlags(), with `context` unless --context sets one; 0: the engine decides.
 absl::StatusOr<EngineOptions> OptionsForContext(int context, Timeline* timeline = nullptr, bool own_budgets = false);

@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -13,6 +12,7 @@
 #include "tessera/apps/bench/lever_grid.h"
 #include "tessera/apps/bench/lever_models.h"
 #include "tessera/apps/bench/lever_prompts.h"
+#include "tessera/apps/bench/lever_pruning.h"
 #include "tessera/apps/bench/lever_report.h"
 #include "tessera/apps/bench/lever_run.h"
 #include "tessera/apps/bench/lever_systems.h"
@@ -58,6 +58,7 @@ absl::Status CheckGrid() {
   RETURN_IF_ERROR(CheckNotBoth("memory_grid", true, "memory_budget", !FLAGS_memory_budget.empty()));
   RETURN_IF_ERROR(CheckNotBoth("memory_grid", true, "ring_share", IsGiven("ring_share")));
   RETURN_IF_ERROR(CheckNotBoth("memory_grid", true, "sweep", !FLAGS_sweep.empty()));
+  RETURN_IF_ERROR(CheckNotBoth("memory_grid", true, "prune", !FLAGS_prune.empty()));
   return CheckNotBoth("memory_grid", true, "reliability", FLAGS_reliability);
 }
 
@@ -66,12 +67,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("texts", FLAGS_texts, 1, 1 << 20));
   RETURN_IF_ERROR(CheckTokens("generate_tokens", FLAGS_generate_tokens, 2));
   RETURN_IF_ERROR(CheckRepetitions());
-  const bool ring = IsGiven("ring_share");
-  if (ring && !(FLAGS_ring_share > 0 && FLAGS_ring_share <= 1)) {
-    return WrongUsage("ring_share", FLAGS_ring_share, "above 0 and at most 1");
-  }
-  RETURN_IF_ERROR(CheckNotBoth("ring_share", ring, "memory_budget", !FLAGS_memory_budget.empty()));
-  if (ring && IsGiven("pin")) return WrongUsage("pin", "it with --ring_share", "one of them: a ring's share leaves nothing to pin");
+  RETURN_IF_ERROR(CheckRingShare());
   if (FLAGS_plot.empty()) return absl::OkStatus();
   if (!FLAGS_reliability) return WrongUsage("plot", "it without --reliability", "both: that is what is drawn");
   return ForFile("plot", CheckTextFileWritable(FLAGS_plot));
@@ -88,8 +84,9 @@ bool Retrieves(const LeverSpec& spec) { return spec.retrieval; }
 bool IsLever(const LeverSpec& spec) { return spec.system == "lever"; }
 
 // All systems are those that there is something to measure for.
-absl::StatusOr<std::vector<LeverSpec>> SpecsOfFlags() {
-  ASSIGN_OR_RETURN(std::vector<LeverSpec> specs, LeverSpecs(SystemsOfFlag(), FLAGS_sweep));
+absl::StatusOr<std::vector<LeverSpec>> SpecsOfFlags(const LeverPruneAsked& prune) {
+  ASSIGN_OR_RETURN(std::vector<LeverSpec> specs, LeverSpecs(SystemsOfFlag(), FLAGS_sweep, !prune.predictors.empty()));
+  ASSIGN_OR_RETURN(specs, WithPruning(specs, prune));
   if (FLAGS_systems == "all" && !Streams()) std::erase_if(specs, PinsDraft);
   if (Has(specs, PinsDraft) && !Streams()) {
     const char* const found = Has(specs, Chooses) ? "auto" : "pinned";
@@ -105,9 +102,6 @@ absl::StatusOr<std::vector<LeverSpec>> SpecsOfFlags() {
   }
   if (!needs_draft && !FLAGS_draft_model.empty()) {
     return WrongUsage("draft_model", absl::StrCat("it with --systems=", FLAGS_systems), "systems that need it, such as lever");
-  }
-  if (absl::StartsWith(FLAGS_draft_model, "self:")) {
-    return WrongUsage("draft_model", FLAGS_draft_model, "a file; tessera_quantize makes a copy in fewer bits");
   }
   if (FLAGS_reliability && !Has(specs, IsLever)) {
     return WrongUsage("reliability", absl::StrCat("it with --systems=", FLAGS_systems), "lever among them, whose guesses are counted");
@@ -140,8 +134,9 @@ absl::StatusOr<LeverOptions> AskedByFlags(const Engine& engine, std::vector<Leve
   return asked;
 }
 
-LeverModels::Options ModelsAsked(const std::vector<LeverSpec>& specs) {
+LeverModels::Options ModelsAsked(const std::vector<LeverSpec>& specs, const LeverPruneAsked& prune) {
   return {.draft_model = FLAGS_draft_model,
+          .predictors = prune.predictors,
           .ring_share = FLAGS_ring_share,
           .drafts = Has(specs, HasTree) || Has(specs, Retrieves),
           .retrieval = Has(specs, Retrieves),
@@ -182,8 +177,9 @@ absl::Status RunGrid(const BenchHeading& heading, LeverModels::Options models_as
 
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
-  ASSIGN_OR_RETURN(const std::vector<LeverSpec> specs, SpecsOfFlags());
-  LeverModels::Options models_asked = ModelsAsked(specs);
+  ASSIGN_OR_RETURN(const LeverPruneAsked prune, LeverPruneAsked::Parse(FLAGS_prune, FLAGS_prune_sweep));
+  ASSIGN_OR_RETURN(const std::vector<LeverSpec> specs, SpecsOfFlags(prune));
+  LeverModels::Options models_asked = ModelsAsked(specs, prune);
   const bool own_budgets = IsGiven("ring_share") || HasGrid();
   ASSIGN_OR_RETURN(models_asked.target, OptionsForContext(kContext, /*timeline=*/nullptr, own_budgets));
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(models_asked.target, Repetitions(), /*depth=*/std::nullopt));
@@ -207,14 +203,17 @@ Command BenchLever() {
            .summary = "Drafts of a small model for a streamed one, by several rules. The systems write the same prompts in turns: "
                       "flash_ar (no draft), chain, edgellm, specinfer, opt_tree, sequoia, eagle2, lever, retrieval (drafts from the "
                       "text), lever_retrieval, pinned (no draft, but as much of the weights in memory), pinned_retrieval, and "
-                      "auto (this, or lever_retrieval, as predicted). It fails if a text differs. --categories: gsm8k, "
-                      "humaneval, mbpp, mt_bench. Without --texts there are 8 of each, without --repetitions one.",
+                      "auto (this, or lever_retrieval, as predicted); with --prune (one predictor, or several with semicolons "
+                      "between) also lever_pruned, lever_pruned_no_shadow and lever_pruned_no_safeguards. It fails if a text "
+                      "differs. --categories: gsm8k, humaneval, mbpp, mt_bench. Without --texts there are 8 of each, without "
+                      "--repetitions one.",
            .examples = {"tessera_bench lever --model m.tsr --draft_model d.gguf --ring_share 0.125",
                         "tessera_bench lever --model m.tsr --draft_model d.gguf --memory_budget 1GiB --systems lever",
                         "tessera_bench lever --model m.tsr --draft_model d.gguf --memory_grid 0.25,0.5,0.8",
-                        "tessera_bench lever --draft_model d.gguf --sweep \"chain:tokens=4;chain:tokens=8\" --reliability"},
-           .groups = {{"Measurement", {"draft_model", "systems", "sweep", "data", "categories", "texts", "generate_tokens", "repetitions",
-                                       "ring_share", "memory_grid", "reliability"}},
+                        "tessera_bench lever --draft_model d.gguf --sweep \"chain:tokens=4;chain:tokens=8\" --reliability",
+                        "tessera_bench lever --draft_model self:q3 --prune exit.safetensors --systems lever,lever_pruned"},
+           .groups = {{"Measurement", {"draft_model", "systems", "sweep", "prune", "prune_sweep", "data", "categories", "texts",
+                                       "generate_tokens", "repetitions", "ring_share", "memory_grid", "reliability"}},
                       ModelFlagsBut({"path", "recipe", "kv_block", "trace", "dry_run"}), StreamingFlags(),
                       {"Output", {"plot", "json"}}}},
           Run};

@@ -7,6 +7,7 @@
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/bench/prompt_sorts.h"
 #include "tessera/apps/bench/spec_bench_prompts.h"
 #include "tessera/apps/bench/stream_speed.h"
 #include "tessera/apps/bench/stream_speed_text.h"
@@ -83,29 +84,10 @@ absl::StatusOr<EngineOptions> OptionsFor(const StreamSpeedOptions& asked) {
   return options;
 }
 
-// Sorts of prompts as dialogues. Prompts that leave no room for as many texts as there are writers are left out, and sorts without any
-// other.
+// Prompts that leave no room for as many texts as there are writers are left out.
 absl::StatusOr<std::vector<PromptSort>> SortsOf(const Engine& engine, const std::vector<PromptCategory>& categories) {
-  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   const int most = std::min(engine.context(), engine.cache_tokens() / FLAGS_writers) - FLAGS_generate_tokens - 2;
-  std::vector<PromptSort> sorts;
-  for (const PromptCategory& category : categories) {
-    PromptSort sort = {.name = category.name};
-    for (const std::string& prompt : category.prompts) {
-      conversation.Reset();
-      conversation.AddUser(prompt);
-      ASSIGN_OR_RETURN(std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
-      if (static_cast<int64_t>(tokens.size()) > most) sort.left_out += 1;
-      else sort.prompts.push_back(std::move(tokens));
-    }
-    if (sort.prompts.empty()) {
-      WarnOnce(absl::StrCat("--categories: ", sort.name, " is left out: all its prompts have more than ", most,
-                            " tokens, so ", FLAGS_writers, " of them exceed --context or --cache_tokens"));
-    } else {
-      sorts.push_back(std::move(sort));
-    }
-  }
-  return sorts;
+  return DialoguesOf(engine, categories, most, absl::StrCat(FLAGS_writers, " of them exceed --context or --cache_tokens"));
 }
 
 absl::Status Run() {

@@ -13,6 +13,7 @@ Command ReproduceNpu();      // Single times, memory and shares of papers 000, 0
 Command ReproduceSdnpu();    // sd.npu and what it is compared with, whole requests.
 Command ReproduceOnemodel(); // One model for many tasks, paper 004.
 Command ReproduceLever();    // Lever and what it is compared with, on modeled phones with flash.
+Command ReproduceScaling();  // Test-time scaling on modeled phones, paper 001.
 Command ReproduceRecord();   // Records what drafters do while a model writes.
 Command ReproduceRecordDraft();   // Records what a draft model says of texts that another one writes.
 

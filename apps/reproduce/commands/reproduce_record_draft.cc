@@ -13,14 +13,12 @@
 #include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
-#include "tessera/apps/cli/low_bit_copy.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/reproduce/commands/reproduce_commands.h"
-#include "tessera/apps/reproduce/model_hash.h"
 #include "tessera/apps/reproduce/record_drafts.h"
+#include "tessera/apps/show/model_hash.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -39,17 +37,6 @@ absl::StatusOr<DraftSource> SourceOfFlag() {
     return WrongUsage(kFlag, FLAGS_draft_model, "a model in a file, self:q2, self:q3 or self:q4; heads and layers are not recorded");
   }
   return source;
-}
-
-// The file that drafts. A copy is made if it is not there.
-absl::StatusOr<std::string> DraftFile(const DraftSource& source, const EngineOptions& target) {
-  if (source.copy.empty()) return source.file;
-  ASSIGN_OR_RETURN(const LowBitCopy copy, LowBitCopy::Of(source.file.empty() ? target.model_path : source.file, source.copy));
-  if (copy.Check().ok()) return copy.path();
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(target.compute));
-  ThreadPool pool(threads);
-  RETURN_IF_ERROR(copy.Make(pool));
-  return copy.path();
 }
 
 // A copy bears the hash of what it was made from: the copy's own has a number by chance.
@@ -106,7 +93,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(ForFile("data", sets.status()));
   ASSIGN_OR_RETURN(const ModelHash model, HashOfModel("model", options.target.model_path));
   ASSIGN_OR_RETURN(const ModelHash draft, HashOfDraft(source, model));
-  ASSIGN_OR_RETURN(options.draft_model, DraftFile(source, options.target));
+  options.draft_model = FLAGS_draft_model;
   ASSIGN_OR_RETURN(const std::unique_ptr<LeverModels> models, LeverModels::Load(options));
   const DraftRecording heading = {.command = CommandLine(model.name, draft.name),
                                   .model = model.name,

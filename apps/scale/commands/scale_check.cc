@@ -16,7 +16,6 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -82,19 +81,8 @@ std::string JsonOf(const std::vector<Checked>& all, const CodeChecker* checker) 
   return std::move(json).Take() + "\n";
 }
 
-absl::StatusOr<std::vector<Task>> TasksOfFlag() {
-  const std::vector<std::string> names = FLAGS_task == "all" ? TaskNames() : std::vector<std::string>{FLAGS_task};
-  std::vector<Task> tasks;
-  for (const std::string& name : names) {
-    absl::StatusOr<Task> task = ReadTask(FLAGS_data, name);
-    if (!task.ok()) return ForFile("data", task.status());
-    tasks.push_back(*std::move(task));
-  }
-  return tasks;
-}
-
 absl::Status Run() {
-  ASSIGN_OR_RETURN(const std::vector<Task> tasks, TasksOfFlag());
+  ASSIGN_OR_RETURN(const std::vector<Task> tasks, ReadListedTasks(FLAGS_data, FLAGS_task));
   std::unique_ptr<CodeChecker> checker;
   std::vector<Checked> all;
   for (const Task& task : tasks) {

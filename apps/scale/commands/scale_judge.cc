@@ -1,8 +1,5 @@
 // tessera_scale judge: how often each way to choose among recorded samples chooses a right one.
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,25 +8,25 @@
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/scorer_of_flag.h"
 #include "tessera/apps/cli/seed_flag.h"
-#include "tessera/apps/scale/candidate_scores.h"
 #include "tessera/apps/scale/candidates.h"
-#include "tessera/apps/scale/code_checker.h"
 #include "tessera/apps/scale/commands/scale_commands.h"
+#include "tessera/apps/scale/judge_recorded.h"
 #include "tessera/apps/scale/judge_report.h"
-#include "tessera/apps/scale/same_answer.h"
 #include "tessera/apps/scale/step_trees.h"
-#include "tessera/base/progress.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/scale/vote.h"
 
 namespace tessera {
 namespace {
 
 constexpr int kMostSamples = 1024, kMostByDefault = 32;
 constexpr char kStepTask[] = "math_steps";
+
+// What samples are scored by.
+std::string Scoring() { return ScorerOfFlag("arithmetic"); }
 
 // --samples, or the powers of two up to 32 that there are samples for.
 absl::StatusOr<std::vector<int>> SamplesOfFlag(int fewest) {
@@ -46,42 +43,6 @@ absl::StatusOr<JudgeOptions> OptionsFor(int fewest) {
   return options;
 }
 
-// Runs each program once, though several samples may be the same.
-absl::Status CheckCode(const Task& task, Recorded& recorded) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<CodeChecker> checker, CodeChecker::Create({}));
-  std::map<std::string, bool> passed;
-  Progress progress("questions", static_cast<int64_t>(recorded.questions.size()));
-  int64_t done = 0;
-  for (Question& question : recorded.questions) {
-    for (Candidate& candidate : question.candidates) {
-      const std::string program = ProgramOf(task.kind, *question.problem, candidate.text);
-      auto known = passed.find(program);
-      if (known == passed.end()) {
-        ASSIGN_OR_RETURN(const CodeResult result, checker->Check(program));
-        known = passed.emplace(program, result.outcome == CodeOutcome::kPassed).first;
-      }
-      candidate.right = known->second;
-    }
-    progress.Update(++done);
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<JudgedQuestion> Judged(const Question& question, const Task* task, uint64_t seed) {
-  JudgedQuestion judged;
-  std::vector<std::optional<std::string>> answers;
-  for (const Candidate& candidate : question.candidates) {
-    answers.push_back(candidate.answer);
-    judged.right.push_back(candidate.right);
-  }
-  const auto same_code = [](absl::string_view a, absl::string_view b) { return a == b; };
-  const bool code = task != nullptr && IsCode(task->kind);
-  judged.answers = code ? GroupAnswers(answers, same_code) : GroupAnswers(answers, SameAnswer);
-  ASSIGN_OR_RETURN(judged.scores, ScoresOf(FLAGS_scorer, question, seed));
-  ASSIGN_OR_RETURN(judged.weights, WeightsOf(FLAGS_scorer, judged.scores));
-  return judged;
-}
-
 absl::Status CheckEnough(const Question& fewest, const std::vector<int>& samples) {
   const int there = static_cast<int>(fewest.candidates.size());
   if (samples.back() <= there) return absl::OkStatus();
@@ -89,17 +50,13 @@ absl::Status CheckEnough(const Question& fewest, const std::vector<int>& samples
 }
 
 absl::StatusOr<JudgeReport> JudgeRecorded(const Recorded& recorded, const Task* task) {
-  const auto fewer = [](const Question& a, const Question& b) { return a.candidates.size() < b.candidates.size(); };
-  const Question& fewest = *std::min_element(recorded.questions.begin(), recorded.questions.end(), fewer);
+  const Question& fewest = WithFewestSamples(recorded);
   const int there = static_cast<int>(fewest.candidates.size());
   ASSIGN_OR_RETURN(const JudgeOptions options, OptionsFor(there));
   RETURN_IF_ERROR(CheckEnough(fewest, options.samples));
-  std::vector<JudgedQuestion> questions;
-  for (const Question& question : recorded.questions) {
-    ASSIGN_OR_RETURN(questions.emplace_back(), Judged(question, task, options.seed));
-  }
+  ASSIGN_OR_RETURN(const std::vector<JudgedQuestion> questions, JudgedQuestions(recorded, task, Scoring(), options.seed));
   return JudgeReport{.task = FLAGS_task, .split = FLAGS_split, .questions = static_cast<int64_t>(questions.size()), .samples_each = there,
-                     .scorer = FLAGS_scorer, .seed = options.seed, .draws = options.draws, .agreeing = recorded.agreeing,
+                     .scorer = Scoring(), .seed = options.seed, .draws = options.draws, .agreeing = recorded.agreeing,
                      .stated = recorded.stated, .figures = JudgeSelections(questions, options)};
 }
 
@@ -120,7 +77,7 @@ absl::StatusOr<JudgeReport> JudgeFile(Half half) {
 
 absl::StatusOr<JudgeReport> JudgeSteps() {
   if (!FLAGS_candidates.empty()) return WrongUsage("candidates", "beside --task=math_steps", "another task: steps are drawn from trees");
-  if (FLAGS_scorer != "arithmetic") return WrongUsage("scorer", "beside --task=math_steps", "no scorer: steps have values of their own");
+  if (IsGiven("scorer")) return WrongUsage("scorer", "beside --task=math_steps", "no scorer: steps have values of their own");
   if (FLAGS_split != "all") return WrongUsage("split", "beside --task=math_steps", "all: there are only a few trees");
   ASSIGN_OR_RETURN(const JudgeOptions options, OptionsFor(kMostByDefault));
   for (const int samples : options.samples) {

@@ -77,34 +77,55 @@ absl::StatusOr<AdapterHalf> HalfOf(const GgufTensor& tensor, const AdapterPlan& 
   return plan.WrongTensor(tensor.name, absl::StrCat("found ", tensor.shape.size(), " dimensions, expected 2"));
 }
 
-absl::StatusOr<AdapterMatrix> ReadMatrix(const GgufFile& file, const AdapterHalf& half, AdapterRead read) {
+bool IsPlain(const GgufTensor& tensor) { return tensor.format->values_per_block == 1; }
+
+AdapterMatrix ShapeOf(const GgufFile& file, const AdapterHalf& half) {
   const GgufTensor& tensor = file.tensors()[half.source];
-  const bool is_plain = tensor.format->values_per_block == 1;
-  AdapterMatrix matrix = {.format = tensor.format->format, .rows = half.rows, .columns = half.columns};
-  if (read == AdapterRead::kShapes) {
-    if (!is_plain) matrix.format = BlockFormat::kF32;
-    return matrix;
-  }
-  matrix.bytes.resize(static_cast<size_t>(tensor.size));
-  RETURN_IF_ERROR(file.Read(tensor, 0, absl::MakeSpan(matrix.bytes)));
-  RETURN_IF_ERROR(CheckFinite(file, tensor, 0, matrix.bytes));
-  if (is_plain) return matrix;
-  const std::vector<float> numbers = matrix.Floats();
-  const auto* const bytes = reinterpret_cast<const std::byte*>(numbers.data());
-  matrix.format = BlockFormat::kF32;
-  matrix.bytes.assign(bytes, bytes + numbers.size() * sizeof(float));
-  return matrix;
+  return {.format = IsPlain(tensor) ? tensor.format->format : BlockFormat::kF32, .rows = half.rows, .columns = half.columns};
 }
+
+// A matrix's blocks, which it has as bytes.
+void Widen(const GgufTensor& tensor, AdapterMatrix& matrix) {
+  std::vector<float> numbers(static_cast<size_t>(matrix.rows * matrix.columns));
+  tensor.format->dequantize(matrix.bytes.data(), matrix.rows * matrix.columns, numbers.data());
+  const auto* const bytes = reinterpret_cast<const std::byte*>(numbers.data());
+  matrix.bytes.assign(bytes, bytes + numbers.size() * sizeof(float));
+}
+
+class GgufReader : public AdapterReader {
+ public:
+  GgufReader(AdapterFile shapes, std::unique_ptr<GgufFile> file, std::vector<AdapterNumbers::Source> sources)
+      : AdapterReader(std::move(shapes)), file_(std::move(file)), sources_(std::move(sources)) {}
+
+  absl::Status ReadPairs(absl::FunctionRef<absl::Status(size_t number, AdapterPair&& pair)> use) const override {
+    AdapterNumbers numbers(shapes_, sources_, file_->tensors().size());
+    RETURN_IF_ERROR(file_->ReadThrough([&](size_t number, int64_t /*begin*/, absl::Span<const std::byte> bytes) -> absl::Status {
+      const GgufTensor& tensor = file_->tensors()[number];
+      AdapterMatrix* const matrix = numbers.Take(number, tensor.size, bytes);
+      if (matrix == nullptr) return absl::OkStatus();
+      RETURN_IF_ERROR(CheckFinite(*file_, tensor, 0, matrix->bytes));
+      if (!IsPlain(tensor)) Widen(tensor, *matrix);
+      const std::optional<size_t> whole = numbers.WholeBy(number);
+      return whole.has_value() ? use(*whole, std::move(numbers.pair(*whole))) : absl::OkStatus();
+    }));
+    return file_->CheckUnchanged();
+  }
+
+ private:
+  const std::unique_ptr<GgufFile> file_;
+  const std::vector<AdapterNumbers::Source> sources_;   // By pair.
+};
 
 }  // namespace
 
-absl::StatusOr<AdapterFile> ReadGgufAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config, AdapterRead read) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(path));
+absl::StatusOr<std::unique_ptr<AdapterReader>> OpenGgufAdapter(const std::string& path, const MarkedModel& model,
+                                                               const ModelConfig& config) {
+  ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, GgufFile::Open(path));
   RETURN_IF_ERROR(CheckKeys(*file, config));
   ASSIGN_OR_RETURN(const double alpha, ReadAlpha(*file));
   if (file->Find(kAdapterModelMark) != nullptr) {
     ASSIGN_OR_RETURN(const uint64_t mark, file->Uint(kAdapterModelMark));
-    RETURN_IF_ERROR(CheckAdapterMark(absl::StrCat(path, ": metadata ", Quoted(kAdapterModelMark)), mark, model, config));
+    RETURN_IF_ERROR(CheckAdapterMark(absl::StrCat(path, ": metadata ", Quoted(kAdapterModelMark)), mark, model));
   }
   AdapterPlan plan(path, config);
   for (size_t i = 0; i < file->tensors().size(); ++i) {
@@ -114,14 +135,16 @@ absl::StatusOr<AdapterFile> ReadGgufAdapter(const std::string& path, const GgufF
   }
   RETURN_IF_ERROR(plan.Check());
   AdapterFile adapter = {.path = path};
+  std::vector<AdapterNumbers::Source> sources;
   for (const AdapterPlan::Place& place : plan.places()) {
     ASSIGN_OR_RETURN(AdapterPair pair, plan.PairOf(place, alpha, /*root=*/false));
-    ASSIGN_OR_RETURN(pair.a, ReadMatrix(*file, place.a, read));
-    ASSIGN_OR_RETURN(pair.b, ReadMatrix(*file, place.b, read));
+    pair.a = ShapeOf(*file, place.a);
+    pair.b = ShapeOf(*file, place.b);
     adapter.pairs.push_back(std::move(pair));
+    sources.push_back({.a = place.a.source, .b = place.b.source});
   }
   RETURN_IF_ERROR(file->CheckUnchanged());
-  return adapter;
+  return std::make_unique<GgufReader>(std::move(adapter), std::move(file), std::move(sources));
 }
 
 }  // namespace tessera

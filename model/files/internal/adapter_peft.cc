@@ -62,12 +62,9 @@ absl::StatusOr<AdapterHalf> HalfOf(const SafetensorsFile& file, size_t source) {
   return half;
 }
 
-absl::StatusOr<AdapterMatrix> ReadMatrix(const SafetensorsFile& file, const AdapterHalf& half, AdapterRead read) {
-  const SafetensorsTensor& tensor = file.tensors()[half.source];
+absl::StatusOr<AdapterMatrix> ShapeOf(const SafetensorsFile& file, const AdapterHalf& half) {
   AdapterMatrix matrix = {.rows = half.rows, .columns = half.columns};
-  ASSIGN_OR_RETURN(matrix.format, file.FormatOf(tensor));
-  if (read == AdapterRead::kShapes) return matrix;
-  ASSIGN_OR_RETURN(matrix.bytes, file.ReadFinite(tensor));
+  ASSIGN_OR_RETURN(matrix.format, file.FormatOf(file.tensors()[half.source]));
   return matrix;
 }
 
@@ -100,12 +97,12 @@ void TurnRows(int heads, AdapterMatrix& matrix) {
   }
 }
 
-absl::Status CheckMark(const SafetensorsFile& file, const GgufFile& model, const ModelConfig& config) {
+absl::Status CheckMark(const SafetensorsFile& file, const MarkedModel& model) {
   const std::string* const text = file.FindMetadata(kAdapterModelMark);
   if (text == nullptr) return absl::OkStatus();
   const std::string place = absl::StrCat(file.path(), ": metadata ", Quoted(kAdapterModelMark));
   uint64_t mark = 0;
-  if (absl::SimpleAtoi(*text, &mark)) return CheckAdapterMark(place, mark, model, config);
+  if (absl::SimpleAtoi(*text, &mark)) return CheckAdapterMark(place, mark, model);
   return absl::InvalidArgumentError(absl::StrCat(place, ": found ", Quoted(*text), ", expected a number"));
 }
 
@@ -119,15 +116,43 @@ absl::StatusOr<std::unique_ptr<SafetensorsFile>> OpenNumbers(const std::string& 
                                                  "configuration; save the adapter again with safe_serialization"));
 }
 
+class PeftReader : public AdapterReader {
+ public:
+  // heads: for each pair, those that the rows of its B are turned in.
+  PeftReader(AdapterFile shapes, std::unique_ptr<SafetensorsFile> file, std::vector<AdapterNumbers::Source> sources, std::vector<int> heads)
+      : AdapterReader(std::move(shapes)), file_(std::move(file)), sources_(std::move(sources)), heads_(std::move(heads)) {}
+
+  absl::Status ReadPairs(absl::FunctionRef<absl::Status(size_t number, AdapterPair&& pair)> use) const override {
+    AdapterNumbers numbers(shapes_, sources_, file_->tensors().size());
+    RETURN_IF_ERROR(file_->ReadThrough([&](size_t number, int64_t /*begin*/, absl::Span<const std::byte> bytes) -> absl::Status {
+      const SafetensorsTensor& tensor = file_->tensors()[number];
+      const AdapterMatrix* const matrix = numbers.Take(number, tensor.size, bytes);
+      if (matrix == nullptr) return absl::OkStatus();
+      RETURN_IF_ERROR(file_->CheckFinite(tensor, matrix->bytes));
+      const std::optional<size_t> whole = numbers.WholeBy(number);
+      if (!whole.has_value()) return absl::OkStatus();
+      AdapterPair& pair = numbers.pair(*whole);
+      if (heads_[*whole] > 0) TurnRows(heads_[*whole], pair.b);
+      return use(*whole, std::move(pair));
+    }));
+    return file_->CheckUnchanged();
+  }
+
+ private:
+  const std::unique_ptr<SafetensorsFile> file_;
+  const std::vector<AdapterNumbers::Source> sources_;   // By pair.
+  const std::vector<int> heads_;
+};
+
 }  // namespace
 
-absl::StatusOr<AdapterFile> ReadPeftAdapter(const std::string& folder, const GgufFile& model, const ModelConfig& config,
-                                            AdapterRead read) {
+absl::StatusOr<std::unique_ptr<AdapterReader>> OpenPeftAdapter(const std::string& folder, const MarkedModel& model,
+                                                               const ModelConfig& config) {
   const std::string config_path = folder + "/adapter_config.json";
   ASSIGN_OR_RETURN(const std::string text, ReadFileToString(config_path, kLongestConfig));
   ASSIGN_OR_RETURN(const PeftConfig peft, PeftConfig::Parse(text, config_path));
-  ASSIGN_OR_RETURN(const std::unique_ptr<SafetensorsFile> file, OpenNumbers(folder));
-  RETURN_IF_ERROR(CheckMark(*file, model, config));
+  ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsFile> file, OpenNumbers(folder));
+  RETURN_IF_ERROR(CheckMark(*file, model));
   AdapterPlan plan(file->path(), config);
   for (size_t i = 0; i < file->tensors().size(); ++i) {
     ASSIGN_OR_RETURN(AdapterHalf half, HalfOf(*file, i));
@@ -136,6 +161,8 @@ absl::StatusOr<AdapterFile> ReadPeftAdapter(const std::string& folder, const Ggu
   RETURN_IF_ERROR(plan.Check());
   AdapterFile adapter = {.path = folder};
   std::vector<std::string> modules;
+  std::vector<AdapterNumbers::Source> sources;
+  std::vector<int> heads;
   for (const AdapterPlan::Place& place : plan.places()) {
     const std::string module = modules.emplace_back(ModuleOf(place.a.layer, place.a.matrix));
     RETURN_IF_ERROR(peft.CheckModule(module, place.a.layer));
@@ -145,14 +172,15 @@ absl::StatusOr<AdapterFile> ReadPeftAdapter(const std::string& folder, const Ggu
     }
     RETURN_IF_ERROR(CheckTurning(plan, place, config));
     ASSIGN_OR_RETURN(AdapterPair pair, plan.PairOf(place, peft.AlphaOf(module), peft.root()));
-    ASSIGN_OR_RETURN(pair.a, ReadMatrix(*file, place.a, read));
-    ASSIGN_OR_RETURN(pair.b, ReadMatrix(*file, place.b, read));
-    if (const int heads = HeadsToTurn(config, place.b.matrix); heads > 0 && read == AdapterRead::kAll) TurnRows(heads, pair.b);
+    ASSIGN_OR_RETURN(pair.a, ShapeOf(*file, place.a));
+    ASSIGN_OR_RETURN(pair.b, ShapeOf(*file, place.b));
     adapter.pairs.push_back(std::move(pair));
+    sources.push_back({.a = place.a.source, .b = place.b.source});
+    heads.push_back(HeadsToTurn(config, place.b.matrix));
   }
   RETURN_IF_ERROR(peft.CheckTargetsFound(modules));
   RETURN_IF_ERROR(file->CheckUnchanged());
-  return adapter;
+  return std::make_unique<PeftReader>(std::move(adapter), std::move(file), std::move(sources), std::move(heads));
 }
 
 }  // namespace tessera

@@ -91,14 +91,36 @@ absl::StatusOr<AdapterPair> AdapterPlan::PairOf(const Place& place, double alpha
   return WrongTensor(place.a.tensor, absl::StrCat("found an alpha of ", alpha, ", expected one whose scale is finite in FP32"));
 }
 
-absl::Status CheckAdapterMark(const std::string& place, uint64_t mark, const GgufFile& model, const ModelConfig& config) {
-  const absl::StatusOr<Importance::ModelMark> of_model = Importance::MarkOf(model, config);
+AdapterNumbers::AdapterNumbers(const AdapterFile& shapes, absl::Span<const Source> sources, size_t tensors)
+    : pairs_(shapes.pairs), halves_(tensors), whole_(sources.size()) {
+  for (size_t i = 0; i < sources.size(); ++i) {
+    halves_[sources[i].a] = {.pair = i, .is_b = false};
+    halves_[sources[i].b] = {.pair = i, .is_b = true};
+  }
+}
+
+AdapterMatrix* AdapterNumbers::Take(size_t tensor, int64_t size, absl::Span<const std::byte> bytes) {
+  AdapterMatrix& matrix = MatrixOf(halves_[tensor]);
+  if (matrix.bytes.empty()) matrix.bytes.reserve(static_cast<size_t>(size));
+  matrix.bytes.insert(matrix.bytes.end(), bytes.begin(), bytes.end());
+  if (matrix.bytes.size() < static_cast<size_t>(size)) return nullptr;
+  ++whole_[halves_[tensor].pair];
+  return &matrix;
+}
+
+std::optional<size_t> AdapterNumbers::WholeBy(size_t tensor) const {
+  const size_t pair = halves_[tensor].pair;
+  return whole_[pair] == 2 ? std::optional<size_t>(pair) : std::nullopt;
+}
+
+absl::Status CheckAdapterMark(const std::string& place, uint64_t mark, const MarkedModel& model) {
+  const absl::StatusOr<uint32_t> of_model = model.Vectors();
   if (!of_model.ok()) {
     return absl::Status(of_model.status().code(), absl::StrCat(place, ": the model has none: ", of_model.status().message()));
   }
-  if (mark == of_model->vectors) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(place, ": found ", mark, ", expected ", of_model->vectors, ", the mark of ",
-                                                 model.path(), ": the adapter was trained for another model"));
+  if (mark == *of_model) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(place, ": found ", mark, ", expected ", *of_model, ", the mark of ", model.path(),
+                                                 ": the adapter was trained for another model"));
 }
 
 }  // namespace tessera

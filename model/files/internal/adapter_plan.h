@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "tessera/model/files/adapter_file.h"
 #include "tessera/model/files/config.h"
 
@@ -70,12 +73,37 @@ class AdapterPlan {
   std::map<std::pair<int, int>, Place> places_;   // By layer and matrix.
 };
 
-// The two kinds of files, for ReadAdapter.
-absl::StatusOr<AdapterFile> ReadPeftAdapter(const std::string& folder, const GgufFile& model, const ModelConfig& config, AdapterRead read);
-absl::StatusOr<AdapterFile> ReadGgufAdapter(const std::string& path, const GgufFile& model, const ModelConfig& config, AdapterRead read);
+// The two kinds of files, for AdapterReader::Open.
+absl::StatusOr<std::unique_ptr<AdapterReader>> OpenPeftAdapter(const std::string& folder, const MarkedModel& model,
+                                                               const ModelConfig& config);
+absl::StatusOr<std::unique_ptr<AdapterReader>> OpenGgufAdapter(const std::string& path, const MarkedModel& model,
+                                                               const ModelConfig& config);
+
+// Puts pairs together of the bytes of a file's tensors, as they come.
+class AdapterNumbers {
+ public:
+  // Which tensors are the A and B of a pair.
+  struct Source { size_t a = 0, b = 0; };
+  // shapes: the pairs without bytes; sources: of each of them. REQUIRES: each tensor of the file is in one of them.
+  AdapterNumbers(const AdapterFile& shapes, absl::Span<const Source> sources, size_t tensors);
+
+  // For ReadThrough: the tensor's matrix, once it has all bytes; null before that. size: the tensor's.
+  AdapterMatrix* Take(size_t tensor, int64_t size, absl::Span<const std::byte> bytes);
+  // After that, which pair is whole by this matrix; nullopt: the other one is missing.
+  std::optional<size_t> WholeBy(size_t tensor) const;
+  AdapterPair& pair(size_t number) { return pairs_[number]; }
+
+ private:
+  struct Half { size_t pair = 0; bool is_b = false; };
+  AdapterMatrix& MatrixOf(const Half& half) { return half.is_b ? pairs_[half.pair].b : pairs_[half.pair].a; }
+
+  std::vector<AdapterPair> pairs_;
+  std::vector<Half> halves_;               // By tensor,
+  std::vector<int> whole_;                 // and by pair, how many of its matrices are whole.
+};
 
 // The key under which an adapter says whose it is, and whether it is this model's. place: where the mark stands, for messages.
 inline constexpr char kAdapterModelMark[] = "tessera.model.vectors";
-absl::Status CheckAdapterMark(const std::string& place, uint64_t mark, const GgufFile& model, const ModelConfig& config);
+absl::Status CheckAdapterMark(const std::string& place, uint64_t mark, const MarkedModel& model);
 
 }  // namespace tessera

@@ -20,6 +20,7 @@
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/file.h"
 #include "tessera/base/shared_bytes.h"
+#include "tessera/model/files/internal/read_through.h"
 
 namespace tessera {
 
@@ -54,9 +55,13 @@ class GgufBytes {
 
   // REQUIRES: the range lies within size(), and !header_only().
   absl::Status Read(int64_t begin, absl::Span<std::byte> out) const;
+  // Parts of it in order (read_through.h). REQUIRES: !header_only(), and what ReadThrough requires.
+  absl::Status ReadThrough(absl::Span<const WantedPart> parts, UseOfPart use) const {
+    return file_ == nullptr ? UseParts(memory_, parts, use) : tessera::ReadThrough(file_, parts, use);
+  }
 
  private:
-  std::unique_ptr<RandomAccessFile> file_;  // Null for bytes in memory.
+  std::shared_ptr<const RandomAccessFile> file_;  // Null for bytes in memory.
   AlignedBuffer buffer_;                    // Room for the header of a file; only what was read takes memory.
   absl::Span<const std::byte> memory_;      // Empty for a file.
   SharedBytes shared_;                      // The header, if there is nothing else.

@@ -19,7 +19,7 @@ build_peer() {
     rm -rf "$peer/build" "$peer/built_for"
     echo "$built_for" >"$peer/built_for"
   fi
-  local programs=(llama-bench llama-batched-bench llama-simple llama-quantize llama-server) program missing=0
+  local programs=(llama-bench llama-batched-bench llama-simple llama-speculative-simple llama-quantize llama-server) program missing=0
   for program in "${programs[@]}"; do [[ -x $peer/build/bin/$program ]] || missing=1; done
   if ((missing == 0)); then
     say "peer: llama.cpp is there"

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from safetensors_header import read_header
 
 TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
          "U8": np.uint8, "BOOL": np.bool_}
@@ -19,16 +20,8 @@ NAMES = {np.dtype(kind): name for name, kind in TYPES.items()}
 
 
 def read(path):
-    if not Path(path).is_file():
-        raise SystemExit(f"{path}: found no file, expected a safetensors file")
-    size = os.path.getsize(path)
-    with open(path, "rb") as file:
-        length = struct.unpack("<Q", file.read(8))[0] if size > 8 else size
-        if length > size - 8:
-            raise SystemExit(f"{path}: found a header of {length} bytes, expected at most {max(size - 8, 0)}")
-        header = json.loads(file.read(length))
-    texts = header.pop("__metadata__", {})
-    data = np.memmap(path, np.uint8, "r", 8 + length) if size > 8 + length else np.zeros(0, np.uint8)
+    header, texts, begin = read_header(path)
+    data = np.memmap(path, np.uint8, "r", begin) if os.path.getsize(path) > begin else np.zeros(0, np.uint8)
     return {name: data[slice(*entry["data_offsets"])].view(TYPES[entry["dtype"]]).reshape(entry["shape"])
             for name, entry in header.items()}, texts
 

@@ -49,6 +49,12 @@ def generator(*seeds):
     return np.random.default_rng(seeds)
 
 
+def untrained(out):
+    """Where the seed is written: head.safetensors, head.untrained.safetensors, which programs take for what it is by its name."""
+    path = Path(out)
+    return str(path.with_name(f"{path.stem}.untrained.safetensors")) if path.suffix == ".safetensors" else f"{out}.untrained"
+
+
 def held_out(count):
     """Whether text number i is one of the tenth that is not trained on."""
     return [i % 10 == 9 or (count < 10 and i == count - 1 and count > 1) for i in range(count)]

@@ -1,5 +1,6 @@
 #include "tessera/model/files/adapter_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,7 @@
 #include "tessera/tests/fakes/bad_adapters.h"
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -225,6 +227,45 @@ TEST_F(AdapterFileTest, AnAdapterOfAnotherModelIsRefused) {
   EXPECT_FALSE(ReadAdapter(GoldenPath("lora/qwen3-attn"), *llama_.file, llama_.config).ok());
   EXPECT_FALSE(ReadAdapter(GoldenPath("lora/qwen3-attn.gguf"), *llama_.file, llama_.config).ok());
   EXPECT_FALSE(ReadAdapter(GoldenPath("tiny/llama.gguf"), *llama_.file, llama_.config).ok());
+}
+
+// A file is checked once, and its numbers are read as often as they are wanted.
+TEST_F(AdapterFileTest, AnOpenOneGivesTheSameEachTimeUntilItIsWrittenTo) {
+  for (const char* const name : {"lora/llama-all", "lora/llama-all.gguf"}) {
+    const bool is_gguf = absl::EndsWith(name, ".gguf");
+    const std::string path = folder_.Path(is_gguf ? "open.gguf" : "open");
+    std::filesystem::copy(GoldenPath(name), path, std::filesystem::copy_options::recursive);
+    const auto reader = Must(AdapterReader::Open(path, *llama_.file, llama_.config));
+    const AdapterFile expected = llama_.Read(GoldenPath(name));
+    ASSERT_EQ(reader->shapes().pairs.size(), expected.pairs.size());
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(Must(reader->Read()).pairs, expected.pairs) << name;
+    for (const AdapterPair& pair : reader->shapes().pairs) EXPECT_TRUE(pair.a.bytes.empty() && pair.b.bytes.empty());
+    std::vector<size_t> numbers;
+    Must(reader->ReadPairs([&](size_t number, AdapterPair&& pair) {
+      numbers.push_back(number);
+      EXPECT_EQ(pair, expected.pairs[number]);
+      return absl::OkStatus();
+    }));
+    std::sort(numbers.begin(), numbers.end());
+    for (size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], i);
+    EXPECT_EQ(numbers.size(), expected.pairs.size());
+    EXPECT_EQ(reader->ReadPairs([](size_t, AdapterPair&&) { return absl::AbortedError("enough"); }), absl::AbortedError("enough"));
+    std::ofstream(is_gguf ? path : path + "/adapter_model.safetensors", std::ios::app) << "more";
+    EXPECT_EQ(reader->Read().status().code(), absl::StatusCode::kFailedPrecondition) << name;
+  }
+}
+
+// What is packed has its vectors, so an adapter's mark is compared there, too.
+TEST_F(AdapterFileTest, AMarkIsThatOfThePackedModel) {
+  const PackedModel packed(GoldenPath("tiny/llama.gguf"));
+  const auto file = Must(ModelFile::Open(packed.path()));
+  const uint32_t mark = Must(MarkedModel(*file).Vectors());
+  PeftBuilder builder;
+  builder.metadata = absl::StrCat("{\"tessera.model.vectors\":\"", mark, "\"}");
+  EXPECT_EQ(Must(ReadAdapter(Folder(builder), *file, llama_.config)).pairs.size(), 3u);
+  builder.metadata = absl::StrCat("{\"tessera.model.vectors\":\"", mark ^ 1, "\"}");
+  EXPECT_TRUE(absl::StrContains(ReadAdapter(Folder(builder), *file, llama_.config).status().message(),
+                                absl::StrCat("expected ", mark, ", the mark of ", packed.path())));
 }
 
 TEST_F(AdapterFileTest, PathsThatAreNoAdapterSayWhatIsMissing) {

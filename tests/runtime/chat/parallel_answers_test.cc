@@ -214,6 +214,42 @@ TEST(ParallelAnswers, ACallbackMayAddTheNext) {
   EXPECT_EQ(written, 5);
 }
 
+// The first is written, the second is not wanted any more while it is, the third before it has begun.
+TEST(ParallelAnswers, ThatAreCancelledEndAndTheOthersDoNot) {
+  const ParallelOptions options = {.texts = 2, .speculation = {.speculate = "none"}};
+  const auto engine = EngineFor(options);
+  const auto answers = Must(ParallelAnswers::Create(*engine, options));
+  std::vector<Generation> ended(4);
+  std::vector<AnswerId> ids;
+  int tokens = 0;
+  for (size_t i = 0; i < ended.size(); ++i) {
+    NewAnswer asked = Number(static_cast<int>(i) + 4);
+    asked.max_tokens = 20;
+    if (i == 1) {
+      asked.on_token = [&](TokenId, absl::Span<const float> logits) {
+        EXPECT_FALSE(logits.empty());
+        if (++tokens == 5) answers->Cancel(ids[1]), answers->Cancel(ids[2]);
+      };
+    }
+    asked.on_end = [&, i](const absl::StatusOr<TimedAnswer>& answer) { ended[i] = Must(answer).text; };
+    ids.push_back(answers->Add(std::move(asked)));
+  }
+  Must(answers->Run());
+  EXPECT_EQ(answers->unended(), 0);
+  EXPECT_EQ(ended[1].reason, FinishReason::kCancelled);
+  EXPECT_GE(ended[1].tokens.size(), 5u);
+  EXPECT_LT(ended[1].tokens.size(), 20u);
+  EXPECT_EQ(ended[2].reason, FinishReason::kCancelled);
+  EXPECT_TRUE(ended[2].tokens.empty());
+  for (const size_t i : {size_t{0}, size_t{3}}) {
+    NewAnswer asked = Number(static_cast<int>(i) + 4);
+    asked.max_tokens = 20;
+    EXPECT_EQ(ended[i].tokens, Alone(asked).tokens) << i;
+  }
+  answers->Cancel(ids[0]);   // It has ended.
+  EXPECT_FALSE(Must(answers->Step()));
+}
+
 TEST(ParallelAnswers, ACancelledEngineEndsThemAndTheHistoryDoesNotHaveThem) {
   std::atomic<bool> cancel{false};
   const TemporaryFolder folder;

@@ -1,9 +1,9 @@
-#include "tessera/apps/reproduce/model_hash.h"
+#include "tessera/apps/show/model_hash.h"
 
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/reproduce/sha256.h"
+#include "tessera/apps/show/sha256.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/model_file.h"

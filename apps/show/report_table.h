@@ -2,6 +2,7 @@
 //
 //   const ReportTable table = {.title = "Ablation", .notes = {"ms per token."}, .columns = {"system", "ms"}, .rows = {{"NPU", "57.4"}}};
 //   Print(ReportTableText(table));
+//   page += ReportTableHtml(table);
 //
 // Thread-safe (pure function).
 #pragma once
@@ -23,5 +24,9 @@ struct ReportTable {
 
 // Title, table and notes, each note on a line, and an empty line behind. REQUIRES: a cell per column.
 std::string ReportTableText(const ReportTable& table);
+
+// A heading, a table and a paragraph for each note. Cells of texts have the class "t", and "n" where they are names, in one line each:
+// where at most two columns are texts. Any text may stand in it.
+std::string ReportTableHtml(const ReportTable& table);
 
 }  // namespace tessera

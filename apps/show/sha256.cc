@@ -1,4 +1,4 @@
-#include "tessera/apps/reproduce/sha256.h"
+#include "tessera/apps/show/sha256.h"
 
 #include <sha2.h>
 

@@ -1,0 +1,23 @@
+// Memory budgets by the share of the weights that they leave room for.
+//
+//   ASSIGN_OR_RETURN(options.streaming.memory_budget, BudgetForShare(options, /*share=*/0.25));
+//
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+// A packed model's weights, as they lie in its file; 0: it is not packed.
+int64_t StoredWeightBytes(const Engine& engine);
+
+// The budget that leaves room for this share of the weights' bytes, for pins, ring and parts, beside all else of the process; the least
+// that works if that is more. less: bytes that all else takes less than is planned. WrongUsage (model) for a model that is not packed, else
+// the errors of Engine::Open.
+absl::StatusOr<int64_t> BudgetForShare(EngineOptions options, double share, int64_t less = 0);
+
+}  // namespace tessera

@@ -1,0 +1,44 @@
+// --beam=WIDTHxEXPANSIONS, --step_delimiter and --most_steps: a beam search over steps (runtime/scale/beam_run.h), from flags.
+//
+//   RETURN_IF_ERROR(CheckBeamFlags());                                 // before anything is opened, and without --beam, too
+//   RETURN_IF_ERROR(PlanBeamsOfFlags(options));                        // before the engine is opened
+//   ASSIGN_OR_RETURN(BeamRunOptions beams, BeamRunOfFlags(sampling));
+//   ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer, BeamScorerOfFlags(*engine, beams, conversation.raw()));
+//   ASSIGN_OR_RETURN(const BeamTexts written, RunBeams(*engine, prompt, *scorer, beams));
+//
+// Errors are wrong usage of the flag that they are about. Threads: one at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/runtime/options.h"
+#include "tessera/runtime/scale/beam_run.h"
+#include "tessera/runtime/scale/scorer.h"
+
+namespace tessera {
+
+// "4x4": width 4, expansions 4. WrongUsage (beam) for any other text, and for more than 64 rows.
+absl::StatusOr<BeamOptions> ParseBeamShape(absl::string_view shape);
+
+// Values of these flags, flags that have nothing to do without --beam, and flags that --beam does not go with.
+absl::Status CheckBeamFlags();
+
+// With --n_predict as the most tokens of a text. Errors: those of CheckBeams, which knows sampling. REQUIRES: --beam is given.
+absl::StatusOr<BeamRunOptions> BeamRunOfFlags(const SamplingOptions& sampling);
+
+// PlanBeams, and what scoring takes. REQUIRES: --beam is given.
+absl::Status PlanBeamsOfFlags(EngineOptions& options);
+
+// --scorer, by default mean_log_probability.
+std::string BeamScorerSpec();
+
+// That scorer; a reward head scores at the ends of steps. raw: as ScorerOptions has it. The errors of
+// MakeScorer. REQUIRES: the engine's weights are loaded.
+absl::StatusOr<std::unique_ptr<Scorer>> BeamScorerOfFlags(Engine& engine, const BeamRunOptions& options, bool raw);
+
+}  // namespace tessera

@@ -1,0 +1,69 @@
+// Scorers as --scorer names them: what a sample is worth to whoever chooses among several (runtime/scale/scorer.h).
+//
+//   RETURN_IF_ERROR(CheckScorer(FLAGS_scorer));                       // before anything is opened
+//   ... plans of the texts themselves ...
+//   RETURN_IF_ERROR(PlanScorer(FLAGS_scorer, options));               // after them: memory plans include what scoring takes
+//   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+//   ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer, MakeScorer(FLAGS_scorer, *engine));
+//   ASSIGN_OR_RETURN(const double score, scorer->Score({.prompt = prompt, .tokens = tokens, .text = text, .problem = problem}));
+//
+//   mean_log_probability   what the model's own law says of the text, per token
+//   self_certainty         how far that law is from all tokens being as likely
+//   reward:FILE            a reward head on the model's hidden states (model/reward_head.h)
+//   judge                  the model itself, asked whether the answer is right (runtime/scale/judge_scorer.h)
+//   judge:PROMPTFILE       the same with a question of your own, which has the places {problem} and {answer}
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/runtime/options.h"
+#include "tessera/runtime/scale/reward_scorer.h"
+#include "tessera/runtime/scale/scorer.h"
+
+namespace tessera {
+
+enum class ScorerKind : uint8_t { kMeanLogProbability, kSelfCertainty, kReward, kJudge };
+
+struct ScorerSpec {
+  ScorerKind kind = ScorerKind::kMeanLogProbability;
+  std::string file = {};   // A head, or a judge's question; empty: the usual one.
+};
+
+// WrongUsage (scorer) for anything else than what is listed above. Reads no file.
+absl::StatusOr<ScorerSpec> ParseScorer(absl::string_view spec);
+
+// The same, and that the file can be opened: WrongUsage (scorer) where it leads nowhere or is no file. A judge's question is read. A head
+// is looked at by MakeScorer, which knows the model.
+absl::Status CheckScorer(absl::string_view spec);
+
+// Whether scoring takes passes of the model.
+bool RunsModel(const ScorerSpec& spec);
+
+// Makes memory plans include what scoring takes beside the texts: for reward and judge, one more text of up to a context in the cache
+// (Workload::sessions, and CacheOptions::cache_tokens or text_share), and a row of logits; for the others nothing. A score is computed
+// where a text left off, as far as the cache still has it, so what is planned is what a score takes at worst: a judge's question is a text
+// of its own. Nothing is held between two scores but beginnings, which go when room is wanted. A head's numbers count as drafting does
+// (Workload::drafting_bytes). Errors: those of CheckScorer; WrongUsage (scorer) for reward and judge where graphs are switched.
+absl::Status PlanScorer(absl::string_view spec, EngineOptions& options);
+
+struct ScorerOptions {
+  // reward: where a text is scored, by default at its end. A beam search has its delimiter here, and a public process reward model's head
+  // then reads each last step as if it ended with it (RewardScorerOptions::closes_last_step).
+  StepRule steps = {};
+  // judge: the model goes on with the question as it is. Else it is a message in the form of --chat_template, or of the model's own.
+  bool raw = false;
+};
+
+// REQUIRES: the engine's weights are loaded, and it outlives the scorer. Errors: those of ParseScorer and PlanScorer; what is wrong with a
+// head or a prompt's file is WrongUsage (scorer); judge needs a tokenizer with a token for each of the two answers.
+absl::StatusOr<std::unique_ptr<Scorer>> MakeScorer(absl::string_view spec, Engine& engine, const ScorerOptions& options = {});
+
+}  // namespace tessera
