@@ -55,7 +55,7 @@ std::vector<std::byte> Transposed(const AdapterMatrix& b) {
 }
 
 // Takes the pair's bytes.
-absl::Status SetPair(AdapterPair& pair, float scale, LoraAdapter& adapter) {
+absl::Status SetPair(AdapterPair& pair, float scale, bool known_finite, LoraAdapter& adapter) {
   const int target = static_cast<int>(TargetOf(pair.matrix));
   CHECK_EQ(static_cast<int64_t>(pair.b.bytes.size()), pair.b.rows * pair.b.columns * InfoOf(pair.b.format).bytes_per_block)
       << pair.matrix << ": not read";
@@ -63,7 +63,7 @@ absl::Status SetPair(AdapterPair& pair, float scale, LoraAdapter& adapter) {
   const AdapterMatrix b = std::move(pair.b);
   if (keeps_its_bits) {
     LoraNumbers numbers = {.in = pair.a.columns, .out = b.rows, .rank = pair.rank, .scale = scale, .format = pair.a.format,
-                           .a = std::move(pair.a.bytes), .b = Transposed(b), .known_finite = true};
+                           .a = std::move(pair.a.bytes), .b = Transposed(b), .known_finite = known_finite};
     return adapter.SetNumbers(pair.layer, target, std::move(numbers));
   }
   const std::vector<float> b_floats = b.Floats();
@@ -85,7 +85,7 @@ class LoraMaker {
     return LoraMaker(path, config, scale, std::move(adapter));
   }
   // Takes the pair's bytes.
-  absl::Status Add(AdapterPair& pair) { return Named(SetPair(pair, pair.scale * scale_, adapter_)); }
+  absl::Status Add(AdapterPair& pair, bool known_finite) { return Named(SetPair(pair, pair.scale * scale_, known_finite, adapter_)); }
   absl::StatusOr<LoraAdapter> Take() && {
     RETURN_IF_ERROR(Named(adapter_.CheckFits(config_)));
     return std::move(adapter_);
@@ -108,13 +108,13 @@ class LoraMaker {
 
 absl::StatusOr<LoraAdapter> MakeLoraAdapter(AdapterFile file, const ModelConfig& config, float scale) {
   ASSIGN_OR_RETURN(LoraMaker maker, LoraMaker::Create(file.path, config, scale));
-  for (AdapterPair& pair : file.pairs) RETURN_IF_ERROR(maker.Add(pair));
+  for (AdapterPair& pair : file.pairs) RETURN_IF_ERROR(maker.Add(pair, /*known_finite=*/false));
   return std::move(maker).Take();
 }
 
 absl::StatusOr<LoraAdapter> ReadLoraAdapter(const AdapterReader& reader, const ModelConfig& config, float scale) {
   ASSIGN_OR_RETURN(LoraMaker maker, LoraMaker::Create(reader.shapes().path, config, scale));
-  RETURN_IF_ERROR(reader.ReadPairs([&](size_t /*number*/, AdapterPair&& pair) { return maker.Add(pair); }));
+  RETURN_IF_ERROR(reader.ReadPairs([&](size_t /*number*/, AdapterPair&& pair) { return maker.Add(pair, /*known_finite=*/true); }));
   return std::move(maker).Take();
 }
 

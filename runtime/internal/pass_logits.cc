@@ -1,6 +1,7 @@
 #include "tessera/runtime/internal/pass_logits.h"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <utility>
 
@@ -59,12 +60,18 @@ void PassLogits::FindTop(const StepClock& clock) {
 void PassLogits::TopOf(absl::Span<const float> logits, absl::Span<const int> tops, absl::Span<TopTokens> top) {
   const size_t vocabulary = static_cast<size_t>(core_.model().config().vocabulary);
   ThreadPool& pool = core_.pool();
+  std::atomic<bool> out_of_memory = false;
   pool.Run([&](int worker) {
     const auto share = ShareOf(static_cast<long>(tops.size()), worker, pool.threads());
-    for (long i = share.begin; i < share.end; ++i) {
-      if (tops[i] > 0) top[i] = TopTokensOf(logits.subspan(i * vocabulary, vocabulary), tops[i]);
+    try {
+      for (long i = share.begin; i < share.end; ++i) {
+        if (tops[i] > 0) top[i] = TopTokensOf(logits.subspan(i * vocabulary, vocabulary), tops[i]);
+      }
+    } catch (const std::bad_alloc&) {
+      out_of_memory = true;
     }
   });
+  if (out_of_memory) throw std::bad_alloc();   // From here EngineCore::Guarded sees it; in a thread of the pool it would end the process.
 }
 
 TensorView<const float> PassLogits::LogitsOf(const Share& share) const {

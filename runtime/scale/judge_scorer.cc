@@ -1,5 +1,6 @@
 #include "tessera/runtime/scale/judge_scorer.h"
 
+#include <limits>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -75,6 +76,7 @@ absl::StatusOr<std::vector<TokenId>> JudgeScorer::Question(const SampleText& sam
 absl::StatusOr<double> JudgeScorer::Score(const SampleText& sample) {
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, Question(sample));
   if (tokens.empty()) return absl::InvalidArgumentError("judge's question: found no tokens, expected some");
+  if (tokens.size() > static_cast<size_t>(reader_->core().context())) return std::numeric_limits<double>::quiet_NaN();
   RETURN_IF_ERROR(reader_->ReadLogits(tokens, absl::MakeSpan(logits_)));
   const double yes = double{logits_[static_cast<size_t>(yes_)]}, no = double{logits_[static_cast<size_t>(no_)]};
   return 1 / (1 + elementary::Exp(no - yes));

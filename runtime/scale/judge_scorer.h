@@ -49,7 +49,8 @@ class JudgeScorer : public Scorer {
   ~JudgeScorer() override;
 
   absl::string_view name() const override { return "judge"; }
-  // Reads problem and text; where one is empty, the text of `prompt` or `tokens`. Errors: those of reading a text of this length.
+  // Reads problem and text; where one is empty, the text of `prompt` or `tokens`. Not a number where the question
+  // is longer than the context. Errors: those of the passes.
   absl::StatusOr<double> Score(const SampleText& sample) override;
 
   // What the model is given: the question in its form. The error of Conversation::Tokens.

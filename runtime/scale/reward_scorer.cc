@@ -85,14 +85,17 @@ absl::StatusOr<RewardScorer::Scored> RewardScorer::TextOf(const SampleText& samp
   Scored text;
   text.tokens.assign(sample.prompt.begin(), sample.prompt.end());
   const int before = static_cast<int>(text.tokens.size());
-  const absl::Span<const TokenId> tokens = WithoutEnd(tokenizer_, sample.tokens);
+  // The last token of a text that filled the context was chosen and has no place in it; nor has what would close a step there.
+  const size_t room = static_cast<size_t>(std::max(reader_->core().context() - before, 0));
+  absl::Span<const TokenId> tokens = WithoutEnd(tokenizer_, sample.tokens);
+  if (tokens.size() == room + 1) tokens.remove_suffix(1);
   if (tokens.empty()) {
     if (before == 0) return absl::InvalidArgumentError("text to be scored: found no tokens, expected at least one");
     text.ends.push_back(before - 1);
     return text;
   }
   std::vector<TokenId> steps(tokens.begin(), tokens.end());
-  if (options_.closes_last_step && !EndsWith(tokenizer_, tokens, options_.steps.delimiter)) {
+  if (options_.closes_last_step && tokens.size() < room && !EndsWith(tokenizer_, tokens, options_.steps.delimiter)) {
     const std::vector<TokenId> delimiter = tokenizer_.Encode(options_.steps.delimiter);
     if (!delimiter.empty()) steps.push_back(delimiter.back());
   }

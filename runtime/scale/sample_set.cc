@@ -59,6 +59,12 @@ void SampleSet::Add(NewAnswer answer, int sample) {
   underway_.push_back({.id = answers_.Add(std::move(answer)), .slot = slot});
 }
 
+SampleSet::~SampleSet() {
+  for (const Underway& one : underway_) {
+    if (!one.slot->ended.has_value()) answers_.Cancel(one.id);
+  }
+}
+
 absl::Status SampleSet::Run(const std::function<void(int ended)>& after_step) {
   while (!done_) {
     ASSIGN_OR_RETURN(const bool more, answers_.Step());
@@ -74,6 +80,7 @@ absl::Status SampleSet::Advance() {
   if (error_.ok()) {
     error_ = TakeEnded();
     if (error_.ok() && ended_ == samples()) error_ = Finish();
+    if (WaitsForRoom(error_)) error_ = absl::OkStatus();
     if (error_.ok()) return absl::OkStatus();
     for (const Underway& one : underway_) answers_.Cancel(one.id);
   }
@@ -82,7 +89,7 @@ absl::Status SampleSet::Advance() {
 }
 
 absl::Status SampleSet::TakeEnded() {
-  const int before = ended_;
+  const int before = votes_;
   for (int sample = 0; sample < samples(); ++sample) {
     Underway& one = underway_[static_cast<size_t>(sample)];
     if (one.taken || !one.slot->ended.has_value()) continue;
@@ -90,9 +97,13 @@ absl::Status SampleSet::TakeEnded() {
     ++ended_;
     RETURN_IF_ERROR(Named(sample, Take(sample)));
   }
-  if (ended_ > before && StopsEarly()) CutOff();
+  if (ScoresAtOnce()) RETURN_IF_ERROR(ScoreAll());
+  if (votes_ > before && StopsEarly()) CutOff();
   return absl::OkStatus();
 }
+
+// A scorer that runs a model may find the cache full of texts that are being written, of this set or others. It is asked again later.
+bool SampleSet::WaitsForRoom(const absl::Status& status) const { return absl::IsResourceExhausted(status) && answers_.unended() > 0; }
 
 absl::Status SampleSet::Take(int number) {
   const Underway& one = underway_[static_cast<size_t>(number)];
@@ -108,7 +119,8 @@ absl::Status SampleSet::Take(int number) {
     return one.cut ? absl::OkStatus() : absl::CancelledError("stopped");
   }
   if (options_.answer) sample.answer = options_.answer(sample.written.text.text);
-  return ScoresAtOnce() ? Score(number) : absl::OkStatus();
+  if (options_.selection != Selection::kWeighted) ++votes_;
+  return absl::OkStatus();
 }
 
 int64_t SampleSet::MostTokens() const {
@@ -134,6 +146,7 @@ absl::Status SampleSet::Score(int number) {
                                                                .problem = options_.problem}));
   sample.score = score;
   if (options_.selection != Selection::kWeighted) return absl::OkStatus();
+  ++votes_;
   double& weight = underway_[static_cast<size_t>(number)].weight;
   weight = options_.weight ? options_.weight(score) : score;
   if (!(weight < 0) && !(weight > options_.most_weight)) return absl::OkStatus();   // One that is no number has no vote.
@@ -142,9 +155,14 @@ absl::Status SampleSet::Score(int number) {
 }
 
 absl::Status SampleSet::ScoreAll() {
-  if (options_.scorer == nullptr || ScoresAtOnce()) return absl::OkStatus();
+  if (options_.scorer == nullptr) return absl::OkStatus();
   for (int sample = 0; sample < samples(); ++sample) {
-    if (result_.samples[static_cast<size_t>(sample)].whole()) RETURN_IF_ERROR(Named(sample, Score(sample)));
+    const SetSample& written = result_.samples[static_cast<size_t>(sample)];
+    if (!underway_[static_cast<size_t>(sample)].taken || !written.whole() || written.score.has_value()) continue;
+    const absl::Status scored = Score(sample);
+    // A majority needs no score, and goes without one that cannot be had.
+    if (options_.selection == Selection::kMajority && !absl::IsCancelled(scored)) continue;
+    RETURN_IF_ERROR(Named(sample, scored));
   }
   return absl::OkStatus();
 }
@@ -166,7 +184,8 @@ VoteCount SampleSet::Votes() const {
   VoteCount count(samples());
   for (int sample = 0; sample < samples(); ++sample) {
     const size_t i = static_cast<size_t>(sample);
-    if (underway_[i].taken && result_.samples[i].whole()) count.Add(sample, groups[i], underway_[i].weight);
+    const bool is_scored = options_.selection != Selection::kWeighted || result_.samples[i].score.has_value();
+    if (underway_[i].taken && result_.samples[i].whole() && is_scored) count.Add(sample, groups[i], underway_[i].weight);
   }
   return count;
 }

@@ -94,8 +94,12 @@ class SampleSet {
   // what they have in common; its stream, first token, siblings, on_token and on_end count for nothing. `answers` must outlive the set.
   // REQUIRES: CheckSampleSet was OK; asked.on_text is null, since what is chosen is known at the end.
   SampleSet(const Engine& engine, const NewAnswer& asked, const SampleSetOptions& options, ParallelAnswers& answers);
+  SampleSet(const SampleSet&) = delete;
+  SampleSet& operator=(const SampleSet&) = delete;
+  ~SampleSet();   // Cancels samples that have not ended.
 
-  // Takes the samples that have ended, after each Step of the answers, outside of their callbacks. Scorers run here. Errors: that of a
+  // Takes the samples that have ended, after each Step of the answers, outside of their callbacks. Scorers run here; one that finds no room
+  // beside texts that are being written is asked again in the next call. Errors: that of a
   // sample or of its score ("sample 3: ..."); Cancelled once the engine is. The others are cancelled then, and the error is returned when
   // they have ended, too: none of the set's samples is under way after it, and the answers may go on. REQUIRES: not done, no error before.
   absl::Status Advance();
@@ -123,6 +127,7 @@ class SampleSet {
   absl::Status Take(int sample);
   absl::Status Score(int sample);
   absl::Status ScoreAll();
+  bool WaitsForRoom(const absl::Status& status) const;
   bool StopsEarly() const;
   bool ScoresAtOnce() const;
   std::vector<int> Groups() const;
@@ -137,7 +142,7 @@ class SampleSet {
   ParallelAnswers& answers_;
   std::vector<Underway> underway_;              // By number.
   SampleSetResult result_;
-  int ended_ = 0;
+  int ended_ = 0, votes_ = 0;                   // Samples; those of them whose vote is known.
   bool done_ = false;
   absl::Status error_;                          // The first.
 };

@@ -27,7 +27,7 @@ absl::Status TextReader::Walk(absl::Span<const TokenId> tokens, int needed, RunP
   RETURN_IF_ERROR(CheckTokens(tokens));
   std::unique_ptr<CachedText> text;
   const absl::Status status = core_->Guarded([&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->AwaitTurn());
     const PrefixIndex::AdapterKey no_adapter = PrefixIndex::KeyOf(nullptr);
     text = core_->beginnings().Take(tokens.first(static_cast<size_t>(needed) + 1), no_adapter);
     if (text == nullptr) text = std::make_unique<CachedText>(core_->cache());

@@ -231,6 +231,15 @@ TEST_F(RewardScorerTest, WhereOtherTextsFillTheCacheThereIsAnErrorAndLaterNone) 
   EXPECT_EQ(Must(scorer->Score({.prompt = prompt_, .tokens = tokens})), Expected(Joined(prompt_, tokens)));
 }
 
+TEST_F(RewardScorerTest, ATextThatFilledTheContextIsScoredWithoutTheTokenThatHasNoPlace) {
+  const Tokens most = RandomTokens(engine_->context() + 1 - static_cast<int>(prompt_.size()), 1);
+  const Tokens in_place(most.begin(), most.end() - 1);
+  const std::unique_ptr<RewardScorer> scorer = ScorerWith(*engine_);
+  EXPECT_EQ(Must(scorer->Score({.prompt = prompt_, .tokens = most})), Expected(Joined(prompt_, in_place)));
+  const std::unique_ptr<RewardScorer> closing = ScorerWith(*engine_, {.steps = {.delimiter = "\n"}, .closes_last_step = true});
+  EXPECT_EQ(Must(closing->Score({.prompt = prompt_, .tokens = most})), Expected(Joined(prompt_, in_place))) << "no place to close it";
+}
+
 TEST_F(RewardScorerTest, WhatCannotBeScoredIsNamed) {
   const std::unique_ptr<RewardScorer> scorer = ScorerWith(*engine_);
   const auto message = [&](const SampleText& sample) { return std::string(scorer->Score(sample).status().message()); };
