@@ -4,6 +4,7 @@ same adapter from it; and of the mark by which a model knows its files.
     python3 tests/adapter_to_gguf_test.py -v
 """
 import json
+import os
 import shutil
 import struct
 import subprocess
@@ -19,6 +20,7 @@ sys.path[1:1] = [str(ROOT / "scripts/train/lib"), str(ROOT / "scripts/train")]
 import adapter_to_gguf  # noqa: E402
 import model_mark  # noqa: E402
 from gguf_header import GgufHeader  # noqa: E402
+from output_file import output_file  # noqa: E402
 from safetensors_header import read_header  # noqa: E402
 
 ADAPTERS = {"llama-all": "llama", "llama-qv": "llama", "qwen3-attn": "qwen3"}   # And the models that they are for.
@@ -40,8 +42,8 @@ class WithFolder(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def run_script(self, adapter, model):
-        out = self.folder / "adapter.gguf"
+    def run_script(self, adapter, model, out=None):
+        out = out or self.folder / "adapter.gguf"
         return out, subprocess.run([sys.executable, "-B", str(SCRIPT), "--model", str(model), "--adapter", str(adapter), "--out", str(out)],
                                    capture_output=True, text=True)
 
@@ -59,10 +61,23 @@ class WithFolder(unittest.TestCase):
         return folder
 
     def with_texts(self, folder, texts):
+        self.with_header(folder, lambda header: {"__metadata__": texts} | header)
+
+    def with_header(self, folder, change):
+        """change: from the tensors of the header to all of it."""
         path = folder / "adapter_model.safetensors"
         header, _, begin = read_header(path)
-        numbers, text = path.read_bytes()[begin:], json.dumps({"__metadata__": texts} | header).encode()
+        numbers, text = path.read_bytes()[begin:], json.dumps(change(header)).encode()
         path.write_bytes(struct.pack("<Q", len(text)) + text + numbers)
+
+    def assert_refused(self, said, folder, model, out=None):
+        """In one sentence, and nothing new is left."""
+        before = sorted(self.folder.rglob("*"))
+        _, result = self.run_script(folder, model, out)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn(said, result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
 
 
 class Files(WithFolder):
@@ -88,8 +103,8 @@ class Files(WithFolder):
     def test_ranks_by_module_and_rs_lora_stand_in_the_scale(self):
         self.assertEqual(adapter_to_gguf.alpha_of({"r": 4, "lora_alpha": 6}), 6)
         self.assertEqual(adapter_to_gguf.alpha_of({"r": 4, "lora_alpha": 6, "use_rslora": True}), 12)
-        self.assertEqual(GgufHeader(self.made(self.copied("llama-qv", use_rslora=True, r=4), model_of("llama-qv"))).metadata
-                         ["adapter.lora.alpha"], 32)
+        self.assertEqual(GgufHeader(self.made(self.copied("llama-all", use_rslora=True), model_of("llama-all"))).metadata
+                         ["adapter.lora.alpha"], 16)
 
     def test_the_mark_goes_along(self):
         folder = self.copied("llama-qv")
@@ -110,10 +125,112 @@ class Files(WithFolder):
             shutil.rmtree(self.folder / "peft")
 
     def test_what_is_no_adapter_or_no_model_is_named(self):
-        _, result = self.run_script(self.folder, model_of("llama-qv"))
-        self.assertIn(f"{self.folder}/adapter_config.json: found no file", result.stderr)
+        _, result = self.run_script(self.folder / "none", model_of("llama-qv"))
+        self.assertIn(f"{self.folder}/none/adapter_config.json: found no file", result.stderr)
         _, result = self.run_script(GOLDEN / "lora/llama-qv", GOLDEN / "README.md")
         self.assertIn("expected GGUF version 2 or 3", result.stderr)
+
+
+    def test_what_does_not_fit_the_configuration_or_the_model_is_named(self):
+        model, first = model_of("llama-qv"), "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
+        moved = lambda header, to: {to if name == first else name: entry for name, entry in header.items()}
+        for change, said in (
+                (lambda header: {name: entry for name, entry in header.items() if name != first},
+                 f"tensor {first.replace('lora_A', 'lora_B')}: found no {first}, expected A and B"),
+                (lambda header: {name: entry for name, entry in header.items() if name != first.replace("lora_A", "lora_B")},
+                 f"tensor {first}: found no {first.replace('lora_A', 'lora_B')}, expected A and B"),
+                (lambda header: moved(header, first.replace("layers.0", "layers.2")), "found layer 2, expected 0 to 1, the layers of"),
+                (lambda header: moved(header, first.replace("q_proj", "o_projection")), "found the tensor"),
+                (lambda header: header | {first: header[first] | {"shape": [64, 8]}}, f"tensor {first}: found [64, 8], expected [8, 64]"),
+                (lambda header: header | {first: header[first] | {"shape": [8, -64]}}, f"tensor {first}: found {{"),
+                (lambda header: header | {first: header[first] | {"shape": [9, 64]}}, f"tensor {first}: found "),
+                (lambda header: header | {first: header[first] | {"dtype": "I8"}}, f"tensor {first}: found I8, expected one of F32"),
+                (lambda header: header | {first: 7}, f"tensor {first}: found 7, expected a matrix"),
+                (lambda header: [header], "found a header that is no object of tensors"),
+                (lambda header: {"__metadata__": {"tessera.model.vectors": "4294967296"}} | header,
+                 'found "4294967296", expected a number')):
+            folder = self.copied("llama-qv")
+            self.with_header(folder, change)
+            with self.subTest(said):
+                self.assert_refused(said, folder, model)
+
+    def test_ranks_are_those_of_the_configuration(self):
+        model = model_of("llama-qv")
+        first = "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
+        self.assert_refused(f"tensor {first}: found [8, 64], expected [16, 64]: rank 16", self.copied("llama-qv", r=16), model)
+        for name in ("q_proj", "self_attn.q_proj", "model.layers.0.self_attn.q_proj"):
+            with self.subTest(name):
+                self.assert_refused(f"tensor {first}: found [8, 64], expected [2, 64]: rank 2",
+                                    self.copied("llama-qv", rank_pattern={name: 2}), model)
+        self.made(self.copied("llama-qv", r=16, rank_pattern={"q_proj": 8, "v_proj": 8}), model)
+        self.made(self.copied("llama-qv", rank_pattern={"proj": 2}), model)   # Names no module: PEFT compares whole words.
+
+    def test_numbers_of_the_configuration_are_checked(self):
+        for changed, said in (({"lora_alpha": "16"}, 'lora_alpha: found "16", expected a number'),
+                              ({"lora_alpha": None}, "lora_alpha: found null"), ({"lora_alpha": True}, "lora_alpha: found true"),
+                              ({"lora_alpha": float("nan")}, "lora_alpha: found NaN"), ({"lora_alpha": 10 ** 400}, "lora_alpha: found 10"),
+                              ({"lora_alpha": 0}, "lora_alpha: found 0"), ({"lora_alpha": 1e-50}, "lora_alpha: found 1e-50"),
+                              ({"lora_alpha": 3e38, "use_rslora": True}, "lora_alpha: found 3e+38"), ({"r": 0}, "r: found 0, expected"),
+                              ({"r": "8"}, 'r: found "8"'), ({"r": 1025}, "r: found 1025"), ({"use_rslora": 1}, "use_rslora: found 1"),
+                              ({"rank_pattern": {"q_proj": 0}}, "rank_pattern: found {"),
+                              ({"rank_pattern": [8]}, "rank_pattern: found [8]"),
+                              ({"rank_pattern": {"q_.*": 8}}, 'rank_pattern: found "q_.*"')):
+            with self.subTest(changed):
+                self.assert_refused(f"adapter_config.json: {said}", self.copied("llama-qv", **changed), model_of("llama-qv"))
+        folder = self.copied("llama-qv")
+        path = folder / "adapter_config.json"
+        for text, said in (("[1]", "found [1], expected an object"), ("{", "found no JSON"),
+                           ('{"peft_type": "LORA", "r": 8}', "lora_alpha: found nothing, expected a number")):
+            path.write_text(text)
+            self.assert_refused(f"adapter_config.json: {said}", folder, model_of("llama-qv"))
+
+    def test_rows_that_are_no_heads_name_file_and_tensor(self):
+        with self.assertRaisesRegex(ValueError, "found 68 rows of 4 heads, expected pairs of rows in each: a multiple of 8"):
+            adapter_to_gguf.turned(bytes(68), 4, 68)
+
+        class Odd(GgufHeader):
+            def __init__(self, path):
+                super().__init__(path)
+                self.metadata["llama.attention.head_count"] = 5
+        folder = GOLDEN / "lora/llama-qv"
+        said = r"adapter_model.safetensors: tensor base_model.*q_proj.lora_B.weight: found 64 rows of 5 heads"
+        with self.assertRaisesRegex(SystemExit, said):
+            adapter_to_gguf.Adapter(folder, Odd(model_of("llama-qv")), adapter_to_gguf.read_config(folder))
+
+
+class Outputs(WithFolder):
+    def test_what_is_read_and_what_is_no_file_is_not_replaced(self):
+        model, folder = self.folder / "model.gguf", self.copied("llama-qv")
+        shutil.copy(model_of("llama-qv"), model)
+        (self.folder / "link").symlink_to(model)
+        (self.folder / "hard").hardlink_to(model)
+        (self.folder / "within").symlink_to(folder)
+        os.mkfifo(self.folder / "pipe")
+        before = model.read_bytes(), (folder / "adapter_model.safetensors").read_bytes()
+        for out, said in ((model, "found the file of --model"), (self.folder / "link", "found the file of --model"),
+                          (self.folder / "hard", "found the file of --model"), (folder / "adapter_model.safetensors", "in the folder of"),
+                          (folder / "new.gguf", "found a file in the folder of --adapter"), (folder / "a/new.gguf", "in the folder of"),
+                          (self.folder / "within/new.gguf", "found a file in the folder of --adapter"), (self.folder, "found a folder"),
+                          (self.folder / "pipe", "found what is no regular file"), (Path("/dev/null"), "found what is no regular file")):
+            with self.subTest(out):
+                self.assert_refused(f"--out: {out}: found", folder, model, out)
+                self.assert_refused(said, folder, model, out)
+        self.assertEqual((model.read_bytes(), (folder / "adapter_model.safetensors").read_bytes()), before)
+        self.assert_refused("No such file", folder, model, self.folder / "none/new.gguf")
+
+    def test_a_file_that_is_there_is_replaced_whole_and_keeps_its_permissions(self):
+        out, other = self.folder / "adapter.gguf", self.folder / "other.gguf"
+        out.symlink_to(other)
+        other.write_text("before")
+        other.chmod(0o640)
+        self.made(GOLDEN / "lora/llama-qv", model_of("llama-qv"))
+        self.assertTrue(out.is_symlink())
+        self.assertEqual((other.read_bytes()[:4], other.stat().st_mode & 0o777), (b"GGUF", 0o640))
+        with self.assertRaisesRegex(ZeroDivisionError, "later"), output_file(out) as file:
+            file.write(b"half")
+            raise ZeroDivisionError("later")
+        self.assertEqual(other.read_bytes()[:4], b"GGUF")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["adapter.gguf", "other.gguf"])
 
 
 class Marks(WithFolder):

@@ -2,6 +2,7 @@
 
     python3 tests/compare_adapter_test.py -v
 """
+import argparse
 import json
 import struct
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "scripts/measure/compare_adapter.py"
@@ -89,6 +91,13 @@ class Compare(unittest.TestCase):
         self.assertIn("asked:     prompt 1\nours:      ours 1\nllama.cpp: peer 1\nthe same for 1 of 3 tokens\n", result.stdout)
         self.assertIn("1 of 2 texts are the same, 4 of 6 tokens before a difference", result.stdout)
         self.assertIn("--n_predict=9", json.loads((self.folder / "log").read_text()))
+
+    def test_a_text_may_hold_what_ends_a_line_elsewhere(self):
+        answer = {"id": 0, "output_text": "one\u2028two\u0085three"}
+        given = argparse.Namespace(ours="b", model="m", adapter="a", n_predict=8, threads=1)
+        ended = subprocess.CompletedProcess([], 0, json.dumps(answer, ensure_ascii=False) + "\n", "")
+        with mock.patch.object(subprocess, "run", return_value=ended):
+            self.assertEqual(compare_adapter.our_texts(given, [[]]), [answer])
 
     def test_json_has_the_same(self):
         result = self.run_script("--prompt", "prompt 0", "--json")

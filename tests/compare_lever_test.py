@@ -6,7 +6,9 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -73,6 +75,15 @@ class Commands(unittest.TestCase):
         self.assertTrue(asked[0].startswith("Janet"))
         self.assertTrue(asked[2].startswith("Complete this function:\n\n"))
         self.assertIn(" Your code should pass these tests:\n\nassert ", asked[4])
+
+    def test_a_prompt_may_hold_what_ends_a_line_elsewhere(self):
+        odd, asked = "one\u2028two\u0085three", []
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(ROOT / "tests/data/speculation", folder, dirs_exist_ok=True)
+            Path(folder, "gsm8k_test.jsonl").write_text(json.dumps({"question": odd}, ensure_ascii=False) + "\n", "utf-8")
+            with mock.patch.object(compare_lever, "run", lambda command: asked.append(command[-1])):
+                prompts(parse_flags(FLAGS + ["--data", folder]))
+        self.assertEqual(asked[0], odd)
 
     def test_the_peers_speed_is_read_from_its_words(self):
         self.assertEqual(peer_speed(peer_output(64, 16)), 4)

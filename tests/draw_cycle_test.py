@@ -3,13 +3,16 @@
     python3 tests/draw_cycle_test.py -v
 """
 import contextlib
+import errno
 import io
 import json
+import os
 import re
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts/measure"))
@@ -151,6 +154,24 @@ class Pictures(Traces):
         self.assertTrue(out.read_text().startswith("<svg"))
         with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit):
             draw_cycle.parse_flags([self.path, "--out", "x", "--cycle", "0"])
+
+    def test_it_does_not_replace_its_trace_and_leaves_nothing_half_written(self):
+        self.cycles(PROMPT, cycle(100), cycle(200))
+        before, link = Path(self.path).read_text(), self.folder / "link"
+        link.symlink_to(self.path)
+        for target, said in ((self.path, "found the file of the trace"), (link, "found the file of the trace"),
+                             (self.folder, "found a folder"), ("/dev/null", "found what is no regular file")):
+            with mock.patch.object(sys, "argv", ["", self.path, "--out", str(target)]):
+                self.fails(f"failed: --out: {target}: {said}", draw_cycle.main)
+        self.assertEqual(Path(self.path).read_text(), before)
+        out = self.folder / "cycle.svg"
+        out.write_text("before")
+        full = OSError(errno.ENOSPC, "No space left on device")
+        with mock.patch.object(sys, "argv", ["", self.path, "--out", str(out)]), \
+                mock.patch.object(os, "replace", side_effect=full):
+            self.fails(f"failed: {out}: No space left", draw_cycle.main)
+        self.assertEqual(out.read_text(), "before")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["cycle.svg", "link", "trace.json"])
 
 
 class Words(unittest.TestCase):

@@ -39,6 +39,26 @@ class ShellScripts(unittest.TestCase):
                 self.assertNotIn("Traceback", result.stderr)
                 self.assertEqual(os.listdir(cache), [])
 
+    def test_the_lever_is_refused_before_anything_is_made_and_help_says_what_is(self):
+        script = SCRIPTS / "measure/compare_lever.sh"
+        with tempfile.TemporaryDirectory() as cache:
+            run = lambda *flags: subprocess.run(["bash", str(script), *flags], capture_output=True, text=True,
+                                                env={**os.environ, "TESSERA_CACHE": cache})
+            for flags, said in ((["--limits", "half"], "--limits: found half"), (["--drafts", "0"], "--drafts: found 0"),
+                                (["--texts", "0"], "--texts: found 0"), (["--tokens"], "--tokens needs a value"),
+                                (["--model", "m"], "unknown argument --model"),
+                                (["--gguf", "m"], "found some of --gguf, --tsr and --draft"),
+                                (["--gguf", __file__, "--tsr", "/none/a b", "--draft", __file__], "/none/a b: found no file")):
+                result = run(*flags)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(said, result.stderr)
+                self.assertNotIn("Traceback", result.stderr)
+                self.assertEqual(os.listdir(cache), [])
+            words = run("--help").stdout
+            for made in ("lever-4b.gguf", "lever-4b.tsr", "lever-draft.gguf", "$TESSERA_CACHE or ~/.cache/tessera", "4.8 GB"):
+                self.assertIn(made, words)
+                self.assertTrue(made.startswith(("$", "4")) or f"$cache/{made}" in script.read_text())
+
 
 class PythonScripts(unittest.TestCase):
     def run_script(self, name, *flags):

@@ -12,7 +12,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True
-sys.path[1:1] = [str(ROOT / "scripts/train/lib")]
+sys.path[1:1] = [str(ROOT / "scripts/train/lib"), str(ROOT / "scripts/lib")]
+from dialogues import read_dialogues  # noqa: E402
+from json_lines import json_lines  # noqa: E402
 from labels import Label, auc, auc_interval, best_of, fnv1a, interval, is_trained, questions_of, read_labels  # noqa: E402
 
 
@@ -41,7 +43,7 @@ class Reading(unittest.TestCase):
     def read(self, *lines):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "labels.jsonl")
-            path.write_text("".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines))
+            path.write_text("".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines), "utf-8")
             return read_labels(path)
 
     def four(self):
@@ -61,6 +63,19 @@ class Reading(unittest.TestCase):
                 self.read(*self.four(), wrong)
         with self.assertRaisesRegex(SystemExit, "found no file"):
             read_labels("/nowhere")
+
+    def test_lines_end_only_where_json_lines_do(self):
+        odd = "a\u2028b\u2029c\u0085d"
+        self.assertEqual(json_lines(f'"{odd}"\n\n1\n'), [f'"{odd}"', "", "1"])
+        self.assertEqual((json_lines(""), json_lines("1"), json_lines("1\n")), ([], ["1"], ["1"]))
+        first, *others = self.four()
+        line = json.dumps(first | {"question": odd}, ensure_ascii=False) + "\n"
+        self.assertEqual(self.read(line, *others)[0].question, odd)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "dialogues.jsonl")
+            messages = [{"role": "user", "content": odd}, {"role": "assistant", "content": odd}]
+            path.write_text(json.dumps({"messages": messages}, ensure_ascii=False) + "\n", "utf-8")
+            self.assertEqual(read_dialogues(path), [(messages[:1], odd)])
 
     def test_each_half_needs_right_and_wrong_answers(self):
         with self.assertRaisesRegex(SystemExit, "found only right answers in the half that is trained on"):

@@ -2,6 +2,7 @@
 
     python3 tests/train_tasks_test.py -v
 """
+import argparse
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
@@ -188,6 +190,13 @@ class Runs(WithFolder):
         flags, requests = json.loads(self.log.read_text())
         self.assertNotIn("--adapter", " ".join(flags))
         self.assertNotIn("adapter", requests[0])
+
+    def test_an_answer_may_hold_what_ends_a_line_elsewhere(self):
+        odd = "one\u2028two\u0085three"
+        said = json.dumps({"id": "without 0", "output_text": odd}, ensure_ascii=False) + "\n"
+        given = argparse.Namespace(bin=self.folder, model="m", adapter=None, n_predict=8, parallel=1)
+        with mock.patch.object(subprocess, "run", return_value=subprocess.CompletedProcess([], 0, said, "")):
+            self.assertEqual(score_task.ask(given, [([{"role": "user", "content": "a"}], "b")]), {"without": [odd]})
 
     def test_what_cannot_be_scored_is_said(self):
         other = self.folder / "empty"

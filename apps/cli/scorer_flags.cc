@@ -24,9 +24,13 @@ absl::StatusOr<std::string> QuestionIn(const ScorerSpec& spec) {
   return ReadFileToString(spec.file, kLargestQuestion);
 }
 
-absl::StatusOr<std::unique_ptr<Scorer>> MakeReward(const ScorerSpec& spec, Engine& engine, const ScorerOptions& options) {
+absl::StatusOr<RewardHead> HeadOf(const ScorerSpec& spec, const Engine& engine) {
   const LoadedModel& model = engine.model();
-  ASSIGN_OR_RETURN(RewardHead head, RewardHead::Open(spec.file, model.file(), model.config(), model.layout(), model.weights()));
+  return RewardHead::Open(spec.file, model.file(), model.config(), model.layout(), model.weights());
+}
+
+absl::StatusOr<std::unique_ptr<Scorer>> MakeReward(const ScorerSpec& spec, Engine& engine, const ScorerOptions& options) {
+  ASSIGN_OR_RETURN(RewardHead head, HeadOf(spec, engine));
   RewardScorerOptions reward = {.steps = options.steps};
   reward.closes_last_step = head.layout() == RewardHead::Layout::kValueHead && !options.steps.delimiter.empty();
   return RewardScorer::Create(engine, std::make_shared<const RewardHead>(std::move(head)), reward);
@@ -60,6 +64,13 @@ absl::Status CheckScorer(absl::string_view spec) {
 }
 
 bool RunsModel(const ScorerSpec& spec) { return spec.kind == ScorerKind::kReward || spec.kind == ScorerKind::kJudge; }
+
+absl::StatusOr<bool> ReadsStatements(const ScorerSpec& spec, const Engine& engine) {
+  if (spec.kind != ScorerKind::kReward) return false;
+  const absl::StatusOr<RewardHead> head = HeadOf(spec, engine);
+  RETURN_IF_ERROR(ForFile(kScorer, head.status()));
+  return head->layout() == RewardHead::Layout::kValueHead;
+}
 
 absl::Status PlanScorer(absl::string_view spec, EngineOptions& options) {
   ASSIGN_OR_RETURN(const ScorerSpec parsed, ParseScorer(spec));

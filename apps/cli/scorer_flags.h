@@ -47,6 +47,10 @@ absl::Status CheckScorer(absl::string_view spec);
 // Whether scoring takes passes of the model.
 bool RunsModel(const ScorerSpec& spec);
 
+// Whether it is the head of a public process reward model, which is given a problem as its statement alone. Opens the head, so the errors
+// are those of MakeScorer for it. REQUIRES: the engine's weights are loaded.
+absl::StatusOr<bool> ReadsStatements(const ScorerSpec& spec, const Engine& engine);
+
 // Makes memory plans include what scoring takes beside the texts: for reward and judge, one more text of up to a context in the cache
 // (Workload::sessions, and CacheOptions::cache_tokens or text_share), and a row of logits; for the others nothing. A score is computed
 // where a text left off, as far as the cache still has it, so what is planned is what a score takes at worst: a judge's question is a text

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/scale/grid_folder.h"
 #include "tessera/apps/scale/sample_lengths.h"
 #include "tessera/base/status_macros.h"
 
@@ -12,6 +14,7 @@ namespace tessera {
 
 absl::StatusOr<AskedTask> AskedTask::Create(const Engine& engine, const Task& task, int questions) {
   AskedTask asked = {.task = task, .problems = static_cast<int64_t>(task.problems.size())};
+  asked.set_sha256 = HashOfQuestions(task, asked.problems);
   asked.task.problems.resize(std::min(task.problems.size(), static_cast<size_t>(questions)));
   ASSIGN_OR_RETURN(asked.prompts, PromptsOfTask(engine, asked.task, questions));
   return asked;
@@ -30,7 +33,9 @@ absl::Status AskedTask::ReadSamples(const std::string& path) {
     for (const Candidate& candidate : question.candidates) {
       const auto found = candidate.figures.find("tokens");
       if (found == candidate.figures.end() || !(found->second >= 0 && found->second <= kMost)) {
-        return absl::InvalidArgumentError(absl::StrCat(path, ": question ", question.id, ": tokens: found no number, expected one"));
+        const std::string number = found == candidate.figures.end() ? "no number" : absl::StrFormat("%.17g", found->second);
+        return absl::InvalidArgumentError(absl::StrFormat("%s: question %s: tokens: found %s, expected a number from 0 to %.0f", path,
+                                                          question.id, number, kMost));
       }
       of_question.push_back(static_cast<int64_t>(found->second));
     }

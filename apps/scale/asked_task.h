@@ -43,6 +43,7 @@ struct AskedTask {
 
   Task task = {};            // With these problems alone.
   int64_t problems = 0;      // In the set.
+  std::string set_sha256 = {};   // HashOfQuestions of all of it.
   TaskPrompts prompts = {};
   Recorded recorded = {};
   std::vector<std::vector<int64_t>> tokens = {};   // By question and sample.

@@ -111,7 +111,10 @@ absl::StatusOr<std::vector<double>> WeightsOf(const std::string& scorer, absl::S
   const bool logarithms = absl::EndsWith(scorer, "log_probability");
   for (double& weight : weights) {
     if (logarithms) weight = WeightOfLogProbability(weight);
-    if (weight < 0) return WrongUsage("scorer", absl::StrCat(scorer, " with a score of ", weight), "scores from 0 on, as weights of votes");
+    if (!(weight < 0)) continue;
+    const char* const instead = scorer == "score" ? "; searches by mean_log_probability are judged by --scorer=mean_log_probability" : "";
+    return WrongUsage("scorer", absl::StrCat(scorer, " with a score of ", weight),
+                      absl::StrCat("scores from 0 on, as weights of votes", instead));
   }
   return weights;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/command_text.h"
 #include "tessera/apps/cli/scorer_flags.h"
 #include "tessera/apps/scale/asked_task.h"
 #include "tessera/apps/scale/grid_beams.h"
@@ -16,6 +17,7 @@
 #include "tessera/apps/scale/host_times.h"
 #include "tessera/apps/scale/judge.h"
 #include "tessera/apps/scale/judge_recorded.h"
+#include "tessera/apps/scale/run_settings.h"
 #include "tessera/apps/scale/task_samples.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
@@ -108,7 +110,8 @@ class GridRun {
     for (const auto& asked : tasks_) {
       const std::string path = GridSamplesPath(options_.folder, asked->task.name);
       const SampleOptions samples = asked->SamplesOf(options_.samples);
-      RETURN_IF_ERROR(WriteTaskSamples(engine_, asked->task, asked->prompts, samples, path, options_.kept).status());
+      const std::string model = ModelSettings(source_.model);
+      RETURN_IF_ERROR(WriteTaskSamples(engine_, asked->task, asked->prompts, model, samples, path, options_.kept).status());
       RETURN_IF_ERROR(ForFile("into", asked->ReadSamples(path)));
       for (const int rows : BeamRows(options_)) {
         ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer, ScorerOf(*asked));
@@ -122,6 +125,10 @@ class GridRun {
     absl::StatusOr<HostTimes> times = HostTimes::Read(GridTimesPath(options_.folder), MachineName(engine_));
     RETURN_IF_ERROR(ForFile("into", times.status()));
     const std::vector<int> beams = BeamRows(options_);
+    std::string scorer;
+    if (!beams.empty()) {
+      ASSIGN_OR_RETURN(scorer, ScorerSettings(options_.scorer));
+    }
     for (const auto& asked : tasks_) {
       Progress progress(absl::StrCat("timing of ", asked->task.name), static_cast<int64_t>(options_.counts.size() + beams.size()));
       int64_t done = 0;
@@ -130,7 +137,7 @@ class GridRun {
         progress.Update(++done);
       }
       for (const int rows : beams) {
-        RETURN_IF_ERROR(TimeOne(*asked, {.task = asked->task.name, .samples = rows, .beams = true}, *times));
+        RETURN_IF_ERROR(TimeOne(*asked, {.task = asked->task.name, .samples = rows, .beams = true, .scorer = scorer}, *times));
         progress.Update(++done);
       }
     }
@@ -172,14 +179,16 @@ class GridRun {
     const bool raw = asked.prompts.form == "raw";
     return MakeScorer(options_.scorer, engine_, {.steps = {.delimiter = options_.beams.beams.delimiter}, .raw = raw});
   }
-  GridBeams BeamsOf(Scorer& scorer) const { return {.scorer = &scorer, .spec = options_.scorer, .run = BeamRunOf(2)}; }
+  GridBeams BeamsOf(Scorer& scorer) const {
+    return {.scorer = &scorer, .spec = options_.scorer, .model = ModelSettings(source_.model), .run = BeamRunOf(2)};
+  }
   std::string BeamPath(const AskedTask& asked, int rows) const {
     const BeamOptions shape = BeamsOfRows(rows);
     return GridScoresPath(options_.folder, asked.task.name, absl::StrCat("beam", shape.width, "x", shape.expansions, ".", figure_));
   }
 
   absl::Status TimeOne(const AskedTask& asked, HostTime time, HostTimes& times) {
-    if (times.Find(time.task, time.samples, time.beams) != nullptr) return absl::OkStatus();
+    if (times.Find(time.task, time.samples, time.scorer) != nullptr) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer,
                      time.beams ? ScorerOf(asked) : absl::StatusOr<std::unique_ptr<Scorer>>(nullptr));
     SampleOptions samples = asked.SamplesOf(options_.samples);
@@ -192,13 +201,29 @@ class GridRun {
     return times.Add(time);
   }
 
+  // As tessera_scale score writes them, with its usual steps.
+  absl::StatusOr<std::string> ScoreSettingsOf(const AskedTask& asked, const std::string& samples) const {
+    ASSIGN_OR_RETURN(const ScorerSpec spec, ParseScorer(options_.scorer));
+    ASSIGN_OR_RETURN(const std::string scorer, ScorerSettings(options_.scorer));
+    ASSIGN_OR_RETURN(const bool statements, ReadsStatements(spec, engine_));
+    return ScoreSettings({.task = asked.task.name,
+                          .problems_sha256 = asked.set_sha256,
+                          .file = samples.substr(samples.rfind('/') + 1),
+                          .model = ModelSettings(source_.model),
+                          .form = statements ? "statement" : asked.prompts.form,
+                          .scorer = scorer,
+                          .steps = spec.kind == ScorerKind::kReward ? "last" : ""});
+  }
+
   absl::Status AddModelScores(AskedTask& asked) const {
     const std::string path = GridScoresPath(options_.folder, asked.task.name, figure_);
+    const std::string samples = GridSamplesPath(options_.folder, asked.task.name);
+    ASSIGN_OR_RETURN(const std::string settings, ScoreSettingsOf(asked, samples));
     const absl::Status added = AddScores(path, asked.task, figure_, asked.recorded);
-    if (added.ok()) return added;
+    if (added.ok()) return ForFile("into", CheckScoreSettings(path, settings));
     return WrongUsage("scorer", absl::StrCat(figure_, " (", added.message(), ")"),
-                      absl::StrCat("scores of all samples: tessera_scale score --task=", asked.task.name, " --candidates=",
-                                   GridSamplesPath(options_.folder, asked.task.name), " --scorer=", options_.scorer, " --into=", path));
+                      absl::StrCat("scores of all samples: ", source_.score_command, " --task=", asked.task.name, " --candidates=",
+                                   ShellWord(samples), " --scorer=", ShellWord(options_.scorer), " --into=", ShellWord(path)));
   }
 
   absl::Status AddPhone(const std::vector<double>& lengths, GridResult& result) const {
@@ -283,7 +308,8 @@ absl::Status CheckGrid(const GridOptions& options) {
     RETURN_IF_ERROR(CheckBeamRows(options.counts));
     return CheckScorer(options.scorer);
   }
-  return IsOwnFigure(options.scorer) ? absl::OkStatus() : ParseScorer(options.scorer).status();
+  if (IsOwnFigure(options.scorer)) return absl::OkStatus();
+  return SelectsByScore(options) ? CheckScorer(options.scorer) : ParseScorer(options.scorer).status();
 }
 
 absl::Status PlanGrid(const GridOptions& options, EngineOptions& engine) {

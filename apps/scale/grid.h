@@ -49,6 +49,7 @@ struct GridOptions {
 struct GridSource {
   ModelHash model = {};
   std::string command = {};
+  std::string score_command = "tessera_scale score";   // With the flags that data, model and the form of texts have here.
 };
 
 // WrongUsage (counts) where numbers, samples and methods do not fit each other, (scorer) for one that methods cannot ask. REQUIRES: there

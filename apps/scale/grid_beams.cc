@@ -64,7 +64,7 @@ BeamRunOptions GridBeams::RunOf(const Task& task, const TaskPrompts& prompts, in
 
 absl::StatusOr<TaskSamples> GridBeams::Write(Engine& engine, const Task& task, const TaskPrompts& prompts, int rows,
                                              const std::string& path) const {
-  return WriteTaskBeams(engine, task, prompts, RunOf(task, prompts, rows), *scorer, spec, path);
+  return WriteTaskBeams(engine, task, prompts, model, RunOf(task, prompts, rows), *scorer, spec, path);
 }
 
 absl::StatusOr<int64_t> GridBeams::WriteAlone(Engine& engine, const Task& task, const TaskPrompts& prompts, const SampleProblem& problem,

@@ -1,7 +1,7 @@
 // The beam searches of a grid: N rows are N / 4 beams with 4 expansions each, as Snell et al. 2024 have them (fewer than 4 rows: one beam).
 //
 //   RETURN_IF_ERROR(CheckBeamRows({1, 2, 4, 16}));                    // the others are refused
-//   const GridBeams beams = {.scorer = scorer.get(), .spec = "self_certainty", .run = {.max_tokens = 512}};
+//   const GridBeams beams = {.scorer = scorer.get(), .spec = "self_certainty", .model = model, .run = {.max_tokens = 512}};
 //   ASSIGN_OR_RETURN(const TaskSamples written, beams.Write(*engine, task, prompts, /*rows=*/8, path));
 //   ASSIGN_OR_RETURN(const BeamFigures figures, ReadBeams(path, task));
 //
@@ -34,6 +34,7 @@ BeamOptions BeamsOfRows(int rows);
 struct GridBeams {
   Scorer* scorer = nullptr;
   std::string spec = {};         // Its name, as --scorer has it.
+  std::string model = {};        // ModelSettings (run_settings.h).
   BeamRunOptions run = {};       // Shape, stop and starts_text are set by rows, task and prompts.
 
   absl::StatusOr<TaskSamples> Write(Engine& engine, const Task& task, const TaskPrompts& prompts, int rows, const std::string& path) const;

@@ -14,7 +14,8 @@
 
 namespace tessera {
 
-// WrongUsage (report) for a path that cannot be written, and for a file in one of the folders that is not its page.
+// WrongUsage (report) for a path that cannot be written, for a file in one of the folders that is not its page, and for any other file that
+// has something else than a page of HTML.
 absl::Status CheckGridPage(const std::string& path, const std::vector<std::string>& folders);
 
 absl::Status WriteGridPage(const std::string& path, const GridView& view);

@@ -3,12 +3,19 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/scale/records.h"
+#include "tessera/apps/scale/sample_file.h"
+#include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
 
 std::string GridScoresPath(const std::string& folder, const std::string& task, const std::string& figure) {
   return absl::StrCat(folder, "/", task, ".", figure, ".jsonl");
+}
+
+absl::Status CheckScoreSettings(const std::string& path, const std::string& settings) {
+  return ForEachRecord(path, [&](const JsonValue& record, int) { return CheckSampleSettings(record, settings); });
 }
 
 absl::Status AddScores(const std::string& path, const Task& task, const std::string& figure, Recorded& recorded) {

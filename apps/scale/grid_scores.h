@@ -14,6 +14,10 @@
 
 namespace tessera {
 
+// InvalidArgument (line, found, expected) unless each line's settings are these, those of ScoreSettings
+// (run_settings.h). So scores are of this model, and of the scorer that is asked for.
+absl::Status CheckScoreSettings(const std::string& path, const std::string& settings);
+
 std::string GridScoresPath(const std::string& folder, const std::string& task, const std::string& figure);
 
 // Gives each sample the figure that the same sample has in the file. InvalidArgument where one is missing there, or has another text; the

@@ -41,7 +41,9 @@ absl::Status GridView::Add(const std::string& folder) {
   ASSIGN_OR_RETURN(const HostTimes times, HostTimes::Read(GridTimesPath(folder)));
   for (GridResult& result : results) {
     GridConfiguration configuration = {.run = runs_.size()};
-    if (const HostTime* const time = times.Find(result.task, result.samples, result.method == "beam")) configuration.host = *time;
+    const HostTime* const time = result.method == "beam" ? times.FindBeams(result.task, result.samples, result.scorer)
+                                                         : times.Find(result.task, result.samples, /*scorer=*/"");
+    if (time != nullptr) configuration.host = *time;
     configuration.result = std::move(result);
     configurations_.push_back(std::move(configuration));
   }

@@ -69,6 +69,9 @@ absl::StatusOr<HostTime> TimeOf(const JsonValue& record) {
   ASSIGN_OR_RETURN(const int64_t samples, record.Int("samples", 1, kMostGridSamples));
   ASSIGN_OR_RETURN(const int64_t questions, record.Int("questions", 1, 1 << 20));
   ASSIGN_OR_RETURN(time.beams, record.Bool("beams"));
+  if (time.beams && record.Has("scorer")) {
+    ASSIGN_OR_RETURN(time.scorer, record.String("scorer"));
+  }
   time.samples = static_cast<int>(samples);
   time.questions = static_cast<int>(questions);
   ASSIGN_OR_RETURN(time.seconds, ReadNumber(record, "seconds", 0, kMostSeconds));
@@ -86,6 +89,7 @@ absl::StatusOr<HostTime> TimeOf(const JsonValue& record) {
 
 void WriteHostTime(const HostTime& time, JsonWriter& json) {
   json.Key("task").String(time.task).Key("samples").Int(time.samples).Key("beams").Bool(time.beams);
+  if (time.beams) json.Key("scorer").String(time.scorer);
   json.Key("questions").Int(time.questions);
   json.Key("seconds").Double(time.seconds, kDigits).Key("least_seconds").Double(time.least_seconds, kDigits);
   json.Key("most_seconds").Double(time.most_seconds, kDigits).Key("tokens").Double(time.tokens, kDigits);
@@ -149,7 +153,8 @@ absl::StatusOr<HostTimes> HostTimes::Read(const std::string& path, const std::st
   const auto read = [&](const JsonValue& record, int) -> absl::Status {
     ASSIGN_OR_RETURN(HostTime time, TimeOf(record));
     if (!machine.empty() && time.machine != machine) return absl::OkStatus();
-    if (times.Find(time.task, time.samples, time.beams) != nullptr) return record.Error("a time of these samples again", "each once");
+    if (time.beams && time.scorer.empty()) return absl::OkStatus();
+    if (times.Find(time.task, time.samples, time.scorer) != nullptr) return record.Error("a time of these samples again", "each once");
     if (times.times_.size() == kMostTimes) return record.Error("another time", absl::StrCat("at most ", kMostTimes));
     times.times_.push_back(std::move(time));
     return absl::OkStatus();
@@ -158,11 +163,18 @@ absl::StatusOr<HostTimes> HostTimes::Read(const std::string& path, const std::st
   return times;
 }
 
-const HostTime* HostTimes::Find(absl::string_view task, int samples, bool beams) const {
+const HostTime* HostTimes::Find(absl::string_view task, int samples, absl::string_view scorer) const {
   const auto found = std::find_if(times_.begin(), times_.end(), [&](const HostTime& time) {
-    return time.task == task && time.samples == samples && time.beams == beams;
+    return time.task == task && time.samples == samples && time.scorer == scorer;
   });
   return found == times_.end() ? nullptr : &*found;
+}
+
+const HostTime* HostTimes::FindBeams(absl::string_view task, int samples, absl::string_view figure) const {
+  const auto found = std::find_if(times_.rbegin(), times_.rend(), [&](const HostTime& time) {
+    return time.beams && time.task == task && time.samples == samples && time.scorer.substr(0, time.scorer.find(' ')) == figure;
+  });
+  return found == times_.rend() ? nullptr : &*found;
 }
 
 absl::Status HostTimes::Add(const HostTime& time) {

@@ -2,7 +2,7 @@
 // file.
 //
 //   HostTimes times = *HostTimes::Read(GridTimesPath(folder), MachineName(*engine));
-//   if (times.Find("gsm8k", 8, /*beams=*/false) == nullptr) {
+//   if (times.Find("gsm8k", 8, /*scorer=*/"") == nullptr) {
 //     const auto write = [&](const SampleProblem& question, bool warm_up) { return WriteAlone(*engine, question, options, warm_up); };
 //     RETURN_IF_ERROR(TimeQuestions(*engine, questions, write, time));      // time: HostTime{.task = "gsm8k", .samples = 8}
 //     RETURN_IF_ERROR(times.Add(time));
@@ -10,8 +10,8 @@
 //
 // A question's time is that until its last sample ends: its prompt is read, and all samples are written in passes of their own, by a new
 // stepper that finds nothing of earlier questions. Samples are those of the grid, to the bit, so times are of the lengths that were judged.
-// Times of another machine, or of another number of threads, are measured again. What else the machine did meanwhile is kept with each.
-// Files are checked; errors name file, line and field. Threads: one at a time.
+// Times of another machine, number of threads or scorer of searches are measured again. What else the machine did meanwhile is kept with
+// each. Files are checked; errors name file, line and field. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,7 @@ struct HostTime {
   std::string task = {};
   int samples = 1;                             // Together; rows of a beam search.
   bool beams = false;                          // Whether it is that.
+  std::string scorer = {};                     // What asks about its steps: ScorerSettings (run_settings.h). Empty unless it is one.
   int questions = 0;
   double seconds = 0;                          // Mean of a question.
   double least_seconds = 0, most_seconds = 0;  // The shortest and the longest.
@@ -60,11 +61,14 @@ absl::Status TimeQuestions(const Engine& engine, absl::Span<const SampleProblem>
 
 class HostTimes {
  public:
-  // Those of this machine in the file; none where it is not there. machine empty: those of any.
+  // Those of this machine in the file; none where it is not there. machine empty: those of any. Beam searches whose line does not say
+  // which scorer they asked are left out, to be measured again.
   static absl::StatusOr<HostTimes> Read(const std::string& path, const std::string& machine = "");
 
-  // Null: it has not been measured.
-  const HostTime* Find(absl::string_view task, int samples, bool beams) const;
+  // Null: it has not been measured. scorer: empty for samples, else that of a beam search.
+  const HostTime* Find(absl::string_view task, int samples, absl::string_view scorer) const;
+  // The same for a beam search by the name of its scorer's figure: the last that was measured.
+  const HostTime* FindBeams(absl::string_view task, int samples, absl::string_view figure) const;
   const std::vector<HostTime>& all() const { return times_; }
   // Keeps it in the file, which is written whole.
   absl::Status Add(const HostTime& time);

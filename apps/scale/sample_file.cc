@@ -1,7 +1,8 @@
 #include "tessera/apps/scale/sample_file.h"
 
 #include <cerrno>
-#include <set>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/scale/records.h"
@@ -25,12 +27,21 @@ absl::Status SystemError(const std::string& path, const char* what) {
   return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot ", what));
 }
 
+size_t HashOfText(absl::string_view text) { return absl::HashOf(text); }
+
 void WriteMembers(const Sample& sample, JsonWriter& json) {
   json.Key("text").String(sample.text).Key("finish").String(sample.finish).Key("tokens").Int(sample.tokens);
   json.Key("mean_log_probability").Double(sample.mean_log_probability, 9).Key("self_certainty").Double(sample.self_certainty, 9);
 }
 
 }  // namespace
+
+absl::Status CheckSampleSettings(const JsonValue& record, const std::string& settings) {
+  ASSIGN_OR_RETURN(const std::string found, record.String("settings"));
+  if (found == settings) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const JsonValue value, record.Value("settings"));
+  return value.Error(Printable(found), absl::StrCat(Printable(settings), ", those of this run"));
+}
 
 struct SampleFile::State {
   ~State() {
@@ -56,19 +67,16 @@ struct SampleFile::State {
   absl::Status Take(const JsonValue& record) {
     ASSIGN_OR_RETURN(const std::string id, record.String("id"));
     ASSIGN_OR_RETURN(const int64_t sample, record.Int("sample", 0, 1 << 20));
-    ASSIGN_OR_RETURN(const std::string found, record.String("settings"));
-    if (found != settings) {
-      ASSIGN_OR_RETURN(const JsonValue value, record.Value("settings"));
-      return value.Error(Printable(found), absl::StrCat(Printable(settings), ", those of this run"));
-    }
-    if (has.emplace(id, static_cast<int>(sample)).second) return absl::OkStatus();
+    RETURN_IF_ERROR(CheckSampleSettings(record, settings));
+    ASSIGN_OR_RETURN(const std::string text, record.String("text"));
+    if (has.emplace(std::pair(id, static_cast<int>(sample)), HashOfText(text)).second) return absl::OkStatus();
     ASSIGN_OR_RETURN(const JsonValue value, record.Value("sample"));
     return value.Error(absl::StrCat(sample, " of problem ", Quoted(id), " again"), "each once");
   }
 
   std::string path, settings;
   int file = -1;
-  std::set<std::pair<std::string, int>> has = {};
+  std::map<std::pair<std::string, int>, std::optional<size_t>> has = {};   // With the hash of the text, where it was there before.
 };
 
 SampleFile::SampleFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -88,6 +96,13 @@ absl::StatusOr<SampleFile> SampleFile::Open(const std::string& path, const std::
 
 bool SampleFile::Has(absl::string_view id, int sample) const { return state_->has.contains({std::string(id), sample}); }
 
+absl::Status SampleFile::CheckText(absl::string_view id, int sample, absl::string_view text) const {
+  const auto found = state_->has.find({std::string(id), sample});
+  if (found == state_->has.end() || !found->second.has_value() || *found->second == HashOfText(text)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(state_->path, ": sample ", sample, " of problem ", Quoted(id),
+                                                 ": found another text, expected ", Quoted(text)));
+}
+
 int64_t SampleFile::size() const { return static_cast<int64_t>(state_->has.size()); }
 
 absl::Status SampleFile::Add(const Sample& sample) {
@@ -102,7 +117,7 @@ absl::Status SampleFile::Add(absl::string_view id, int sample, absl::FunctionRef
   if (const int error = WriteAll(state_->file, std::move(json).Take() + "\n"); error != 0) {
     return absl::ErrnoToStatus(error, absl::StrCat(state_->path, ": cannot write"));
   }
-  state_->has.emplace(std::string(id), sample);
+  state_->has.emplace(std::pair(std::string(id), sample), std::nullopt);
   return absl::OkStatus();
 }
 

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tessera/base/json.h"
 #include "tessera/base/json_writer.h"
 
 namespace tessera {
@@ -31,6 +32,9 @@ struct Sample {
   double mean_log_probability = 0, self_certainty = 0;
 };
 
+// InvalidArgument (line, found, expected) unless the record's settings are these.
+absl::Status CheckSampleSettings(const JsonValue& record, const std::string& settings);
+
 class SampleFile {
  public:
   // Makes the file if it is not there. Errors name file, line and field; FailedPrecondition if another process has it open so.
@@ -39,6 +43,8 @@ class SampleFile {
   ~SampleFile();
 
   bool Has(absl::string_view id, int sample) const;
+  // InvalidArgument (file, id, sample) where the file had the sample when it was opened, and with another text.
+  absl::Status CheckText(absl::string_view id, int sample, absl::string_view text) const;
   int64_t size() const;   // Samples in it.
   // The system's error, after which the file has what it had before, or a part of a line that the next Open cuts off.
   absl::Status Add(const Sample& sample);

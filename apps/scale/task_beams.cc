@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/scale/run_settings.h"
 #include "tessera/apps/scale/sample_file.h"
 #include "tessera/apps/show/beam_report.h"
 #include "tessera/base/progress.h"
@@ -14,10 +15,10 @@
 namespace tessera {
 namespace {
 
-std::string SettingsOf(const Task& task, const Engine& engine, const BeamRunOptions& options, const std::string& scorer,
-                       const std::string& form) {
+std::string SettingsOf(const Task& task, const Engine& engine, const std::string& model, const BeamRunOptions& options,
+                       const std::string& scorer, const std::string& form) {
   const SampleOptions samples = {.sampling = options.sampling, .max_tokens = options.max_tokens};
-  return absl::StrCat(SampleSettings(task, engine, samples, form), ", beams ", BeamShapeText(options.beams), ", at most ",
+  return absl::StrCat(SampleSettings(task, engine, model, samples, form), ", beams ", BeamShapeText(options.beams), ", at most ",
                       options.beams.most_steps, " steps of at most ", options.max_step_tokens, " tokens up to \"",
                       absl::CEscape(options.beams.delimiter), "\", scorer ", scorer);
 }
@@ -86,11 +87,13 @@ absl::Status WriteProblems(Engine& engine, const Task& task, const TaskPrompts& 
 
 }  // namespace
 
-absl::StatusOr<TaskSamples> WriteTaskBeams(Engine& engine, const Task& task, const TaskPrompts& prompts, BeamRunOptions options,
-                                           Scorer& scorer, const std::string& scorer_spec, const std::string& path) {
+absl::StatusOr<TaskSamples> WriteTaskBeams(Engine& engine, const Task& task, const TaskPrompts& prompts, const std::string& model,
+                                           BeamRunOptions options, Scorer& scorer, const std::string& scorer_spec,
+                                           const std::string& path) {
   options.starts_text = prompts.form != "raw";
   options.stop = task.stop;
-  absl::StatusOr<SampleFile> file = SampleFile::Open(path, SettingsOf(task, engine, options, scorer_spec, prompts.form));
+  ASSIGN_OR_RETURN(const std::string scored_by, ScorerSettings(scorer_spec));
+  absl::StatusOr<SampleFile> file = SampleFile::Open(path, SettingsOf(task, engine, model, options, scored_by, prompts.form));
   RETURN_IF_ERROR(ForFile("into", file.status()));
   TaskSamples summary = {.before = file->size()};
   const absl::Status status = WriteProblems(engine, task, prompts, options, scorer, *file, summary);

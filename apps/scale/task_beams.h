@@ -1,6 +1,6 @@
 // Writes what a file of samples does not have so far: the texts that a beam search ends with, for each of a task's problems.
 //
-//   ASSIGN_OR_RETURN(const TaskSamples written, WriteTaskBeams(*engine, task, prompts, options, *scorer, "judge", path));
+//   ASSIGN_OR_RETURN(const TaskSamples written, WriteTaskBeams(*engine, task, prompts, model, options, *scorer, "judge", path));
 //   written.before, written.written, written.tokens;
 //
 // Samples 0, 1, ... of a problem are the texts of its search (BeamTexts::texts), each with its score: `judge --scorer=score` chooses by it.
@@ -21,10 +21,12 @@
 
 namespace tessera {
 
-// The prompts set options.starts_text, the task problem and stop. scorer_spec: as --scorer names it; a file whose steps another one has
-// scored is refused, as are other settings. tokens: of all steps, kept or not. Errors: those of SampleFile, as those of --into, and of
-// RunBeams, with the problem; Cancelled once the engine is.
-absl::StatusOr<TaskSamples> WriteTaskBeams(Engine& engine, const Task& task, const TaskPrompts& prompts, BeamRunOptions options,
-                                           Scorer& scorer, const std::string& scorer_spec, const std::string& path);
+// The prompts set options.starts_text, the task problem and stop. model: ModelSettings (run_settings.h). scorer_spec: as --scorer names
+// it; a file whose steps another one has scored is refused, as are other settings: another head of the same name, too. tokens: of all
+// steps, kept or not. Errors: those of SampleFile, as those of --into, of ScorerSettings, and of RunBeams, with the problem; Cancelled once
+// the engine is.
+absl::StatusOr<TaskSamples> WriteTaskBeams(Engine& engine, const Task& task, const TaskPrompts& prompts, const std::string& model,
+                                           BeamRunOptions options, Scorer& scorer, const std::string& scorer_spec,
+                                           const std::string& path);
 
 }  // namespace tessera

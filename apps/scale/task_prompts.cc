@@ -8,6 +8,7 @@
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/scale/grid_folder.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/conversation.h"
 
@@ -49,13 +50,14 @@ absl::StatusOr<TaskPrompts> PromptsOfTask(const Engine& engine, const Task& task
   return prompts;
 }
 
-std::string SampleSettings(const Task& task, const Engine& engine, const SampleOptions& options, absl::string_view form) {
-  const std::string& path = engine.options().model_path;
+std::string SampleSettings(const Task& task, const Engine& engine, const std::string& model, const SampleOptions& options,
+                           absl::string_view form) {
   const SamplingOptions& sampling = options.sampling;
-  return absl::StrCat(task.name, ", ", path.substr(path.rfind('/') + 1), ", ", form, ", at most ", options.max_tokens,
-                      " tokens, temperature ", sampling.temperature, ", top_k ", sampling.top_k, ", top_p ", sampling.top_p, ", min_p ",
-                      sampling.min_p, ", repetition_penalty ", sampling.repetition_penalty, " over ", sampling.penalty_window,
-                      ", seed ", sampling.seed);
+  const std::string problems = HashOfQuestions(task, static_cast<int64_t>(task.problems.size()));
+  return absl::StrCat(task.name, ", problems sha256 ", problems, ", ", model, ", ", form, ", context ", engine.context(), ", at most ",
+                      options.max_tokens, " tokens, temperature ", sampling.temperature, ", top_k ", sampling.top_k, ", top_p ",
+                      sampling.top_p, ", min_p ", sampling.min_p, ", repetition_penalty ", sampling.repetition_penalty, " over ",
+                      sampling.penalty_window, ", seed ", sampling.seed);
 }
 
 }  // namespace tessera

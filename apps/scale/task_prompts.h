@@ -2,7 +2,7 @@
 //
 //   ASSIGN_OR_RETURN(const TaskPrompts prompts, PromptsOfTask(*engine, task, /*most=*/100));
 //   options.starts_text = prompts.form != "raw";
-//   SampleFile::Open(path, SampleSettings(task, *engine, options, prompts.form));
+//   SampleFile::Open(path, SampleSettings(task, *engine, ModelSettings(hash), options, prompts.form));
 //
 // Functions that are to be completed are given as they begin; other problems are a message in the model's chat template, unless --raw is
 // given. Errors are those of the flags about dialogues. Threads: one at a time.
@@ -28,7 +28,9 @@ struct TaskPrompts {
 // The first problems of the task, at most so many. Says on standard error where a model without a template is given problems as they are.
 absl::StatusOr<TaskPrompts> PromptsOfTask(const Engine& engine, const Task& task, int most);
 
-// All that a sample's text depends on, but for its problem and number: one line.
-std::string SampleSettings(const Task& task, const Engine& engine, const SampleOptions& options, absl::string_view form);
+// All that a sample's text depends on, but for its problem's place and its number: one line. The task's problems are in it by a checksum of
+// all of them. model: ModelSettings (run_settings.h).
+std::string SampleSettings(const Task& task, const Engine& engine, const std::string& model, const SampleOptions& options,
+                           absl::string_view form);
 
 }  // namespace tessera

@@ -12,10 +12,11 @@
 
 namespace tessera {
 
-absl::StatusOr<TaskSamples> WriteTaskSamples(Engine& engine, const Task& task, const TaskPrompts& prompts, SampleOptions options,
-                                             const std::string& path, const std::function<void(int64_t written)>& kept) {
+absl::StatusOr<TaskSamples> WriteTaskSamples(Engine& engine, const Task& task, const TaskPrompts& prompts, const std::string& model,
+                                             SampleOptions options, const std::string& path,
+                                             const std::function<void(int64_t written)>& kept) {
   options.starts_text = prompts.form != "raw";
-  absl::StatusOr<SampleFile> file = SampleFile::Open(path, SampleSettings(task, engine, options, prompts.form));
+  absl::StatusOr<SampleFile> file = SampleFile::Open(path, SampleSettings(task, engine, model, options, prompts.form));
   RETURN_IF_ERROR(ForFile("into", file.status()));
   TaskSamples summary = {.before = file->size()};
   const Clock& clock = RealClock();

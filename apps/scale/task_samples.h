@@ -1,6 +1,6 @@
 // Writes what a file of samples does not have so far: all samples of a task's problems, with progress on standard error.
 //
-//   ASSIGN_OR_RETURN(const TaskSamples written, WriteTaskSamples(*engine, task, prompts, options, "samples.jsonl"));
+//   ASSIGN_OR_RETURN(const TaskSamples written, WriteTaskSamples(*engine, task, prompts, model, options, "samples.jsonl"));
 //   written.before, written.written, written.tokens;
 //
 // What a run that ended early has written is in the file, and the next one goes on with it. Threads: one at a time.
@@ -26,9 +26,10 @@ struct TaskSamples {
   StepperReport stepper = {};
 };
 
-// options.starts_text is set by the prompts. kept: told how many this call has written, after each. The errors of SampleFile, as those of
-// --into, and of WriteSamples.
-absl::StatusOr<TaskSamples> WriteTaskSamples(Engine& engine, const Task& task, const TaskPrompts& prompts, SampleOptions options,
-                                             const std::string& path, const std::function<void(int64_t written)>& kept = nullptr);
+// options.starts_text is set by the prompts. model: ModelSettings (run_settings.h). kept: told how many this call has written, after each.
+// The errors of SampleFile, as those of --into, and of WriteSamples.
+absl::StatusOr<TaskSamples> WriteTaskSamples(Engine& engine, const Task& task, const TaskPrompts& prompts, const std::string& model,
+                                             SampleOptions options, const std::string& path,
+                                             const std::function<void(int64_t written)>& kept = nullptr);
 
 }  // namespace tessera

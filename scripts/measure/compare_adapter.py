@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib", f"{ROOT}/scripts/train/lib"]
 from dialogues import read_dialogues  # noqa: E402
 from engines import check_programs  # noqa: E402
+from json_lines import json_lines  # noqa: E402
 from peer_server import PeerServer, check_server  # noqa: E402
 from script_main import flag_parser, positive, run_main  # noqa: E402
 
@@ -58,7 +59,7 @@ def our_texts(given, dialogues):
     ended = subprocess.run(command, input=requests, capture_output=True, text=True, check=False)
     if ended.returncode != 0:
         sys.exit(f"failed: tessera_generate: {ended.stderr.strip()}")
-    return sorted(map(json.loads, ended.stdout.splitlines()), key=lambda answer: answer["id"])
+    return sorted(map(json.loads, json_lines(ended.stdout)), key=lambda answer: answer["id"])
 
 
 def peer_texts(given, prompts):

@@ -19,6 +19,7 @@ sys.path[1:1] = [f"{ROOT}/scripts/measure", f"{ROOT}/scripts/measure/lib", f"{RO
 from compare_peer_memory import (BESIDES, Contestant, Runs, check_models, engine_heading, engine_lines, memory_text,  # noqa: E402
                                  ratio_text, set_limits_and_cpus)
 from engines import Ours, Peer, check_programs, run  # noqa: E402
+from json_lines import json_lines  # noqa: E402
 from memory_group import MIB, NoGroup, check_limit_bites, check_limit_kills  # noqa: E402
 from page_cache import drop_from_cache  # noqa: E402
 from script_main import flag_parser, positive, run_main  # noqa: E402
@@ -106,7 +107,7 @@ def prompts(flags):
     """The first of each set, as the model is given them."""
     texts = []
     for name, (file, prompt_of) in SETS.items():
-        lines = [line for line in Path(flags.data, file).read_text(encoding="utf-8").splitlines() if line.strip()]
+        lines = [line for line in json_lines(Path(flags.data, file).read_text(encoding="utf-8")) if line.strip()]
         for line in lines[:flags.texts]:
             text = run([f"{flags.ours}/tessera_tokenize", "--model", flags.draft, "--chat", "--show_prompt", "--prompt",
                         prompt_of(json.loads(line))])

@@ -6,10 +6,12 @@
 #
 # --limits: shares of the model's file; none: as much memory as there is. --drafts: most tokens of a draft of llama.cpp, the best of which
 # counts. --texts: of each of four sets. --tokens: of each text; --peer_tokens: of llama.cpp without a draft. --seconds: a run that takes
-# longer gives no result, and is not repeated. --gguf, --tsr, --draft: the model, the same packed, and its draft, in place of a model of
-# four billion parameters with the text of SmolLM2, which takes 4.8 GB of the cache, and SmolLM2 in 4 bits. Every run is in a control group
-# of its own, so the script needs the right to make one (root, or a delegated group). docs/benchmarks.md says what is compared. Nothing
-# else should run meanwhile.
+# longer gives no result, and is not repeated. --gguf, --tsr, --draft: the model, the same packed, and its draft, in place of those that
+# the script makes once: a model of four billion parameters with the text of SmolLM2, lever-4b.gguf and lever-4b.tsr, 4.8 GB together, and
+# SmolLM2 in 4 bits, lever-draft.gguf. They lie in the cache, $TESSERA_CACHE or ~/.cache/tessera, as does llama.cpp, which is fetched and
+# built in peer; our own programs are built in build. Missing Debian packages are installed first. Every run is in a control group of its
+# own, so the script needs the right to make one (root, or a delegated group). docs/benchmarks.md says what is compared. Nothing else
+# should run meanwhile.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 source "$root/scripts/measure/lib/peer.sh"
@@ -33,6 +35,7 @@ while (($# > 0)); do
 done
 own=$gguf$tsr$draft
 [[ -z $own || ( -n $gguf && -n $tsr && -n $draft ) ]] || die "found some of --gguf, --tsr and --draft, expected all of them or none"
+for path in ${own:+"$gguf" "$tsr" "$draft"}; do [[ -f $path ]] || die "$path: found no file, expected a model"; done
 
 # Faults that would end the script later are found before anything is fetched, built or made.
 "$root/scripts/install_packages.sh" || die "the packages are not all there"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [f"{ROOT}/scripts/lib"]
+from output_file import check_output, output_file  # noqa: E402
 from script_main import flag_parser, positive, run_main  # noqa: E402
 
 WIDTH, LEFT, RIGHT, TOP, LANE, BAR = 960, 250, 20, 84, 40, 22
@@ -238,12 +239,11 @@ def parse_flags(arguments=None):
 
 def main():
     flags = parse_flags()
+    check_output("--out", flags.out, files={"the trace": flags.trace})
     cycles = find_cycles(read_events(flags.trace))
     svg = picture_of(choose(cycles, flags.cycle, flags.trace), cycles, flags.trace)
-    try:
-        Path(flags.out).write_text(svg, encoding="utf-8")
-    except OSError as error:
-        sys.exit(f"failed: {flags.out}: {error.strerror}")
+    with output_file(flags.out) as file:
+        file.write(svg.encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -15,8 +15,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(1, f"{Path(__file__).resolve().parent}/lib")
+sys.path[1:1] = [f"{Path(__file__).resolve().parent}/lib", f"{Path(__file__).resolve().parents[1]}/lib"]
 from dialogues import read_dialogues  # noqa: E402
+from json_lines import json_lines  # noqa: E402
 from training import generator, held_out, need_jax, positive, train, training_flags, untrained  # noqa: E402
 
 PLACES = {"q": "self_attn.q_proj", "k": "self_attn.k_proj", "v": "self_attn.v_proj", "o": "self_attn.o_proj", "gate": "mlp.gate_proj",
@@ -52,7 +53,7 @@ def tokens_of(given, metadata, dialogues):
                            capture_output=True, text=True)
     if ended.returncode != 0:
         raise SystemExit(f"{program}: {ended.stderr.strip()}")
-    lists = [json.loads(line)["tokens"] for line in ended.stdout.splitlines()]
+    lists = [json.loads(line)["tokens"] for line in json_lines(ended.stdout)]
     begin, end = metadata.get("tokenizer.ggml.bos_token_id"), metadata["tokenizer.ggml.eos_token_id"]
     texts = []
     for prompt, answer in zip(lists[0::2], lists[1::2]):

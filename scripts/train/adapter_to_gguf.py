@@ -5,7 +5,8 @@
 
 Numbers keep the folder's 16 or 32 bits. For models of the architecture llama, the rows of B of queries and keys are put in the order of
 GGUF, where neighbours are a pair. What a file of one alpha cannot say is refused: alphas by module, ranks by module with rsLoRA, DoRA,
-biases, whole modules. The mark of the model, if the folder has one, goes along.
+biases, whole modules; so are matrices that do not fit the configuration or the model. The mark of the model, if the folder has one, goes
+along.
 """
 import json
 import math
@@ -17,14 +18,17 @@ from pathlib import Path
 sys.path[1:1] = [f"{Path(__file__).resolve().parent}/lib", f"{Path(__file__).resolve().parents[1]}/lib"]
 from gguf_header import ALIGNMENT, TEXT, GgufHeader  # noqa: E402
 from model_mark import KEY as MARK  # noqa: E402
+from output_file import check_output, output_file  # noqa: E402
 from safetensors_header import read_header  # noqa: E402
 from script_main import flag_parser, run_main  # noqa: E402
 
 MATRICES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
             "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
-NAME = re.compile(r"base_model\.model\.model\.layers\.(\d+)\.(\w+\.\w+)\.lora_([AB])\.weight")
+NAME = re.compile(r"base_model\.model\.model\.layers\.(0|[1-9][0-9]{0,8})\.(\w+\.\w+)\.lora_([AB])\.weight")
 TYPES = {"F32": (0, 4), "F16": (1, 2), "BF16": (30, 2)}   # GGUF's number, and bytes of each.
 UINT32, FLOAT32 = 4, 6
+LEAST_FLOAT, MOST_FLOAT = 2.0 ** -149, (2 - 2.0 ** -23) * 2.0 ** 127   # What 32 bits hold.
+MOST_RANK = 1024   # As model/files/adapter_file.h.
 TURNS = {"llama": True, "qwen2": False, "qwen3": False, "gemma3": False}   # Whether the rows of q and k lie in another order.
 REFUSED = ("use_dora", "use_qalora", "fan_in_fan_out", "lora_bias", "modules_to_save", "alpha_pattern", "layer_replication")
 
@@ -33,21 +37,62 @@ def read_flags():
     flags = flag_parser(__doc__)
     for name in ("--model", "--adapter", "--out"):
         flags.add_argument(name, required=True, metavar="PATH")
-    return flags.parse_args()
+    given = flags.parse_args()
+    check_output("--out", given.out, files={"--model": given.model}, folders={"--adapter": given.adapter})
+    return given
+
+
+def wrong_value(path, config, key, expected):
+    found = json.dumps(config[key]) if key in config else "nothing"
+    raise SystemExit(f"{path}: {key}: found {found}, expected {expected}")
+
+
+def is_rank(value):
+    return type(value) is int and 1 <= value <= MOST_RANK
+
+
+def check_numbers(path, config):
+    if not is_rank(config.get("r")):
+        wrong_value(path, config, "r", f"a whole number from 1 to {MOST_RANK}")
+    ranks = config.get("rank_pattern")
+    if ranks is not None and not (isinstance(ranks, dict) and all(is_rank(rank) for rank in ranks.values())):
+        wrong_value(path, config, "rank_pattern", f"whole numbers from 1 to {MOST_RANK} by module")
+    for name in ranks or ():
+        if not re.fullmatch(r"[A-Za-z0-9_.]+", name):
+            raise SystemExit(f"{path}: rank_pattern: found {json.dumps(name)}, expected names of letters, digits, _ and . alone")
+    if not isinstance(config.get("use_rslora"), (bool, type(None))):
+        wrong_value(path, config, "use_rslora", "true or false")
+    alpha = config.get("lora_alpha")
+    if type(alpha) not in (int, float) or not LEAST_FLOAT <= abs(alpha) <= MOST_FLOAT or abs(alpha_of(config)) > MOST_FLOAT:
+        wrong_value(path, config, "lora_alpha", "a number other than 0 that 32 bits hold, with rsLoRA also times the rank's root")
 
 
 def read_config(folder):
     path = Path(folder, "adapter_config.json")
     if not path.is_file():
         raise SystemExit(f"{path}: found no file, expected a PEFT folder")
-    config = json.loads(path.read_text("utf-8"))
+    try:
+        config = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise SystemExit(f"{path}: found no JSON ({error}), expected a PEFT configuration") from None
+    if not isinstance(config, dict):
+        raise SystemExit(f"{path}: found {json.dumps(config)[:60]}, expected an object")
     found = {key: config[key] for key in REFUSED if config.get(key)}
     if config.get("peft_type") != "LORA" or config.get("bias", "none") != "none" or found:
         found = found or {key: config.get(key) for key in ("peft_type", "bias")}
         raise SystemExit(f"{path}: found {json.dumps(found)}, expected LoRA alone, of one alpha")
     if config.get("use_rslora") and config.get("rank_pattern"):
         raise SystemExit(f"{path}: found rank_pattern with use_rslora, expected one of them: a GGUF file has one alpha")
+    check_numbers(path, config)
     return config
+
+
+def rank_of(config, module):
+    """By the first name of rank_pattern that is the module's, or its last words, as PEFT finds modules."""
+    for name, rank in (config.get("rank_pattern") or {}).items():
+        if module == name or module.endswith(f".{name}"):
+            return rank
+    return config["r"]
 
 
 def alpha_of(config):
@@ -58,7 +103,7 @@ def alpha_of(config):
 def turned(data, heads, rows):
     """From Hugging Face's order of rows, halves of a head a pair, to GGUF's, neighbours a pair."""
     if rows % (2 * heads) != 0:
-        raise SystemExit(f"found {rows} rows of {heads} heads, expected pairs of rows in each")
+        raise ValueError(f"found {rows} rows of {heads} heads, expected pairs of rows in each: a multiple of {2 * heads}")
     size, head = len(data) // rows, rows // heads
     order = (h * head + half * (head // 2) + i for h in range(heads) for i in range(head // 2) for half in (0, 1))
     return b"".join(data[row * size:(row + 1) * size] for row in order)
@@ -66,35 +111,82 @@ def turned(data, heads, rows):
 
 class Adapter:
     """The tensors of a folder by GGUF's names: (shape, type, bytes), shapes fastest dimension first."""
-    def __init__(self, folder, model):
-        self.path = f"{folder}/adapter_model.safetensors"
+    def __init__(self, folder, model, config):
+        self.path, self.model, self.config = f"{folder}/adapter_model.safetensors", model, config
         header, self.texts, self.begin = read_header(self.path)
         self.architecture = model.metadata.get("general.architecture")
         if self.architecture not in TURNS:
             raise SystemExit(f"{model.path}: found the architecture {self.architecture}, expected one of {', '.join(TURNS)}")
-        get = lambda key, otherwise=None: model.metadata.get(f"{self.architecture}.attention.{key}", otherwise)
-        self.heads = {"attn_q": get("head_count"), "attn_k": get("head_count_kv", get("head_count"))} if TURNS[self.architecture] else {}
+        self.layers, self.heads = self._number_of_model("block_count"), {}
+        if TURNS[self.architecture]:
+            heads = self._number_of_model("attention.head_count")
+            self.heads = {"attn_q": heads, "attn_k": self._number_of_model("attention.head_count_kv", heads)}
         self.tensors = dict(sorted(self._tensor(name, entry) for name, entry in header.items()))
         if not self.tensors:
             raise SystemExit(f"{self.path}: found no tensor, expected some")
+        for name in header:
+            other = name.replace(".lora_A.", ".lora_B.") if ".lora_A." in name else name.replace(".lora_B.", ".lora_A.")
+            if other not in header:
+                self._wrong(name, f"no {other}", "A and B of each module")
+
+    def _wrong(self, name, found, expected):
+        raise SystemExit(f"{self.path}: tensor {name}: found {found}, expected {expected}")
+
+    def _number_of_model(self, key, otherwise="nothing"):
+        key = f"{self.architecture}.{key}"
+        number = self.model.metadata.get(key, otherwise)
+        if type(number) is not int or number < 1:
+            raise SystemExit(f"{self.model.path}: {key}: found {number}, expected a whole number from 1 on")
+        return number
 
     def _tensor(self, name, entry):
         parts = NAME.fullmatch(name)
         if parts is None or parts[2] not in MATRICES:
             raise SystemExit(f"{self.path}: found the tensor {name}, expected A and B of {', '.join(MATRICES)} alone")
-        if entry["dtype"] not in TYPES or len(entry["shape"]) != 2:
-            raise SystemExit(f"{self.path}: tensor {name}: found {entry['dtype']} {entry['shape']}, expected a matrix of "
-                             f"{', '.join(TYPES)}")
-        (begin, end), (rows, columns), (kind, size) = entry["data_offsets"], entry["shape"], TYPES[entry["dtype"]]
-        with open(self.path, "rb") as file:
-            file.seek(self.begin + begin)
-            data = file.read(end - begin)
-        if len(data) != rows * columns * size:
-            raise SystemExit(f"{self.path}: tensor {name}: found {len(data)} bytes, expected {rows * columns * size}")
+        (rows, columns), kind, data = self._read(name, entry)
         matrix = MATRICES[parts[2]]
+        self._check_shape(name, parts, f"blk.{parts[1]}.{matrix}.weight", [rows, columns])
         if parts[3] == "B" and matrix in self.heads:
-            data = turned(data, self.heads[matrix], rows)
+            try:
+                data = turned(data, self.heads[matrix], rows)
+            except ValueError as error:
+                raise SystemExit(f"{self.path}: tensor {name}: {error}") from None
         return f"blk.{parts[1]}.{matrix}.weight.lora_{parts[3].lower()}", ((columns, rows), kind, data)
+
+    def _read(self, name, entry):
+        """(shape, GGUF's number of the type, bytes)"""
+        get = entry.get if isinstance(entry, dict) else {}.get
+        shape, offsets, dtype = (get(key) for key in ("shape", "data_offsets", "dtype"))
+        for pair in (shape, offsets):
+            if not isinstance(pair, list) or len(pair) != 2 or any(type(number) is not int or number < 0 for number in pair):
+                self._wrong(name, json.dumps(entry), "a matrix, and where its bytes begin and end")
+        if dtype not in TYPES:
+            self._wrong(name, dtype, f"one of {', '.join(TYPES)}")
+        kind, size = TYPES[dtype]
+        if offsets[1] - offsets[0] != shape[0] * shape[1] * size:
+            self._wrong(name, f"{offsets[1] - offsets[0]} bytes", f"{shape[0] * shape[1] * size} of {dtype} {shape}")
+        if self.begin + offsets[1] > Path(self.path).stat().st_size:
+            self._wrong(name, "the end of the file", f"{offsets[1] - offsets[0]} bytes")
+        with open(self.path, "rb") as file:
+            file.seek(self.begin + offsets[0])
+            return shape, kind, file.read(offsets[1] - offsets[0])
+
+    def _check_shape(self, name, parts, weight, found):
+        """A has the rank's rows and the weight's inputs; B the weight's outputs and the rank's columns."""
+        if int(parts[1]) >= self.layers:
+            self._wrong(name, f"layer {parts[1]}", f"0 to {self.layers - 1}, the layers of {self.model.path}")
+        rank = rank_of(self.config, f"model.layers.{parts[1]}.{parts[2]}")
+        is_a = parts[3] == "A"
+        if weight not in self.model.tensors and self.model.metadata.get("split.count", 1) != 1:
+            shape = [found[1], found[0]]   # The weight is in another file of the model.
+        else:
+            shape = self.model.tensor_named(weight)[0]
+        if len(shape) != 2:
+            raise SystemExit(f"{self.model.path}: tensor {weight}: found {shape}, expected a matrix")
+        expected = [rank, shape[0]] if is_a else [shape[1], rank]
+        if found != expected:
+            self._wrong(name, found, f"{expected}: rank {rank} of adapter_config.json, and {'inputs' if is_a else 'outputs'} of {weight} "
+                                     f"of {self.model.path}")
 
 
 def text(value):
@@ -102,12 +194,19 @@ def text(value):
     return struct.pack("<Q", len(data)) + data
 
 
+def mark_of(adapter):
+    found = adapter.texts[MARK]
+    if not re.fullmatch("[0-9]{1,10}", str(found)) or int(found) >= 1 << 32:
+        raise SystemExit(f"{adapter.path}: metadata {MARK}: found {json.dumps(found)}, expected a number of 32 bits")
+    return int(found)
+
+
 def header_of(adapter, alpha):
     entries = [text(key) + struct.pack("<I", TEXT) + text(value) for key, value in
                (("general.architecture", adapter.architecture), ("general.type", "adapter"), ("adapter.type", "lora"))]
     entries.append(text("adapter.lora.alpha") + struct.pack("<If", FLOAT32, alpha))
     if MARK in adapter.texts:
-        entries.append(text(MARK) + struct.pack("<II", UINT32, int(adapter.texts[MARK])))
+        entries.append(text(MARK) + struct.pack("<II", UINT32, mark_of(adapter)))
     table, at = [], 0
     for name, (shape, kind, data) in adapter.tensors.items():
         table.append(text(name) + struct.pack("<IQQIQ", 2, *shape, kind, at))
@@ -121,14 +220,12 @@ def padded(data):
 
 def main():
     given = read_flags()
-    alpha = alpha_of(read_config(given.adapter))
-    adapter = Adapter(given.adapter, GgufHeader(given.model))
-    part = Path(f"{given.out}.part")
-    with open(part, "wb") as file:
+    config = read_config(given.adapter)
+    adapter, alpha = Adapter(given.adapter, GgufHeader(given.model), config), alpha_of(config)
+    with output_file(given.out) as file:
         file.write(padded(header_of(adapter, alpha)))
         for _, _, data in adapter.tensors.values():
             file.write(padded(data))
-    part.replace(given.out)
 
 
 if __name__ == "__main__":

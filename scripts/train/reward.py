@@ -19,7 +19,7 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.insert(1, f"{Path(__file__).resolve().parent}/lib")
+sys.path[1:1] = [f"{Path(__file__).resolve().parent}/lib", f"{Path(__file__).resolve().parents[1]}/lib"]
 from labels import auc, auc_interval, best_of, interval, questions_of, read_labels  # noqa: E402
 from training import generator, need_jax, positive, train, training_flags, untrained  # noqa: E402
 

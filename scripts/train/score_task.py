@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path[1:1] = [f"{Path(__file__).resolve().parent}/lib", f"{Path(__file__).resolve().parents[1]}/lib"]
 from dialogues import read_dialogues  # noqa: E402
+from json_lines import json_lines  # noqa: E402
 from make_tasks import BEGIN, END, SAID, TASKS  # noqa: E402
 from script_main import flag_parser, positive, run_main  # noqa: E402
 
@@ -69,7 +70,7 @@ def ask(given, examples):
                            text=True)
     if ended.returncode != 0:
         raise SystemExit(f"{program}: {ended.stderr.strip()}")
-    texts = {answer["id"]: answer["output_text"] for answer in map(json.loads, ended.stdout.splitlines())}
+    texts = {answer["id"]: answer["output_text"] for answer in map(json.loads, json_lines(ended.stdout))}
     return {way: [texts[f"{way} {i}"] for i in range(len(examples))] for way in ways}
 
 

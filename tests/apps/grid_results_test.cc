@@ -87,16 +87,20 @@ TEST(HostTimes, AreKeptForTheMachineThatTheyAreOf) {
   Must(times.Add(Time()));
   HostTime beams = Time();
   beams.beams = true;
+  beams.scorer = "judge a, crc32c 00000001";
   beams.other_cpus.reset();
   Must(times.Add(beams));
   const HostTimes read = Must(HostTimes::Read(path, Time().machine));
   ASSERT_EQ(read.all().size(), 2u);
-  ASSERT_NE(read.Find("gsm8k", 8, false), nullptr);
-  EXPECT_EQ(read.Find("gsm8k", 8, false)->least_seconds, 1);
-  EXPECT_EQ(read.Find("gsm8k", 8, false)->other_cpus, 0.25);
-  EXPECT_EQ(read.Find("gsm8k", 8, true)->other_cpus, std::nullopt);
-  EXPECT_EQ(read.Find("gsm8k", 4, false), nullptr);
-  EXPECT_EQ(read.Find("mbpp", 8, false), nullptr);
+  ASSERT_NE(read.Find("gsm8k", 8, ""), nullptr);
+  EXPECT_EQ(read.Find("gsm8k", 8, "")->least_seconds, 1);
+  EXPECT_EQ(read.Find("gsm8k", 8, "")->other_cpus, 0.25);
+  EXPECT_EQ(read.Find("gsm8k", 8, "judge a, crc32c 00000001")->other_cpus, std::nullopt);
+  EXPECT_EQ(read.Find("gsm8k", 8, "judge"), nullptr) << "another scorer";
+  EXPECT_EQ(read.FindBeams("gsm8k", 8, "judge"), read.Find("gsm8k", 8, "judge a, crc32c 00000001"));
+  EXPECT_EQ(read.FindBeams("gsm8k", 8, "self_certainty"), nullptr);
+  EXPECT_EQ(read.Find("gsm8k", 4, ""), nullptr);
+  EXPECT_EQ(read.Find("mbpp", 8, ""), nullptr);
   EXPECT_TRUE(Must(HostTimes::Read(path, "another machine")).all().empty());
   EXPECT_EQ(Must(HostTimes::Read(path)).all().size(), 2u) << "of any machine";
 }
@@ -114,6 +118,8 @@ TEST(HostTimes, AreHostileUntilChecked) {
     std::ofstream(path) << absl::StrReplaceAll(line, {{from, to}});
     EXPECT_FALSE(HostTimes::Read(path).ok()) << to;
   }
+  std::ofstream(path) << absl::StrReplaceAll(line, {{"\"beams\":false", "\"beams\":true"}});
+  EXPECT_TRUE(Must(HostTimes::Read(path)).all().empty()) << "a search by nobody knows which scorer";
   std::ofstream(path) << line << line;
   EXPECT_TRUE(absl::StrContains(HostTimes::Read(path).status().message(), "expected each once"));
 }

@@ -15,8 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/scale/grid_folder.h"
 #include "tessera/apps/scale/host_times.h"
+#include "tessera/apps/scale/run_settings.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/reward_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -183,28 +185,57 @@ TEST(Grid, BeamSearchesAreMethodsToo) {
   EXPECT_GT(results[1].tokens, 0);
   EXPECT_GT(results[1].passes, 0);
   const HostTimes times = Must(HostTimes::Read(GridTimesPath(options.folder)));
-  EXPECT_NE(times.Find("gsm8k", 4, /*beams=*/true), nullptr);
-  EXPECT_NE(times.Find("gsm8k", 4, /*beams=*/false), nullptr);
+  EXPECT_NE(times.Find("gsm8k", 4, "mean_log_probability"), nullptr);
+  EXPECT_NE(times.Find("gsm8k", 4, ""), nullptr);
   const std::string before = TextOf(GridResultsPath(options.folder));
   Must(RunFor(options));
   EXPECT_EQ(TextOf(GridResultsPath(options.folder)), before);
+  options.scorer = "self_certainty";
+  Must(RunFor(options));
+  const HostTimes both = Must(HostTimes::Read(GridTimesPath(options.folder)));
+  EXPECT_NE(both.Find("gsm8k", 4, "self_certainty"), nullptr) << "another scorer's searches are measured, too";
+  EXPECT_EQ(both.all().size(), times.all().size() + 1);
 }
 
 TEST(Grid, ScoresOfAModelComeFromAFileBesideTheSamples) {
   const TemporaryFolder folder;
   GridOptions options = Options(folder.Path("grid"));
-  options.scorer = "reward:head";
+  const std::string head = folder.Path("head");
+  const int width = Must(Engine::Open({.model_path = TinyPath("llama")}))->config().width;
+  RandomReward(width, 0, 1).WriteTo(head);
+  options.scorer = "reward:" + head;
   const absl::Status missing = RunFor(options).status();
   EXPECT_TRUE(absl::StrContains(missing.message(), "tessera_scale score --task=gsm8k --candidates=" + options.folder + "/gsm8k.jsonl "
-                                                   "--scorer=reward:head --into=" + options.folder + "/gsm8k.reward.jsonl")) << missing;
-  std::ifstream samples(GridSamplesPath(options.folder, "gsm8k"));
-  std::ofstream scored(options.folder + "/gsm8k.reward.jsonl");
-  int number = 0;
-  for (std::string line; std::getline(samples, line);) scored << line.substr(0, line.size() - 1) << ",\"reward\":0." << ++number << "}\n";
-  scored.close();
+                                                   "--scorer=reward:" + head + " --into=" + options.folder + "/gsm8k.reward.jsonl"))
+      << missing;
+  const Task task = Must(ReadTask(kData, "gsm8k"));
+  ScoreRunSettings settings = {.task = "gsm8k", .problems_sha256 = HashOfQuestions(task, static_cast<int64_t>(task.problems.size())),
+                               .file = "gsm8k.jsonl", .model = ModelSettings(Source().model), .form = "raw",
+                               .scorer = Must(ScorerSettings(options.scorer)), .steps = "last"};
+  const auto score = [&] {
+    std::ifstream samples(GridSamplesPath(options.folder, "gsm8k"));
+    std::ofstream scored(options.folder + "/gsm8k.reward.jsonl");
+    int number = 0;
+    for (std::string line; std::getline(samples, line);) {
+      scored << line.substr(0, line.find("\"settings\"")) << "\"reward\":0." << ++number << ",\"settings\":\""
+             << ScoreSettings(settings) << "\"}\n";
+    }
+  };
+  for (std::string* const changed : {&settings.scorer, &settings.model, &settings.steps, &settings.problems_sha256}) {
+    const std::string right = *changed;
+    *changed = "other";
+    score();
+    const absl::Status other = RunFor(options).status();
+    EXPECT_TRUE(absl::StrContains(other.message(), "gsm8k.reward.jsonl, line 1: settings: found score, gsm8k, ")) << other;
+    *changed = right;
+  }
+  score();
   const std::vector<GridResult> results = Must(RunFor(options));
   EXPECT_EQ(results[3].method, "best_of_n");
   EXPECT_EQ(results[3].scorer, "reward");
+  RandomReward(width, 0, 2).WriteTo(head);   // Another of the same name.
+  const absl::Status other = RunFor(options).status();
+  EXPECT_TRUE(absl::StrContains(other.message(), ", expected " + ScoreSettings(settings).substr(0, 12))) << other;
 }
 
 TEST(Grid, NumbersThatDoNotFitEachOtherAreRefused) {

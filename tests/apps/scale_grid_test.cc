@@ -11,7 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tessera/base/json.h"
+#include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/reward_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -114,6 +117,59 @@ TEST(ScaleGrid, ReportComparesGridsOfSeveralModels) {
   ExpectRefused(RunProgram("tessera_scale report", {"--from=" + a, "--report=" + a + "/gsm8k.jsonl"}), "--report: found " + a);
   ExpectRefused(RunProgram("tessera_scale report", {"--from=" + a + ",/nowhere"}), "--from: /nowhere/grid.json: cannot open");
   ExpectRefused(RunProgram("tessera_scale report", {}), "--from: found none");
+}
+
+TEST(ScaleGrid, TakesScoresOfTheAskedHeadAlone) {
+  const TemporaryFolder folder;
+  const std::string grid = folder.Path("grid"), head = folder.Path("head"), model = folder.Path("a model.gguf");
+  std::filesystem::copy_file(TinyPath("llama"), model);
+  const int width = Must(Engine::Open({.model_path = model}))->config().width;
+  RandomReward(width, 0, 1).WriteTo(head);
+  const std::vector<std::string> flags = {"--model=" + model, "--scorer=reward:" + head, "--methods=one,best_of_n", "--context=1024"};
+  const Ended asks = Grid(grid, flags);
+  EXPECT_EQ(asks.code, 2);
+  const size_t begin = asks.errors.find("tessera_scale score ");
+  ASSERT_NE(begin, std::string::npos) << asks.errors;
+  const std::string command = asks.errors.substr(begin, asks.errors.find('\n', begin) - begin);
+  for (const std::string& given : {" --data=" + std::string(TESSERA_SOURCE_DIR), " --model='" + model + "'",
+                                   std::string(" --context=1024"), " --candidates=" + grid + "/gsm8k.jsonl"}) {
+    EXPECT_TRUE(absl::StrContains(command, given)) << command;
+  }
+  const Ended scored = RunProgram("tessera_scale score", {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation",
+                                                          "--model=" + model, "--context=1024", "--candidates=" + grid + "/gsm8k.jsonl",
+                                                          "--scorer=reward:" + head, "--into=" + grid + "/gsm8k.reward.jsonl"});
+  ASSERT_EQ(scored.code, 0) << scored.errors;
+  const Ended ended = Grid(grid, flags);
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  RandomReward(width, 0, 2).WriteTo(head);
+  ExpectRefused(Grid(grid, flags), "gsm8k.reward.jsonl, line 1: settings: found score, gsm8k");
+  std::filesystem::remove(head);
+  ExpectRefused(Grid(grid, flags), "--scorer: " + head + ": cannot open");
+}
+
+TEST(ScaleGrid, AReportTakesThePlaceOfAPageAlone) {
+  const TemporaryFolder folder;
+  const std::string grid = folder.Path("grid"), page = folder.Path("page.html"), scores = folder.Path("gsm8k.reward.jsonl");
+  std::ofstream(scores) << "{\"id\":\"1\"}\n";
+  ExpectRefused(Grid(grid, {"--report=" + scores}), "--report: found " + scores + ", a file that begins with");
+  EXPECT_EQ(TextOf(scores), "{\"id\":\"1\"}\n");
+  EXPECT_FALSE(std::filesystem::exists(grid));
+  for (int run = 0; run < 2; ++run) {
+    const Ended ended = Grid(grid, {"--report=" + page});
+    EXPECT_EQ(ended.code, 0) << ended.errors;
+  }
+}
+
+TEST(ScaleGrid, TokensOutOfRangeAreNamed) {
+  const TemporaryFolder folder;
+  const std::string grid = folder.Path("grid"), path = grid + "/gsm8k.jsonl";
+  ASSERT_EQ(Grid(grid).code, 0);
+  const std::string samples = TextOf(path);
+  const size_t begin = samples.find("\"tokens\":") + 9, end = samples.find(',', begin);
+  for (const std::string& number : {std::string("-5"), std::string("4000000000")}) {
+    std::ofstream(path) << samples.substr(0, begin) << number << samples.substr(end);
+    ExpectRefused(Grid(grid), "tokens: found " + number + ", expected a number from 0 to 16777216");
+  }
 }
 
 TEST(ScaleGrid, WrongUsageIsNamed) {

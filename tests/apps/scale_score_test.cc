@@ -1,6 +1,7 @@
 // tessera_scale score and texts: scores of recorded samples by a model, and what a reward head is trained on.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -12,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tessera/apps/show/sha256.h"
 #include "tessera/base/json.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
@@ -73,8 +75,10 @@ TEST_F(ScaleScore, AHeadsScoresAreFiguresByWhichJudgeChooses) {
   }
   EXPECT_EQ(*lines[1].Double("mean_log_probability"), -2) << "figures stay";
   EXPECT_EQ(*lines[0].Double("tokens"), 9);
-  EXPECT_TRUE(absl::StrContains(*lines[0].String("settings"), "score, gsm8k, samples.jsonl, llama.gguf, chatml, reward reward.safetensors, "
-                                                              "crc32c ")) << *lines[0].String("settings");
+  const std::string settings = *lines[0].String("settings"), model = Must(Sha256OfFile(TinyPath("llama")));
+  EXPECT_TRUE(absl::StartsWith(settings, "score, gsm8k, problems sha256 ")) << settings;
+  EXPECT_TRUE(absl::StrContains(settings, ", samples.jsonl, llama.gguf, sha256 " + model + ", chatml, reward reward.safetensors, crc32c "))
+      << settings;
   const Ended judged = Scale("judge", {"--candidates=" + into_, "--scorer=reward", "--samples=1", "--json"});
   ASSERT_EQ(judged.code, 0) << judged.errors;
   EXPECT_EQ(*Json(judged.output).String("scorer"), "reward");
@@ -95,6 +99,31 @@ TEST_F(ScaleScore, ARunGoesOnWhereAnEarlierOneEnded) {
   const Ended other = Scale("score", Flags("reward:" + head_, {Samples()}));
   EXPECT_EQ(other.code, 2) << other.errors;
   EXPECT_TRUE(absl::StrContains(other.errors, "line 1: settings: found score, gsm8k")) << other.errors;
+}
+
+TEST_F(ScaleScore, ScoresOfCandidatesThatChangedAreRefused) {
+  ASSERT_EQ(Scale("score", Flags("judge", {Samples()})).code, 0);
+  std::ofstream(folder_.Path("samples.jsonl"), std::ios::app) << "{\"id\": \"2\", \"sample\": 1, \"text\": \"more\"}\n";
+  const Ended more = Scale("score", Flags("judge", {Samples()}));
+  ASSERT_EQ(more.code, 0) << more.errors;
+  EXPECT_EQ(*Json(more.output).Int("scored"), 1) << "a file that grew goes on";
+  const std::string scored = TextOf(into_);
+  std::ofstream(folder_.Path("samples.jsonl")) << "{\"id\": \"1\", \"sample\": 1, \"text\": \"#### 18\"}\n";
+  const Ended changed = Scale("score", Flags("judge", {Samples()}));
+  EXPECT_EQ(changed.code, 2) << changed.errors;
+  EXPECT_TRUE(absl::StrContains(changed.errors, "sample 1 of problem \"1\": found another text, expected \"#### 18\"")) << changed.errors;
+  EXPECT_EQ(TextOf(into_), scored);
+}
+
+TEST_F(ScaleScore, AnotherModelOfTheSameNameIsRefused) {
+  const std::string model = folder_.Path("model.gguf");
+  std::filesystem::copy_file(TinyPath("llama"), model);
+  ASSERT_EQ(Scale("score", Flags("judge", {Samples(), "--model=" + model})).code, 0);
+  std::filesystem::copy_file(TinyPath("qwen2"), model, std::filesystem::copy_options::overwrite_existing);
+  const Ended other = Scale("score", Flags("judge", {Samples(), "--model=" + model}));
+  EXPECT_EQ(other.code, 2) << other.errors;
+  EXPECT_TRUE(absl::StrContains(other.errors, "model.gguf, sha256 " + Must(Sha256OfFile(TinyPath("llama"))))) << other.errors;
+  EXPECT_TRUE(absl::StrContains(other.errors, "model.gguf, sha256 " + Must(Sha256OfFile(TinyPath("qwen2"))))) << other.errors;
 }
 
 TEST_F(ScaleScore, RecordedSolutionsAreScoredByEachScorer) {

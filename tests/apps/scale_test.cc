@@ -1,5 +1,6 @@
 // tessera_scale: what its subcommands print, and what they refuse.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -10,7 +11,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/json.h"
+#include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/reward_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -110,11 +114,65 @@ TEST(Scale, RunRefusesAFileOfOtherSettings) {
   ASSERT_EQ(Scale("run", RunFlags(folder.Path("samples"))).code, 0);
   std::vector<std::string> flags = RunFlags(folder.Path("samples"));
   flags.push_back("--seed=5");
-  ExpectRefused("run", flags, "line 1: settings: found gsm8k, llama.gguf, raw, at most 4 tokens");
+  ExpectRefused("run", flags, "line 1: settings: found gsm8k, problems sha256 ");
+  flags.back() = "--context=1024";
+  ExpectRefused("run", flags, ", context 1024, at most 4 tokens");
   ExpectRefused("run", {"--model=" + TinyPath("llama")}, "--into: found none");
   flags = RunFlags(folder.Path("new"));
   flags.push_back("--samples=1,2");
   ExpectRefused("run", flags, "--samples: found 1,2, expected one number");
+}
+
+TEST(Scale, RunRefusesAFileOfAnotherModelOfTheSameName) {
+  const TemporaryFolder folder;
+  const std::string model = folder.Path("model.gguf");
+  std::vector<std::string> flags = RunFlags(folder.Path("samples"));
+  flags.push_back("--model=" + model);
+  std::filesystem::copy_file(TinyPath("llama"), model);
+  ASSERT_EQ(Scale("run", flags).code, 0);
+  std::filesystem::copy_file(TinyPath("qwen2"), model, std::filesystem::copy_options::overwrite_existing);
+  ExpectRefused("run", flags, "expected gsm8k, problems sha256 ");
+}
+
+TEST(Scale, RunRefusesAFileOfProblemsThatChanged) {
+  const TemporaryFolder folder;
+  const std::string data = folder.path() + "/data";
+  std::filesystem::create_directory(data);
+  const auto write = [&](const std::string& question) {
+    std::ofstream(data + "/gsm8k_test.jsonl") << "{\"question\": \"" << question << "\", \"answer\": \"#### 2\"}\n";
+  };
+  std::vector<std::string> flags = RunFlags(folder.Path("samples"));
+  flags.push_back("--data=" + data);
+  write("What is 1 + 1?");
+  ASSERT_EQ(RunProgram("tessera_scale run", flags).code, 0);
+  EXPECT_EQ(RunProgram("tessera_scale run", flags).code, 0) << "the same again";
+  write("What is 4 - 2?");
+  const Ended changed = RunProgram("tessera_scale run", flags);
+  EXPECT_EQ(changed.code, 2);
+  EXPECT_TRUE(absl::StrContains(changed.errors, "line 1: settings: found gsm8k, problems sha256 ")) << changed.errors;
+}
+
+TEST(Scale, SearchesKnowWhichHeadScoredThem) {
+  const TemporaryFolder folder;
+  const std::string head = folder.Path("head"), into = folder.Path("beams");
+  const int width = Must(Engine::Open({.model_path = TinyPath("llama")}))->config().width;
+  const std::vector<std::string> flags = {"--model=" + TinyPath("llama"), "--texts=1", "--n_predict=4", "--beam=2x2", "--into=" + into,
+                                          "--scorer=reward:" + head};
+  RandomReward(width, 0, 1).WriteTo(head);
+  const Ended written = Scale("run", flags);
+  ASSERT_EQ(written.code, 0) << written.errors;
+  RandomReward(width, 0, 2).WriteTo(head);
+  ExpectRefused("run", flags, ", scorer reward head, crc32c ");
+}
+
+TEST(Scale, ScoresOfSearchesThatAreNoWeightsNameTheirScorer) {
+  const TemporaryFolder folder;
+  const std::string into = folder.Path("beams");
+  const Ended written = Scale("run", {"--model=" + TinyPath("llama"), "--texts=1", "--n_predict=4", "--beam=2x2", "--into=" + into});
+  ASSERT_EQ(written.code, 0) << written.errors;
+  ExpectRefused("judge", {"--candidates=" + into, "--scorer=score", "--samples=1"},
+                "searches by mean_log_probability are judged by --scorer=mean_log_probability");
+  EXPECT_EQ(Scale("judge", {"--candidates=" + into, "--scorer=mean_log_probability", "--samples=1"}).code, 0);
 }
 
 TEST(Scale, CheckRunsOwnSolutionsOfAllSets) {

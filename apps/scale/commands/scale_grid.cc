@@ -103,6 +103,9 @@ absl::Status Run() {
   AppInfo info = ScaleGrid().info;
   info.name = "tessera_scale";
   GridSource source = {.command = CommandText(info)};
+  info.subcommand = "score";
+  info.groups = {{"Samples", {"data"}}, {"Text", {"raw", "chat_template"}}, {"Model", {"model", "threads", "context"}}};
+  source.score_command = CommandText(info);
   ASSIGN_OR_RETURN(source.model, HashOfModel("model", engine_options.model_path));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(engine_options));
   WarnOfShortages(*engine);

@@ -15,6 +15,7 @@
 #include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/scale/commands/scale_commands.h"
+#include "tessera/apps/scale/run_settings.h"
 #include "tessera/apps/scale/sample_run.h"
 #include "tessera/apps/scale/task_beams.h"
 #include "tessera/apps/scale/task_prompts.h"
@@ -80,18 +81,19 @@ std::string JsonOf(const Summary& summary) {
   return std::move(json).Take() + "\n";
 }
 
-absl::StatusOr<TaskSamples> WriteSearches(Engine& engine, const Task& task, const TaskPrompts& prompts, const SamplingOptions& sampling) {
+absl::StatusOr<TaskSamples> WriteSearches(Engine& engine, const Task& task, const TaskPrompts& prompts, const std::string& model,
+                                          const SamplingOptions& sampling) {
   ASSIGN_OR_RETURN(const BeamRunOptions options, BeamRunOfFlags(sampling));
   ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer, BeamScorerOfFlags(engine, options, prompts.form == "raw"));
-  return WriteTaskBeams(engine, task, prompts, options, *scorer, BeamScorerSpec(), FLAGS_into);
+  return WriteTaskBeams(engine, task, prompts, model, options, *scorer, BeamScorerSpec(), FLAGS_into);
 }
 
-absl::StatusOr<Summary> WriteAllSamples(Engine& engine, const Task& task, SampleOptions options) {
+absl::StatusOr<Summary> WriteAllSamples(Engine& engine, const Task& task, const std::string& model, SampleOptions options) {
   ASSIGN_OR_RETURN(options.sampling, SamplingFor(engine.model().gguf()));
   ASSIGN_OR_RETURN(const TaskPrompts prompts, PromptsOfTask(engine, task, FLAGS_texts));
   Summary summary = {.path = FLAGS_into, .task = task.name, .problems = static_cast<int64_t>(prompts.problems.size())};
-  absl::StatusOr<TaskSamples> written = FLAGS_beam.empty() ? WriteTaskSamples(engine, task, prompts, options, FLAGS_into)
-                                                           : WriteSearches(engine, task, prompts, options.sampling);
+  absl::StatusOr<TaskSamples> written = FLAGS_beam.empty() ? WriteTaskSamples(engine, task, prompts, model, options, FLAGS_into)
+                                                           : WriteSearches(engine, task, prompts, model, options.sampling);
   ASSIGN_OR_RETURN(summary.samples, std::move(written));
   summary.seconds = SecondsSinceStart();
   return summary;
@@ -104,9 +106,10 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const SampleOptions options, OptionsOfFlags(*task));
   ASSIGN_OR_RETURN(EngineOptions engine_options, EngineOptionsOfFlags(/*timeline=*/nullptr));
   RETURN_IF_ERROR(FLAGS_beam.empty() ? PlanSamples(options, engine_options) : PlanBeamsOfFlags(engine_options));
+  ASSIGN_OR_RETURN(const ModelHash model, HashOfParts("model", engine_options.model_path));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(engine_options));
   WarnOfShortages(*engine);
-  ASSIGN_OR_RETURN(const Summary summary, WriteAllSamples(*engine, *task, options));
+  ASSIGN_OR_RETURN(const Summary summary, WriteAllSamples(*engine, *task, ModelSettings(model), options));
   return WriteOutput(FLAGS_json ? JsonOf(summary) : TextOf(summary));
 }
 

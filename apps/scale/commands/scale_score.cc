@@ -16,10 +16,10 @@
 #include "tessera/apps/cli/scorer_of_flag.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/scale/commands/scale_commands.h"
+#include "tessera/apps/scale/grid_folder.h"
 #include "tessera/apps/scale/recorded_texts.h"
+#include "tessera/apps/scale/run_settings.h"
 #include "tessera/apps/scale/sample_file.h"
-#include "tessera/base/crc32c.h"
-#include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
@@ -51,15 +51,6 @@ absl::StatusOr<EngineOptions> OptionsFor(const ScorerSpec& spec) {
   return options;
 }
 
-// Another file of the same name makes other scores.
-absl::StatusOr<std::string> ScorerSettings(const ScorerSpec& spec, const Scorer& scorer) {
-  if (spec.file.empty()) return std::string(scorer.name());
-  constexpr int64_t kLargest = int64_t{1} << 30;
-  ASSIGN_OR_RETURN(const std::string content, ReadFileToString(spec.file, kLargest));
-  const uint32_t crc = Crc32c({reinterpret_cast<const std::byte*>(content.data()), content.size()});
-  return absl::StrFormat("%s %s, crc32c %08x", std::string(scorer.name()), spec.file.substr(spec.file.rfind('/') + 1), crc);
-}
-
 struct Summary {
   std::string scorer = {};
   int64_t problems = 0, samples = 0, before = 0, scored = 0, tokens = 0, rows = 0;
@@ -67,7 +58,8 @@ struct Summary {
 
 class ScoreRun {
  public:
-  ScoreRun(Engine& engine, const RecordedSet& set, const ScorerSpec& spec) : engine_(engine), set_(set), spec_(spec) {}
+  ScoreRun(Engine& engine, const ModelHash& model, const RecordedSet& set, const ScorerSpec& spec)
+      : engine_(engine), model_(model), set_(set), spec_(spec) {}
 
   absl::StatusOr<Summary> Run() {
     ASSIGN_OR_RETURN(const StepAggregate aggregate, StepAggregateOfName(FLAGS_steps));
@@ -79,16 +71,35 @@ class ScoreRun {
     const bool is_public = reward != nullptr && reward->head().layout() == RewardHead::Layout::kValueHead;
     ASSIGN_OR_RETURN(const RecordedTexts texts,
                      RecordedTexts::Create(set_, engine_, is_public ? PromptForm::kStatement : PromptForm::kTask));
-    ASSIGN_OR_RETURN(const std::string scorer, ScorerSettings(spec_, *scorer_));
-    const std::string& model = engine_.options().model_path;
-    absl::StatusOr<SampleFile> file = SampleFile::Open(
-        FLAGS_into, absl::StrCat("score, ", set_.task.name, ", ", set_.file, ", ", model.substr(model.rfind('/') + 1), ", ", texts.form(),
-                                 ", ", scorer, reward != nullptr ? absl::StrCat(", steps ", FLAGS_steps) : ""));
+    ASSIGN_OR_RETURN(const std::string settings, SettingsOf(texts.form()));
+    absl::StatusOr<SampleFile> file = SampleFile::Open(FLAGS_into, settings);
     RETURN_IF_ERROR(ForFile("into", file.status()));
+    RETURN_IF_ERROR(ForFile("into", CheckTexts(*file)));
     return AddAll(texts, *file);
   }
 
  private:
+  absl::StatusOr<std::string> SettingsOf(const std::string& form) const {
+    ASSIGN_OR_RETURN(const std::string scorer, ScorerSettings(ScorerName()));
+    return ScoreSettings({.task = set_.task.name,
+                          .problems_sha256 = HashOfQuestions(set_.task, static_cast<int64_t>(set_.task.problems.size())),
+                          .file = set_.file,
+                          .model = ModelSettings(model_),
+                          .form = form,
+                          .scorer = scorer,
+                          .steps = spec_.kind == ScorerKind::kReward ? FLAGS_steps : ""});
+  }
+
+  // Candidates that were written anew have other scores.
+  absl::Status CheckTexts(const SampleFile& file) const {
+    for (const Question& question : set_.recorded.questions) {
+      for (size_t place = 0; place < question.candidates.size(); ++place) {
+        RETURN_IF_ERROR(file.CheckText(question.id, NumberOf(question, place), question.candidates[place].text));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Summary> AddAll(const RecordedTexts& texts, SampleFile& file) {
     Summary summary = {.scorer = std::string(scorer_->name()), .problems = static_cast<int64_t>(set_.recorded.questions.size()),
                        .before = file.size()};
@@ -132,6 +143,7 @@ class ScoreRun {
   }
 
   Engine& engine_;
+  const ModelHash& model_;
   const RecordedSet& set_;
   const ScorerSpec& spec_;
   std::unique_ptr<Scorer> scorer_;
@@ -160,9 +172,10 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckConversationFlags());
   ASSIGN_OR_RETURN(const RecordedSet set, RecordedSetOfFlags());
   ASSIGN_OR_RETURN(const EngineOptions options, OptionsFor(spec));
+  ASSIGN_OR_RETURN(const ModelHash model, HashOfParts("model", options.model_path));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   WarnOfShortages(*engine);
-  ScoreRun run(*engine, set, spec);
+  ScoreRun run(*engine, model, set, spec);
   ASSIGN_OR_RETURN(const Summary summary, run.Run());
   return WriteOutput(FLAGS_json ? JsonOf(summary) : TextOf(summary));
 }

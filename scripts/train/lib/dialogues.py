@@ -5,12 +5,14 @@
 import json
 from pathlib import Path
 
+from json_lines import json_lines
+
 
 def read_dialogues(path):
     if not Path(path).is_file():
         raise SystemExit(f"{path}: found no file, expected dialogues, one per line")
     dialogues = []
-    for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(json_lines(Path(path).read_text("utf-8")), 1):
         if not line.strip():
             continue
         try:

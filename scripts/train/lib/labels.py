@@ -16,6 +16,8 @@ import random
 from pathlib import Path
 from typing import NamedTuple
 
+from json_lines import json_lines
+
 RESAMPLES = 1000
 
 
@@ -53,7 +55,7 @@ def read_labels(path):
     if not Path(path).is_file():
         raise SystemExit(f"{path}: found no file, expected labels, as tessera_scale texts writes them")
     labels = []
-    for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(json_lines(Path(path).read_text("utf-8")), 1):
         if not line.strip():
             continue
         try:

@@ -21,4 +21,6 @@ def read_header(path):
             header = json.loads(file.read(length))
         except ValueError:
             raise SystemExit(f"{path}: found a header that is no JSON, expected a safetensors file") from None
+    if not isinstance(header, dict) or not isinstance(header.get("__metadata__", {}), dict):
+        raise SystemExit(f"{path}: found a header that is no object of tensors, expected a safetensors file")
     return header, header.pop("__metadata__", {}), 8 + length
