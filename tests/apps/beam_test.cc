@@ -241,7 +241,7 @@ TEST(ScaleBeam, OtherSettingsAreRefused) {
     EXPECT_TRUE(absl::StrContains(ended.errors, says)) << ended.errors << "\nexpected " << says;
   };
   for (const char* const other : {"--beam=2x3", "--step_delimiter=t", "--most_steps=3", "--scorer=self_certainty", "--seed=9"}) {
-    refused(And(RunFlags(folder.Path("texts")), {other}), "line 1: settings: found gsm8k, llama.gguf");
+    refused(And(RunFlags(folder.Path("texts")), {other}), "line 1: settings: found gsm8k, problems sha256 ");
   }
   refused(And(RunFlags(folder.Path("new")), {"--samples=4"}), "--samples: found beside --beam");
   std::vector<std::string> flags = RunFlags(folder.Path("new"));
