@@ -27,7 +27,9 @@ void UseAccessors(const GgufFile& file, absl::string_view key, const GgufValue& 
   const bool real = Accepts(file.Float(key).status()), truth = Accepts(file.Bool(key).status());
   const bool texts = Accepts(file.Strings(key).status()), reals = Accepts(file.Floats(key).status());
   const bool numbers = Accepts(file.Ints(key).status());
-  CHECK_LE(text + number + real + truth + texts + reals + numbers, 1) << key;
+  const bool flags = Accepts(file.Bools(key).status());
+  CHECK_LE(text + number + real + truth + texts + reals + numbers + flags, 1) << key;
+  Accepts(file.Int(key).status());   // Takes what Uint does, and negative numbers.
   CHECK_EQ(text, file.StringOr(key, "").ok());
   CHECK_EQ(number, file.UintOr(key, 0).ok());
   CHECK_EQ(real, file.FloatOr(key, 0).ok());
@@ -55,6 +57,21 @@ void UseMetadata(const GgufFile& file) {
   CHECK(file.FindTensor(kAbsent) == nullptr);
 }
 
+// Reading from the first byte to the last gives each tensor's own bytes, in order and whole.
+void UseReadThrough(const GgufFile& file) {
+  std::vector<int64_t> given(file.tensors().size(), 0);
+  const absl::Status read = file.ReadThrough([&](size_t tensor, int64_t begin, absl::Span<const std::byte> bytes) {
+    CHECK_EQ(begin, given[tensor]);
+    given[tensor] += static_cast<int64_t>(bytes.size());
+    Touch(bytes);
+    return absl::OkStatus();
+  });
+  CHECK(read.ok()) << read;
+  for (size_t i = 0; i < given.size(); ++i) CHECK_EQ(given[i], file.tensors()[i].size) << i;
+  CHECK(file.CheckUnchanged().ok());
+  CHECK_GE(file.unused_bytes(), 0);
+}
+
 GgufBuilder EveryType() {
   GgufBuilder builder;
   builder.Alignment(32).Number<uint8_t>("u8", 255).Number<int8_t>("i8", -1).Number<uint16_t>("u16", 1).Number<int16_t>("i16", 1);
@@ -76,6 +93,7 @@ absl::Status RunInput(absl::Span<const std::byte> input) {
   UseMetadata(**file);
   UseTensors(**file, {(*file)->size()});
   UseHeaders(**file);
+  UseReadThrough(**file);
   return absl::OkStatus();
 }
 
