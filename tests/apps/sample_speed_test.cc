@@ -46,7 +46,6 @@ TEST(SampleSpeed, EachWayIsMeasuredAndWritesTheSameSamples) {
     }
     EXPECT_TRUE(row.shared_of_apart.has_value());
   }
-  EXPECT_NEAR(speed.rows[1].tokens_per_second.median * speed.rows[1].step_seconds, 4, 2) << "a token of each sample per step";
 }
 
 TEST(SampleSpeed, WithoutDraftersOnlyTheStepIsMeasured) {
