@@ -114,7 +114,7 @@ constexpr Case kAnswers[] = {
     {"tessera_generate", kAdapted, {"read", EIO, "/adapter_config.json"}, "@/pirate/adapter_config.json: cannot read"},
     {"tessera_generate", kAdapted, {"open", EMFILE, "/adapter_model.safetensors"}, "@/pirate/adapter_model.safetensors: cannot open"},
     {"tessera_generate", kAdapted, {"pread", EIO, "/adapter_model.safetensors"}, "@/pirate/adapter_model.safetensors: cannot read"},
-    {"tessera_generate", kAdapted, {"pread", EIO, "/adapter_model.safetensors", 3}, "@/pirate/adapter_model.safetensors: cannot read"},
+    {"tessera_generate", kAdapted, {"pread", EIO, "/adapter_model.safetensors", 2}, "@/pirate/adapter_model.safetensors: cannot read"},
 };
 
 constexpr Case kWhatAnswersLeave[] = {

@@ -110,7 +110,8 @@ TEST(StreamingPrograms, ReadInAPassWhatIsForeseen) {
     ASSERT_GT(passes, 0) << model;
     constexpr int64_t kRowOfTable = 2 * 4096;  // Read apart for each token.
     const int64_t read = *many.Int("bytes_read") - *few.Int("bytes_read");
-    EXPECT_NEAR(read, passes * foreseen, passes * kRowOfTable + ring) << model << ", " << passes << " passes";
+    // How far each of the two runs had read ahead when it ended is up to the machine.
+    EXPECT_NEAR(read, passes * foreseen, passes * kRowOfTable + 2 * ring) << model << ", " << passes << " passes";
     if (foreseen > 0) continue;
     EXPECT_LE(*many.Int("bytes_read"), *many.Int("passes") * kRowOfTable + ring) << model << ": each unit once";
     ++read_once;
