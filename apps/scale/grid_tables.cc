@@ -160,8 +160,8 @@ ReportTable GridCrossingTable(const GridView& view, const std::string& task) {
     }
   }
   if (table.rows.empty()) table.notes.push_back("Nowhere, among these configurations.");
-  table.notes.push_back("Beats: right at least as often for no more, by mean values. Models are larger by their parameters. Of each larger "
-                        "configuration the cheapest smaller one that beats it is shown.");
+  table.notes.push_back("Beats: right at least as often for no more, by mean values. Models are larger by their parameters. Beside each "
+                        "larger configuration stands the cheapest smaller one that beats it.");
   return table;
 }
 

@@ -12,7 +12,7 @@
 //   set.result().best().written.text.text;
 //
 // All samples begin with the prompt, which is computed once. Sample i draws from stream i of the seed, and is, bit for bit, what it is
-// alone. One that ends gives its rows to the next at once.
+// alone; but not with DraftRule::kRejection, whose tokens depend on what was drafted. One that ends gives its rows to the next at once.
 //
 // Early stop: once the vote is decided (VoteCount::IsDecided), nothing that is still to come changes which answer wins. Samples before the
 // leading answer's first one may still give the same answer and be the chosen text, so they go on; all others are cut off. So the chosen
