@@ -51,7 +51,7 @@ void DraftAccount::Add(const DraftAccount& more) {
   seconds += more.seconds;
 }
 
-CompositeDrafter::CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters, const Clock& clock) : clock_(clock) {
+CompositeDrafter::CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters, const Clock& clock) : clock_(clock), own_(drafters.size()) {
   CHECK_LE(drafters.size(), static_cast<size_t>(Estimates::kMostSources));
   for (std::unique_ptr<Drafter>& drafter : drafters) members_.push_back({.drafter = std::move(drafter)});
 }
@@ -72,6 +72,13 @@ DrafterNeeds CompositeDrafter::needs() const {
 
 void CompositeDrafter::Join(std::shared_ptr<SharedHistory> siblings) {
   for (Member& member : members_) member.drafter->Join(siblings);
+  if (shared_ != nullptr) own_ = *shared_;
+  shared_ = nullptr;
+  siblings_ = std::move(siblings);
+  if (siblings_ == nullptr) return;
+  std::vector<absl::string_view> names;
+  for (const Member& member : members_) names.push_back(member.drafter->name());
+  shared_ = siblings_->LearningOf(names, own_);
 }
 
 void CompositeDrafter::Begin(absl::Span<const TokenId> text) {
@@ -109,10 +116,10 @@ absl::Status CompositeDrafter::Propose(const DraftBudget& budget, TokenTree& tre
   all_ = TokenTree(tree[TokenTree::kRoot].token);
   said_.assign(1, Estimates());
   for (int source = 0; source < size(); ++source) {
-    Ask(budget, tree[TokenTree::kRoot].token, members_[source]);
-    Merge(members_[source].proposal, members_[source].acceptance, source, all_, said_);
+    Ask(budget, tree[TokenTree::kRoot].token, member(source));
+    Merge(member(source).proposal, learning().acceptance[static_cast<size_t>(source)], source, all_, said_);
   }
-  const std::vector<float> chances = mixer_.Mix(all_, said_);
+  const std::vector<float> chances = learning().mixer.Mix(all_, said_);
   std::vector<int> place(all_.size(), TokenTree::kRoot);
   for (const int node : Likeliest(all_, chances, budget)) {
     place[node] = tree.Add(place[all_[node].parent], all_[node].token, chances[node], all_[node].source);
@@ -121,14 +128,13 @@ absl::Status CompositeDrafter::Propose(const DraftBudget& budget, TokenTree& tre
 }
 
 // The text says of every guess whose parent came true whether it did, verified or not.
-void CompositeDrafter::LearnFrom(absl::Span<const TokenId> emitted, Member& member) {
-  const TokenTree& proposal = member.proposal;
+void CompositeDrafter::LearnFrom(absl::Span<const TokenId> emitted, const TokenTree& proposal, Acceptance& acceptance) {
   int parent = TokenTree::kRoot;
   for (const TokenId token : emitted) {
     int next = TokenTree::kNone;
     for (int node = parent + 1; node < proposal.size(); ++node) {
       if (proposal[node].parent != parent) continue;
-      member.acceptance.Add({proposal[node].probability, proposal[node].depth}, proposal[node].token == token);
+      acceptance.Add({proposal[node].probability, proposal[node].depth}, proposal[node].token == token);
       if (proposal[node].token == token) next = node;
     }
     if (next == TokenTree::kNone) return;
@@ -154,11 +160,12 @@ void CompositeDrafter::CountVerified(const TokenTree& tree, const Verdict& verdi
 }
 
 void CompositeDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
-  mixer_.Learn(all_, said_, verdict.emitted);
+  learning().mixer.Learn(all_, said_, verdict.emitted);
   all_ = TokenTree(0);   // As the members' proposals below.
-  for (Member& member : members_) {
+  for (size_t source = 0; source < members_.size(); ++source) {
+    Member& member = members_[source];
     if (member.proposal.size() > 1) {
-      LearnFrom(verdict.emitted, member);
+      LearnFrom(verdict.emitted, member.proposal, learning().acceptance[source]);
       CountVerified(tree, verdict, member);
       member.proposal = TokenTree(0);   // Not to be held against the next tokens, too, should nobody ask for another.
     }

@@ -20,9 +20,10 @@
 
 #include "absl/status/status.h"
 #include "tessera/base/clock.h"
-#include "tessera/spec/acceptance.h"
+#include "tessera/spec/draft_learning.h"
 #include "tessera/spec/drafter.h"
 #include "tessera/spec/estimate_mixer.h"
+#include "tessera/spec/shared_history.h"
 
 namespace tessera {
 
@@ -47,6 +48,7 @@ class CompositeDrafter : public Drafter {
 
   absl::string_view name() const override { return "composite"; }
   DrafterNeeds needs() const override;   // The most of any drafter that is switched on.
+  // What is learnt from then on is learnt for all texts of the set, where it has room for that; what they learnt is known afterwards, too.
   void Join(std::shared_ptr<SharedHistory> siblings) override;
   void Begin(absl::Span<const TokenId> text) override;
   void LearnPrompt(int first, absl::Span<const TopTokens> top) override;
@@ -60,6 +62,9 @@ class CompositeDrafter : public Drafter {
   int size() const { return static_cast<int>(members_.size()); }
   const Drafter& drafter(int source) const { return *member(source).drafter; }
   const DraftAccount& account(int source) const { return member(source).account; }
+  // What was learnt so far, of all texts, and of those of the set that was joined; [source].
+  const DraftLearning& learning() const { return shared_ != nullptr ? *shared_ : own_; }
+  DraftLearning& learning() { return shared_ != nullptr ? *shared_ : own_; }
   // What one drafter's Propose took since the last Commit, and that Commit with the Propose before it, if there was one; 0 if that was the
   // first of a text: it may have read all of it, as a model does, and says nothing of steps.
   double propose_seconds(int source) const { return member(source).propose_seconds; }
@@ -72,7 +77,6 @@ class CompositeDrafter : public Drafter {
   struct Member {
     std::unique_ptr<Drafter> drafter;
     bool on = true;
-    Acceptance acceptance = {};
     TokenTree proposal = TokenTree(0);   // The last, with its own estimates.
     DraftAccount account = {};
     int64_t calls_before = 0;            // When the text began.
@@ -83,12 +87,14 @@ class CompositeDrafter : public Drafter {
   Member& member(int source) { return members_[static_cast<size_t>(source)]; }
   double Seconds() const { return static_cast<double>(clock_.NowNanos()) * 1e-9; }
   void Ask(const DraftBudget& budget, TokenId root, Member& member);
-  static void LearnFrom(absl::Span<const TokenId> emitted, Member& member);
+  static void LearnFrom(absl::Span<const TokenId> emitted, const TokenTree& proposal, Acceptance& acceptance);
   static void CountVerified(const TokenTree& tree, const Verdict& verdict, Member& member);
 
   const Clock& clock_;
   std::vector<Member> members_;
-  EstimateMixer mixer_;
+  DraftLearning own_;
+  std::shared_ptr<SharedHistory> siblings_;
+  DraftLearning* shared_ = nullptr;    // That of siblings_; null: each text for itself.
   TokenTree all_ = TokenTree(0);   // What all proposed last,
   std::vector<Estimates> said_;    // and which of them said what of it.
 };

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "tessera/spec/history_format.h"
@@ -14,6 +15,9 @@ namespace {
 constexpr size_t kLeastForgetting = 64;    // A set with fewer tokens forgets none: half of them would help nobody.
 constexpr int64_t kMostRoom = 1 << 14;     // 32 samples of 512 tokens: less than 5 MB, and usually 2.
 constexpr int64_t kTextsOfRoom = 16;       // With a short context: so many that fill it.
+// In tokens, and the names of its drafters.
+constexpr int64_t kRoomToLearn = 1 + (sizeof(DraftLearning) + Estimates::kMostSources * (DraftLearning::kMostBytesPerDrafter + 64)) /
+                                         SharedHistory::kMostBytesPerToken;
 
 }  // namespace
 
@@ -58,7 +62,7 @@ void SharedHistory::Append(Text& text, TokenId token) {
 void SharedHistory::ForgetHalf() {
   const int64_t before = held_;
   texts_.Clear();
-  held_ = 0;
+  held_ = learning_.has_value() ? kRoomToLearn : 0;
   for (Text& text : all_) {
     const absl::Span<const TokenId> newest = absl::MakeConstSpan(text.tokens).last(text.tokens.size() / 2);
     const std::vector<TokenId> kept(newest.begin(), newest.end());
@@ -79,8 +83,21 @@ SuffixAutomaton::Cursor SharedHistory::PlaceOf(int text) const {
   return place;
 }
 
+DraftLearning* SharedHistory::LearningOf(absl::Span<const absl::string_view> drafters, const DraftLearning& so_far) {
+  const std::string names = absl::StrJoin(drafters, ",");
+  if (!learning_.has_value()) {
+    if (room_->left_ < kRoomToLearn) return nullptr;   // Nothing is forgotten for it.
+    room_->left_ -= kRoomToLearn;
+    held_ += kRoomToLearn;
+    learning_ = so_far;
+    learners_ = names;
+  }
+  return names == learners_ ? &*learning_ : nullptr;
+}
+
 int64_t SharedHistory::bytes() const {
   int64_t bytes = texts_.bytes() + static_cast<int64_t>(sizeof(*this) + all_.capacity() * sizeof(Text));
+  if (learning_.has_value()) bytes += static_cast<int64_t>(learning_->rules.size() * DraftLearning::kMostBytesPerDrafter);
   for (const Text& text : all_) bytes += static_cast<int64_t>(text.tokens.capacity() * sizeof(TokenId));
   return bytes;
 }

@@ -18,9 +18,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "tessera/base/token.h"
+#include "tessera/spec/draft_learning.h"
 #include "tessera/spec/suffix_automaton.h"
 
 namespace tessera {
@@ -60,7 +65,12 @@ class SharedHistory {
   // the next call of BeginText or Add.
   SuffixAutomaton::Cursor PlaceOf(int text) const;
 
-  int64_t tokens() const { return held_; }   // Room that it takes.
+  // What is learnt of drafters for all texts of the set: the first that asks brings what it knows, and others with the same list of drafters
+  // go on with that. It takes the room of some tokens. Null where there is none, or where the list is another: such a text learns for
+  // itself. Valid as long as the set.
+  DraftLearning* LearningOf(absl::Span<const absl::string_view> drafters, const DraftLearning& so_far);
+
+  int64_t tokens() const { return held_; }   // Room that it takes, in tokens.
   int64_t bytes() const;
 
  private:
@@ -75,6 +85,8 @@ class SharedHistory {
   const std::shared_ptr<Room> room_;
   SuffixAutomaton texts_;
   std::vector<Text> all_;
+  std::optional<DraftLearning> learning_;
+  std::string learners_;                     // Whose it is.
   int64_t held_ = 0;
 };
 

@@ -71,7 +71,7 @@ Speculator::Speculator(std::unique_ptr<Drafter> drafter, const Options& options)
 
 Speculator::Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options)
     : options_(options), clock_(GivenOrRealClock(options.clock)), composite_(std::move(drafters), clock_),
-      costs_(options.costs != nullptr ? *options.costs : own_costs_), rules_(composite_.size()) {}
+      costs_(options.costs != nullptr ? *options.costs : own_costs_), paused_(composite_.size()) {}
 
 void Speculator::Begin(absl::Span<const TokenId> text) {
   composite_.Begin(text);
@@ -100,14 +100,22 @@ void Speculator::LearnPrompt(int first, std::vector<TopTokens> top) {
 }
 
 bool Speculator::AnyActive() const {
-  return std::any_of(rules_.begin(), rules_.end(), [](const PauseRule& rule) { return rule.active(); });
+  for (int source = 0; source < composite_.size(); ++source) {
+    if (composite_.is_on(source)) return true;
+  }
+  return false;
+}
+
+// Texts of a set share their rules: another one's step may have begun a pause, or ended one.
+void Speculator::SwitchByRules() {
+  for (int source = 0; source < composite_.size(); ++source) composite_.Switch(source, composite_.learning().rules[source].active());
 }
 
 double Speculator::DraftSeconds() const {
   if (resting_) return 0;
   double seconds = costs_.DraftSeconds(kMerging);
   for (int source = 0; source < composite_.size(); ++source) {
-    if (rules_[source].active()) seconds += costs_.DraftSeconds(composite_.drafter(source).name());
+    if (composite_.is_on(source)) seconds += costs_.DraftSeconds(composite_.drafter(source).name());
   }
   return seconds;
 }
@@ -133,6 +141,7 @@ const TokenTree& Speculator::Draft(const TreeRoom& room) {
 
 void Speculator::Ask(const TreeRoom& room) {
   resting_ = asked_ = false;
+  SwitchByRules();
   if (room.rows <= 1 || room.depth <= 0 || !AnyActive()) return;
   resting_ = rest_left_ > 0;
   if (resting_) {
@@ -299,7 +308,7 @@ void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const Ste
 void Speculator::LearnDrafts() {
   if (resting_) return;
   for (int source = 0; source < composite_.size(); ++source) {
-    if (rules_[source].active()) costs_.AddDraft(composite_.drafter(source).name(), composite_.step_seconds(source));
+    if (composite_.is_on(source)) costs_.AddDraft(composite_.drafter(source).name(), composite_.step_seconds(source));
   }
 }
 
@@ -320,22 +329,25 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   const double row_seconds = tree.size() == 1 ? 0 : rows_seconds / (tree.size() - 1);
   int learners = 0;
   for (int source = 0; source < composite_.size(); ++source) {
-    learners += rules_[source].active() && composite_.drafter(source).needs().top_of_rows > 0 ? 1 : 0;
+    learners += composite_.is_on(source) && composite_.drafter(source).needs().top_of_rows > 0 ? 1 : 0;
   }
   const double learning = learning_head_ + costs_.TopSeconds(time.top_rows), forecasts = ForecastSeconds(tree, time);
   for (int source = 0; source < composite_.size(); ++source) {
     const Drafter& drafter = composite_.drafter(source);
-    if (!rules_[source].active()) {
-      rules_[source].Skip();
-    } else {
+    PauseRule& rule = composite_.learning().rules[source];
+    if (!composite_.is_on(source)) {
+      paused_[source].steps += 1;
+      if (!rule.active()) rule.Skip();
+    } else if (rule.active()) {
       const DrafterNeeds needs = drafter.needs();
       const double fixed = costs_.DraftSeconds(drafter.name()) + (needs.top_of_rows > 0 ? learning / learners : 0) +
                            (needs.forecast_rows > 0 ? forecasts : 0);
       const double gain = accepted[source] * pass - nodes[source] * row_seconds - fixed;
-      rules_[source].Add({.gain = gain / plain, .fixed_cost = fixed / plain});
+      rule.Add({.gain = gain / plain, .fixed_cost = fixed / plain});
+      paused_[source].times += rule.active() ? 0 : 1;
     }
-    composite_.Switch(source, rules_[source].active());
   }
+  SwitchByRules();
 }
 
 void SpeculationReport::Add(const SpeculationReport& more) {
@@ -363,10 +375,10 @@ void SpeculationReport::Add(const SpeculationReport& more) {
 SpeculationReport Speculator::report() const {
   SpeculationReport report = report_;
   for (int source = 0; source < composite_.size(); ++source) {
-    const PauseRule& rule = rules_[source];
     const Drafter& drafter = composite_.drafter(source);
     report.sources.push_back({.name = std::string(drafter.name()), .choice = drafter.choice(), .account = composite_.account(source),
-                              .pauses = rule.pauses(), .paused_steps = rule.skipped(), .loss = rule.loss()});
+                              .pauses = paused_[source].times, .paused_steps = paused_[source].steps,
+                              .loss = composite_.learning().rules[source].loss()});
   }
   return report;
 }

@@ -33,7 +33,6 @@
 #include "tessera/spec/composite_drafter.h"
 #include "tessera/spec/cost_profile.h"
 #include "tessera/spec/drafter.h"
-#include "tessera/spec/pause_rule.h"
 #include "tessera/spec/prune_rule.h"
 #include "tessera/spec/row_policy.h"
 #include "tessera/spec/step_time.h"
@@ -166,7 +165,8 @@ class Speculator {
   int64_t bytes() const { return composite_.bytes() + static_cast<int64_t>(prompt_top_.capacity() * sizeof(TopTokens)); }
 
  private:
-  bool AnyActive() const;
+  bool AnyActive() const;          // As of this step.
+  void SwitchByRules();
   void Ask(const TreeRoom& room);
   void RestIfIdle(const TokenTree& tree);
   // For each node of a tree that was chosen from the draft, which node of that it is.
@@ -188,7 +188,9 @@ class Speculator {
   CompositeDrafter composite_;
   CostProfile own_costs_;
   CostProfile& costs_;
-  std::vector<PauseRule> rules_;   // [source].
+  // [source]. What became of them in this text's steps: rules are those of the set, if it joined one.
+  struct Paused { int64_t times = 0, steps = 0; };
+  std::vector<Paused> paused_;
   TokenTree draft_ = TokenTree(0);
   bool asked_ = false;             // Drafters, for the last draft,
   double merging_ = 0;             // which took so long beside their own time.

@@ -184,6 +184,16 @@ class Files(WithFolder):
             path.write_text(text)
             self.assert_refused(f"adapter_config.json: {said}", folder, model_of("llama-qv"))
 
+    def test_targets_are_the_matrices_that_the_folder_has(self):
+        for targets, words in ((["q_proj"], "a name of model.layers.0.self_attn.v_proj too"),
+                               (["q_proj", "v_proj", "down_proj"], "which down_proj is not"),
+                               ([], "expected names of modules, or a pattern"), (None, "expected names of modules, or a pattern")):
+            result = self.run_script(self.copied("llama-qv", target_modules=targets), model_of("llama-qv"))[1]
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("adapter_config.json: target_modules: found ", result.stderr)
+            self.assertIn(words, result.stderr)
+        self.made(self.copied("llama-qv", target_modules=".*_proj"), model_of("llama-qv"))
+
     def test_rows_that_are_no_heads_name_file_and_tensor(self):
         with self.assertRaisesRegex(ValueError, "found 68 rows of 4 heads, expected pairs of rows in each: a multiple of 8"):
             adapter_to_gguf.turned(bytes(68), 4, 68)

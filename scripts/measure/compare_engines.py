@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib"]
 from engines import GENERATED_TOKENS, PROMPT_TOKENS, Ours, Peer, run  # noqa: E402
+from json_lines import json_lines  # noqa: E402
 from script_main import flag_parser, positive, run_main  # noqa: E402
 
 TEXTS = ROOT / "tests/golden/wikitext2_articles.jsonl"
@@ -151,7 +152,7 @@ def windows_of(flags, path):
         answers = subprocess.run([f"{flags.ours}/tessera_tokenize", "--model", str(path), "--jsonl"], stdin=texts, capture_output=True,
                                  text=True, check=True).stdout
     windows, step = [], WINDOW - len(begin)
-    for answer in map(json.loads, answers.splitlines()):
+    for answer in map(json.loads, json_lines(answers)):
         tokens = answer["tokens"]
         starts = range(0, len(tokens) - step + 1, step)[:WINDOWS_PER_TEXT]
         windows += [begin + tokens[start:start + step] for start in starts]

@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib"]
 from engines import check_programs  # noqa: E402
+from json_lines import json_lines  # noqa: E402
 from script_main import flag_parser, run_main  # noqa: E402
 
 MOST = 2e-2  # What the smallest effect of a tensor is on some logit of a model (tests/model/forward_logits_test.cc).
@@ -100,7 +101,7 @@ def main():
     flags = flags.parse_args()
     check_programs(flags.peer, ["logits"])
     check_programs(flags.ours, ["tessera_logits"])
-    cases = [json.loads(line) for line in Path(flags.cases).read_text().splitlines()]
+    cases = [json.loads(line) for line in json_lines(Path(flags.cases).read_text("utf-8"))]
     all_results = [compare(flags, number, case) for number, case in enumerate(cases)]
     if flags.json:
         print(json.dumps({"models": all_results}))

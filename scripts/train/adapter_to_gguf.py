@@ -6,7 +6,7 @@
 Numbers keep the folder's 16 or 32 bits. For models of the architecture llama, the rows of B of queries and keys are put in the order of
 GGUF, where neighbours are a pair. What a file of one alpha cannot say is refused: alphas by module, ranks by module with rsLoRA, DoRA,
 biases, whole modules; so are matrices that do not fit the configuration or the model. The mark of the model, if the folder has one, goes
-along.
+along. A list of target_modules and the matrices that the folder has must be the same.
 """
 import json
 import math
@@ -90,9 +90,28 @@ def read_config(folder):
 def rank_of(config, module):
     """By the first name of rank_pattern that is the module's, or its last words, as PEFT finds modules."""
     for name, rank in (config.get("rank_pattern") or {}).items():
-        if module == name or module.endswith(f".{name}"):
+        if is_named(module, name):
             return rank
     return config["r"]
+
+
+def is_named(module, name):
+    return module == name or module.endswith(f".{name}")
+
+
+def check_targets(path, config, modules):
+    """modules: those that have an A and B. Where target_modules is one text, a pattern, the tensors alone say what it means."""
+    targets = config.get("target_modules")
+    if isinstance(targets, str):
+        return
+    if not isinstance(targets, list) or not targets or not all(isinstance(name, str) for name in targets):
+        wrong_value(path, config, "target_modules", "names of modules, or a pattern")
+    for module in sorted(modules):
+        if not any(is_named(module, name) for name in targets):
+            wrong_value(path, config, "target_modules", f"a name of {module} too, which has an A or B")
+    for name in targets:
+        if not any(is_named(module, name) for module in modules):
+            wrong_value(path, config, "target_modules", f"names of modules that have an A and B, which {name} is not")
 
 
 def alpha_of(config):
@@ -128,6 +147,8 @@ class Adapter:
             other = name.replace(".lora_A.", ".lora_B.") if ".lora_A." in name else name.replace(".lora_B.", ".lora_A.")
             if other not in header:
                 self._wrong(name, f"no {other}", "A and B of each module")
+        modules = {f"model.layers.{parts[1]}.{parts[2]}" for parts in map(NAME.fullmatch, header)}
+        check_targets(Path(folder, "adapter_config.json"), config, modules)
 
     def _wrong(self, name, found, expected):
         raise SystemExit(f"{self.path}: tensor {name}: found {found}, expected {expected}")

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 
+from json_lines import json_lines
+
 PROMPT_TOKENS, GENERATED_TOKENS = 512, 128
 TEXT_PROMPT = 16  # Tokens of each of several texts.
 PROMPT_PAIRS = 4  # Each pair is a prompt after other tokens and one after none, in one run.
@@ -98,7 +100,7 @@ class Peer(Engine):
         context = max(counts) * 2 * (TEXT_PROMPT + GENERATED_TOKENS)
         output = run([f"{self.folder}/llama-batched-bench", "-m", model, "-t", self.threads, "-c", str(context), "-npp", str(TEXT_PROMPT),
                       "-ntg", str(GENERATED_TOKENS), "-npl", ",".join(map(str, counts)), "--output-format", "jsonl"])
-        rows = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+        rows = [json.loads(line) for line in json_lines(output) if line.startswith("{")]
         return speeds_of_texts(rows, counts, "pl", lambda row: row["speed_tg"])
 
     def rows_seconds(self, model, counts):
@@ -163,5 +165,5 @@ class Ours(Engine):
                                     stdin=requests, capture_output=True, text=True)
         if result.returncode != 0:
             sys.exit(f"failed: tessera_perplexity: exit code {result.returncode}\n{result.stderr[-2000:]}")
-        answers = [json.loads(line) for line in result.stdout.splitlines()]
+        answers = [json.loads(line) for line in json_lines(result.stdout)]
         return sum(answer["nll_sum"] for answer in answers), sum(answer["scored"] for answer in answers)
