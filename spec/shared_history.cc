@@ -62,7 +62,7 @@ void SharedHistory::Append(Text& text, TokenId token) {
 void SharedHistory::ForgetHalf() {
   const int64_t before = held_;
   texts_.Clear();
-  held_ = learning_.has_value() ? kRoomToLearn : 0;
+  held_ = learning_ != nullptr ? kRoomToLearn : 0;
   for (Text& text : all_) {
     const absl::Span<const TokenId> newest = absl::MakeConstSpan(text.tokens).last(text.tokens.size() / 2);
     const std::vector<TokenId> kept(newest.begin(), newest.end());
@@ -85,19 +85,21 @@ SuffixAutomaton::Cursor SharedHistory::PlaceOf(int text) const {
 
 DraftLearning* SharedHistory::LearningOf(absl::Span<const absl::string_view> drafters, const DraftLearning& so_far) {
   const std::string names = absl::StrJoin(drafters, ",");
-  if (!learning_.has_value()) {
+  if (learning_ == nullptr) {
     if (room_->left_ < kRoomToLearn) return nullptr;   // Nothing is forgotten for it.
     room_->left_ -= kRoomToLearn;
     held_ += kRoomToLearn;
-    learning_ = so_far;
+    learning_ = std::make_unique<DraftLearning>(so_far);
     learners_ = names;
   }
-  return names == learners_ ? &*learning_ : nullptr;
+  return names == learners_ ? learning_.get() : nullptr;
 }
 
 int64_t SharedHistory::bytes() const {
   int64_t bytes = texts_.bytes() + static_cast<int64_t>(sizeof(*this) + all_.capacity() * sizeof(Text));
-  if (learning_.has_value()) bytes += static_cast<int64_t>(learning_->rules.size() * DraftLearning::kMostBytesPerDrafter);
+  if (learning_ != nullptr) {
+    bytes += static_cast<int64_t>(sizeof(DraftLearning) + learning_->rules.size() * DraftLearning::kMostBytesPerDrafter + learners_.capacity());
+  }
   for (const Text& text : all_) bytes += static_cast<int64_t>(text.tokens.capacity() * sizeof(TokenId));
   return bytes;
 }

@@ -18,7 +18,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -85,7 +84,7 @@ class SharedHistory {
   const std::shared_ptr<Room> room_;
   SuffixAutomaton texts_;
   std::vector<Text> all_;
-  std::optional<DraftLearning> learning_;
+  std::unique_ptr<DraftLearning> learning_;
   std::string learners_;                     // Whose it is.
   int64_t held_ = 0;
 };

@@ -246,6 +246,36 @@ TEST_P(HostAttention, BranchesHaveTheBitsOfTextsOfTheirOwn) {
   }
 }
 
+// Texts that share a beginning or nothing, each with many positions of its own, whose rows alternate in a pass.
+TEST_P(HostAttention, TextsOfAPassHaveTheBitsOfTextsAlone) {
+  constexpr int kRows = 40;
+  for (int window : {0, 18}) {
+    for (int heads_per_kv : {1, 2, 3, 4, 5, 6}) {
+      PairedRun run = NewRun({2 * heads_per_kv, 2, 64, window}, GetParam(), /*slots=*/160);
+      ThreadPool pool(2);
+      HostDevice device(pool, {.kv_format = GetParam()});
+      const auto content = [](int text, int row) { return int64_t{text == 2 && row < 16 ? row : 1000 * text + row}; };
+      std::vector<TestRow> together;
+      for (int row = 0; row < kRows; ++row) {
+        together.push_back({content(0, row), {{0, row + 1}}});
+        together.push_back({content(1, row), {{60, row + 1}}});
+        if (row < 16) continue;   // The last text has its beginning from the first one.
+        together.push_back({content(2, row), {{0, 16}, {115, row - 15}}});
+      }
+      const RowOutputs found = run.On(device, together);
+      for (int text = 0; text < 3; ++text) {
+        std::vector<TestRow> alone;
+        for (int row = 0; row < kRows; ++row) alone.push_back({content(text, row), {{0, row + 1}}});
+        run.ForgetCaches();
+        const RowOutputs expected = run.On(device, alone);
+        for (int row = 16; row < kRows; ++row) {
+          ASSERT_TRUE(SameBits(found[32 + 3 * (row - 16) + text], expected[row])) << "text " << text << " row " << row;
+        }
+      }
+    }
+  }
+}
+
 // With a window of w, a row sees exactly its last w positions: the one before is NaN here, and a change of the first seen shows.
 TEST_P(HostAttention, TheWindowEndsExactlyWhereItSays) {
   for (int window : {1, 2, 15, 16, 17, 31}) {

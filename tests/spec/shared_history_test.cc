@@ -114,6 +114,7 @@ TEST(SharedHistory, MemoryIsBoundedByTheRoomWhateverSetsWrite) {
       Set& set = sets[static_cast<size_t>(random.Below(3))];
       if (set.history == nullptr || random.Below(400) == 0) set = {.history = std::make_unique<SharedHistory>(room)};
       if (set.texts.empty() || random.Below(40) == 0) {
+        if (random.Below(2) == 0) set.history->LearningOf({"lookup", "siblings"}, DraftLearning(2));
         set.numbers.push_back(set.history->BeginText());
         set.texts.push_back({kSeparator});
       }

@@ -7,7 +7,7 @@
 //   y[d]     = (sum over positions, ascending, one FMA chain) * (1 / total)
 // Over 8-bit codes, which are of rotated heads, queries are rotated, score(p) = scale * (key scale of p * the sum over codes), y's chain
 // multiplies codes by weight(p) * value scale of p, each product rounded once, and the chain's result is rotated back.
-// A query's chain covers exactly its own positions: those shared by the tile are walked together, the rest one query at a time. Scores
+// A query's chain covers exactly its own positions: those shared by the tile are walked together, the rest row by row. Scores
 // are lanes of their own, so more of them may be computed than a query has positions (of short runs whole blocks, behind its end): of
 // those nothing is read. So neither slots, nor tile, nor a neighbour's values can reach its bits.
 #pragma once
@@ -87,10 +87,10 @@ class TileWalk {
   // Score, SumValues and Finish, one after the other, are a whole tile.
   void Score() {
     FindTails();
-    for (int q = 0; q < tile_.count; ++q) {
-      ScoreAlone(q, tile_.begin[q], OwnHeadEnd(q));
-      if (!has_tails_) ScoreAlone(q, Shares() ? scored_end_ : tile_.end[q], tile_.end[q]);
-    }
+    ForEachRow([this](int q, int count) {
+      ScoreAlone(q, count, tile_.begin[q], OwnHeadEnd(q));
+      if (!has_tails_) ScoreAlone(q, count, Shares() ? scored_end_ : tile_.end[q], tile_.end[q]);
+    });
     ScoreShared(shared_begin_, scored_end_);
     if (has_tails_) Dispatch([&](auto queries) { ScoreTails<L, queries.value>(tile_, tails_, AtOf()); });
   }
@@ -102,10 +102,10 @@ class TileWalk {
   template <typename Weigh>
   void SumValues(Weigh weigh) {
     for (int q = 0; q < tile_.count; ++q) weigh(q, scores_[q]);
-    for (int q = 0; q < tile_.count; ++q) SumAlone(q, tile_.begin[q], OwnHeadEnd(q));
+    ForEachRow([this](int q, int count) { SumAlone(q, count, tile_.begin[q], OwnHeadEnd(q)); });
     SumShared(0, Columns());
     if (has_tails_) return SumOfTails();
-    for (int q = 0; q < tile_.count; ++q) SumAlone(q, Shares() ? shared_end_ : tile_.end[q], tile_.end[q]);
+    ForEachRow([this](int q, int count) { SumAlone(q, count, Shares() ? shared_end_ : tile_.end[q], tile_.end[q]); });
   }
 
   // What sums start from, zeros unless written before SumValues, and what they are after it. KvView::ValueStride numbers.
@@ -133,10 +133,14 @@ class TileWalk {
  private:
   template <int n>
   using Count = std::integral_constant<int, n>;
-  // Calls f with the tile's number of queries as a constant.
+  // Calls f with a number of queries as a constant: the tile's, or another.
   template <typename F>
   void Dispatch(F f) {
-    switch (tile_.count) {
+    Dispatch(tile_.count, f);
+  }
+  template <typename F>
+  static void Dispatch(int queries, F f) {
+    switch (queries) {
       case 1: return f(Count<1>());
       case 2: return f(Count<2>());
       case 3: return f(Count<3>());
@@ -211,19 +215,34 @@ class TileWalk {
     }
   }
 
-  void ScoreAlone(int q, int begin, int end) {
+  // f(first, count): the queries of one row, which are heads that see the same positions.
+  template <typename F>
+  void ForEachRow(F f) const {
+    for (int first = 0, end = 0; first < tile_.count; first = end) {
+      const auto is_of_row = [&](int q) {
+        return tile_.path[q].data() == tile_.path[first].data() && tile_.begin[q] == tile_.begin[first] && tile_.end[q] == tile_.end[first];
+      };
+      for (end = first + 1; end < tile_.count && is_of_row(end);) ++end;
+      f(first, end - first);
+    }
+  }
+  void ScoreAlone(int first, int queries, int begin, int end) {
     if (begin >= end) return;
-    ForEachRun(tile_.path[q], begin, end, [&](int slot, int count, int position) {
-      float* out[] = {At(q, position)};
-      ScoreRun<L, 1>(tile_, q, slot, count, out);
+    ForEachRun(tile_.path[first], begin, end, [&](int slot, int count, int position) {
+      float* out[AttentionTile::kMost];
+      for (int q = 0; q < queries; ++q) out[q] = At(first + q, position);
+      Dispatch(queries, [&](auto constant) { ScoreRun<L, constant.value>(tile_, first, slot, count, out); });
     });
   }
-  void SumAlone(int q, int begin, int end) {
+  void SumAlone(int first, int queries, int begin, int end) {
     if (begin >= end) return;
-    ForEachRun(tile_.path[q], begin, end, [&](int slot, int count, int position) {
-      float* weights[] = {At(q, position)};
-      ScaleWeights<L>(tile_, slot, count, weights[0]);
-      ValueRun<L, 1>(tile_, slot, count, weights, sums_ + q, 0, Columns());
+    ForEachRun(tile_.path[first], begin, end, [&](int slot, int count, int position) {
+      float* weights[AttentionTile::kMost];
+      for (int q = 0; q < queries; ++q) {
+        weights[q] = At(first + q, position);
+        ScaleWeights<L>(tile_, slot, count, weights[q]);
+      }
+      Dispatch(queries, [&](auto constant) { ValueRun<L, constant.value>(tile_, slot, count, weights, sums_ + first, 0, Columns()); });
     });
   }
 

@@ -1,0 +1,115 @@
+"""Tests of scripts/train/widen_predictor.py: a small model's exit predictor, for a model that was made around it.
+
+    python3 tests/widen_predictor_test.py -v
+"""
+import json
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPT, MODEL, BIN = ROOT / "scripts/train/widen_predictor.py", ROOT / "tests/golden/tiny/llama.gguf", ROOT / "build/bin"
+sys.dont_write_bytecode = True
+sys.path[1:1] = [str(ROOT / "scripts/train/lib"), str(ROOT / "scripts/train"), str(ROOT / "scripts/lib")]
+import widen_predictor  # noqa: E402
+from gguf_header import GgufHeader  # noqa: E402
+from safetensors_header import read_header  # noqa: E402
+
+METADATA = GgufHeader(str(MODEL)).metadata
+WIDTH, LAYERS = METADATA["llama.embedding_length"], METADATA["llama.block_count"]
+
+
+def predictor_bytes(name, rows, columns, texts, dtype="F32", cut=0):
+    numbers = [float(100 * row + column) for row in range(rows) for column in range(columns)]
+    data = struct.pack(f"<{len(numbers)}f", *numbers)
+    header = {"__metadata__": texts, name: {"dtype": dtype, "shape": [rows, columns], "data_offsets": [0, len(data)]}}
+    header = json.dumps(header).encode()
+    return struct.pack("<Q", len(header)) + header + data[:len(data) - cut]
+
+
+class WidenPredictor(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.out = self.folder / "wide.safetensors"
+
+    def run_script(self, data):
+        small = self.folder / "small.safetensors"
+        small.write_bytes(data)
+        return subprocess.run([sys.executable, "-B", str(SCRIPT), "--predictor", str(small), "--model", str(MODEL), "--out", str(self.out)],
+                              capture_output=True, text=True)
+
+    def widened(self, name, rows, columns, layers=LAYERS):
+        result = self.run_script(predictor_bytes(name, rows, columns, {"layer": "1", "layers": str(layers), "kind": "width"}))
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        header, texts, begin = read_header(str(self.out))
+        shape = header[name]["shape"]
+        numbers = struct.unpack(f"<{shape[0] * shape[1]}f", self.out.read_bytes()[begin:])
+        return shape, [numbers[row * shape[1]:(row + 1) * shape[1]] for row in range(shape[0])], texts
+
+    def test_a_map_is_the_small_one_and_then_zeros(self):
+        columns = WIDTH - 3
+        shape, rows, _ = self.widened("predictor.map", columns, columns)
+        self.assertEqual(shape, [WIDTH, WIDTH])
+        for number, row in enumerate(rows):
+            own = [float(100 * number + column) for column in range(columns)] if number < columns else [0.0] * columns
+            self.assertEqual(list(row), own + [0.0] * 3)
+
+    def test_a_row_for_each_token_stays_one_for_each_token(self):
+        shape, rows, texts = self.widened("predictor.weight", 5, WIDTH - 2)
+        self.assertEqual(shape, [5, WIDTH])
+        self.assertEqual(rows[4][:2], (400.0, 401.0))
+        self.assertEqual((texts["layer"], texts["layers"], texts["kind"]), ("1", str(LAYERS), "width"))
+
+    def test_the_layer_is_the_first_with_as_many_of_the_small_models_before_it(self):
+        for small, layers in ((30, 40), (3, 7), (5, 5), (1, 9)):
+            before, lies_before = 0, [0]
+            for layer in range(layers):   # As AroundModel::SmallLayer has it.
+                before += 1 if (layer + 1) * small // layers > layer * small // layers else 0
+                lies_before.append(before)
+            for layer in range(small + 1):
+                self.assertEqual(widen_predictor.layer_among(layer, small, layers), lies_before.index(layer))
+
+    def test_the_engine_prunes_by_it(self):
+        result = self.run_script(predictor_bytes("predictor.map", WIDTH - 4, WIDTH - 4, {"layer": "1", "layers": str(LAYERS), "kind": "width"}))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        texts = []
+        for more in ([], [f"--draft_model={MODEL}", f"--prune={self.out}"]):
+            done = subprocess.run([BIN / "tessera_generate", f"--model={MODEL}", "--prompt=ab", "--temperature=0", "--n_predict=8", *more],
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            texts.append(done.stdout)
+        self.assertEqual(*texts)
+
+    def test_what_is_no_predictor_or_does_not_fit_is_named(self):
+        texts = {"layer": "1", "layers": str(LAYERS)}
+        for data, words in ((b"x", "expected at most 0"),
+                            (predictor_bytes("other", 2, 2, texts), "expected predictor.map or predictor.weight"),
+                            (predictor_bytes("predictor.map", 2, 2, texts, dtype="I8"), "expected predictor.map or predictor.weight"),
+                            (predictor_bytes("predictor.map", 2, 2, texts, cut=1), "tensor predictor.map: found 15 bytes, expected 16"),
+                            (predictor_bytes("predictor.map", 2, 2, {"layers": "3"}), "metadata layer: found null"),
+                            (predictor_bytes("predictor.map", 2, 2, texts | {"layer": "half"}), 'metadata layer: found "half"'),
+                            (predictor_bytes("predictor.map", WIDTH + 1, WIDTH + 1, texts), f"of width {WIDTH}, expected a model around"),
+                            (predictor_bytes("predictor.map", 2, 2, texts | {"layers": str(LAYERS + 1)}), "expected a model around"),
+                            (predictor_bytes("predictor.map", 2, 2, texts | {"layer": "0"}), "expected a model around")):
+            result = self.run_script(data)
+            self.assertEqual(result.returncode, 1, words)
+            self.assertIn(words, result.stderr)
+            self.assertEqual(len(result.stderr.strip().split("\n")), 1, result.stderr)
+            self.assertFalse(self.out.exists())
+
+    def test_what_is_read_is_not_replaced(self):
+        data = predictor_bytes("predictor.map", 2, 2, {"layer": "1", "layers": str(LAYERS)})
+        self.out = self.folder / "small.safetensors"
+        result = self.run_script(data)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("found the file of --predictor", result.stderr)
+        self.assertEqual(self.out.read_bytes(), data)
+
+
+if __name__ == "__main__":
+    unittest.main()
