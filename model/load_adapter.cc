@@ -24,8 +24,8 @@ LoraTarget TargetOf(absl::string_view matrix) {
 
 template <typename Number>
 void Transpose(const Number* numbers, int64_t rows, int64_t columns, Number* transposed) {
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t column = 0; column < columns; ++column) transposed[column * rows + row] = numbers[row * columns + column];
+  for (int64_t column = 0; column < columns; ++column) {   // Few, the rank: written in order, and read again and again from the cache.
+    for (int64_t row = 0; row < rows; ++row) transposed[column * rows + row] = numbers[row * columns + column];
   }
 }
 

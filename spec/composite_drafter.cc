@@ -51,7 +51,8 @@ void DraftAccount::Add(const DraftAccount& more) {
   seconds += more.seconds;
 }
 
-CompositeDrafter::CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters, const Clock& clock) : clock_(clock), own_(drafters.size()) {
+CompositeDrafter::CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters, const Clock& clock)
+    : clock_(clock), own_(drafters.size()) {
   CHECK_LE(drafters.size(), static_cast<size_t>(Estimates::kMostSources));
   for (std::unique_ptr<Drafter>& drafter : drafters) members_.push_back({.drafter = std::move(drafter)});
 }

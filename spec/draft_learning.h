@@ -4,8 +4,8 @@
 //   learning.acceptance[0].Add({.estimate = 0.9f, .depth = 1}, /*accepted=*/false);
 //   learning.rules[1].active();                          // true: nothing was lost with the second so far
 //
-// Texts of one set have one of these together (SharedHistory::LearningOf): samples of a problem are alike, so what eight of them learn apart
-// in sixteen steps, they know together after two. A value, without threads.
+// Texts of one set have one of these together (SharedHistory::LearningOf): samples of a problem are alike, so what eight of them learn
+// apart in sixteen steps, they know together after two. A value, without threads.
 #pragma once
 
 #include <cstddef>

@@ -98,7 +98,8 @@ DraftLearning* SharedHistory::LearningOf(absl::Span<const absl::string_view> dra
 int64_t SharedHistory::bytes() const {
   int64_t bytes = texts_.bytes() + static_cast<int64_t>(sizeof(*this) + all_.capacity() * sizeof(Text));
   if (learning_ != nullptr) {
-    bytes += static_cast<int64_t>(sizeof(DraftLearning) + learning_->rules.size() * DraftLearning::kMostBytesPerDrafter + learners_.capacity());
+    const size_t drafters = learning_->rules.size();
+    bytes += static_cast<int64_t>(sizeof(DraftLearning) + drafters * DraftLearning::kMostBytesPerDrafter + learners_.capacity());
   }
   for (const Text& text : all_) bytes += static_cast<int64_t>(text.tokens.capacity() * sizeof(TokenId));
   return bytes;

@@ -64,9 +64,9 @@ class SharedHistory {
   // the next call of BeginText or Add.
   SuffixAutomaton::Cursor PlaceOf(int text) const;
 
-  // What is learnt of drafters for all texts of the set: the first that asks brings what it knows, and others with the same list of drafters
-  // go on with that. It takes the room of some tokens. Null where there is none, or where the list is another: such a text learns for
-  // itself. Valid as long as the set.
+  // What is learnt of drafters for all texts of the set: the first that asks brings what it knows, and others with the same list of
+  // drafters go on with that. It takes the room of some tokens. Null where there is none, or where the list is another: such a text learns
+  // for itself. Valid as long as the set.
   DraftLearning* LearningOf(absl::Span<const absl::string_view> drafters, const DraftLearning& so_far);
 
   int64_t tokens() const { return held_; }   // Room that it takes, in tokens.

@@ -75,15 +75,16 @@ class WidenPredictor(unittest.TestCase):
                 self.assertEqual(widen_predictor.layer_among(layer, small, layers), lies_before.index(layer))
 
     def test_the_engine_prunes_by_it(self):
-        result = self.run_script(predictor_bytes("predictor.map", WIDTH - 4, WIDTH - 4, {"layer": "1", "layers": str(LAYERS), "kind": "width"}))
+        texts = {"layer": "1", "layers": str(LAYERS), "kind": "width"}
+        result = self.run_script(predictor_bytes("predictor.map", WIDTH - 4, WIDTH - 4, texts))
         self.assertEqual(result.returncode, 0, result.stderr)
-        texts = []
+        written = []
         for more in ([], [f"--draft_model={MODEL}", f"--prune={self.out}"]):
             done = subprocess.run([BIN / "tessera_generate", f"--model={MODEL}", "--prompt=ab", "--temperature=0", "--n_predict=8", *more],
                                   capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
-            texts.append(done.stdout)
-        self.assertEqual(*texts)
+            written.append(done.stdout)
+        self.assertEqual(*written)
 
     def test_what_is_no_predictor_or_does_not_fit_is_named(self):
         texts = {"layer": "1", "layers": str(LAYERS)}

@@ -64,7 +64,8 @@ TEST(DraftLearning, HeaderExample) {
   DraftLearning learning(/*drafters=*/2);
   learning.acceptance[0].Add({.estimate = 0.9f, .depth = 1}, /*accepted=*/false);
   EXPECT_TRUE(learning.rules[1].active());
-  EXPECT_LT(learning.acceptance[0].Probability({.estimate = 0.9f, .depth = 1}), learning.acceptance[1].Probability({.estimate = 0.9f, .depth = 1}));
+  const Guess guess = {.estimate = 0.9f, .depth = 1};
+  EXPECT_LT(learning.acceptance[0].Probability(guess), learning.acceptance[1].Probability(guess));
 }
 
 TEST(DraftLearning, WhatOneTextLearnsAllOfItsSetKnow) {

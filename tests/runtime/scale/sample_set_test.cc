@@ -20,63 +20,10 @@
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/tiny_engine.h"
+#include "tessera/tests/runtime/scale/sample_sets.h"
 
 namespace tessera {
 namespace {
-
-constexpr int kPrompt = 40, kMost = 24;
-
-std::unique_ptr<Engine> EngineFor(int texts, EngineOptions options = {}) {
-  options.compute.threads = 1;
-  options.cache.context = 128;
-  Must(PlanParallel({.texts = texts}, options));
-  return TinyEngine({.layers = 2, .writes_letters = true}, options);
-}
-
-std::unique_ptr<ParallelAnswers> AnswersOf(Engine& engine, int together, const std::string& speculate = "none") {
-  return Must(ParallelAnswers::Create(engine, {.texts = together, .speculation = {.speculate = speculate}}));
-}
-
-// Texts end where a letter comes that is as likely as others, so their lengths differ.
-NewAnswer Asked(uint64_t seed) {
-  return {.prompt = RandomTokens(kPrompt, seed), .sampling = {.temperature = 1, .seed = seed}, .stop = {"e", "t"}, .max_tokens = kMost};
-}
-
-// One of a few answers, the first more often than others, or none, by the text alone.
-std::function<std::optional<std::string>(absl::string_view)> RandomAnswers(uint64_t seed, int answers) {
-  return [seed, answers](absl::string_view text) -> std::optional<std::string> {
-    uint64_t hash = seed;
-    for (const char letter : text) hash = (hash ^ static_cast<uint64_t>(letter)) * 0x100000001b3u;
-    constexpr int kDrawn[] = {0, 1, 1, 1, 1, 2, 2, 3};
-    const int drawn = kDrawn[(hash >> 20) % std::size(kDrawn)];
-    return drawn == 0 ? std::nullopt : std::optional(absl::StrCat(std::min(drawn, answers)));
-  };
-}
-
-std::optional<std::string> AlwaysSeven(absl::string_view) { return "7"; }
-
-SampleSetResult Written(Engine& engine, int together, const NewAnswer& asked, const SampleSetOptions& options) {
-  const auto answers = AnswersOf(engine, together);
-  SampleSet set(engine, asked, options, *answers);
-  Must(set.Run());
-  EXPECT_EQ(answers->unended(), 0);
-  return set.result();
-}
-
-// Fails for one of the texts that it is given.
-class FailingScorer : public Scorer {
- public:
-  explicit FailingScorer(int fails_at) : fails_at_(fails_at) {}
-  absl::string_view name() const override { return "failing"; }
-  absl::StatusOr<double> Score(const SampleText& sample) override {
-    if (calls_++ == fails_at_) return absl::DataLossError("score: found nothing");
-    return static_cast<double>(sample.tokens.size());
-  }
-
- private:
-  int calls_ = 0;
-  const int fails_at_;
-};
 
 TEST(SampleSet, HeaderExample) {
   const auto AnswerOf = [](absl::string_view text) -> std::optional<std::string> { return std::string(text.substr(0, 1)); };
@@ -254,45 +201,6 @@ TEST(SampleSet, AnEndedSampleGivesItsRowsToTheNextAtOnce) {
   EXPECT_EQ(answers->report().passes, *std::max_element(free_from.begin(), free_from.end()) - 1);
   EXPECT_EQ(answers->report().shared_tokens, (kSamples - 1) * (kPrompt - 1));
   EXPECT_EQ(answers->report().most_texts, kTogether);
-}
-
-// The others are gone by then, and another answer goes on.
-TEST(SampleSet, AnErrorOfOneSampleNamesItAndEndsTheSet) {
-  const auto engine = EngineFor(4);
-  const auto answers = AnswersOf(*engine, 4);
-  std::optional<TimedAnswer> other;
-  NewAnswer asked = {.prompt = RandomTokens(9, 9), .sampling = {.temperature = 0}, .max_tokens = 60};
-  asked.on_end = [&](const absl::StatusOr<TimedAnswer>& ended) { other = Must(ended); };
-  answers->Add(std::move(asked));
-  SampleSet set(*engine, Asked(4),
-                {.samples = 6, .selection = Selection::kWeighted, .scorer = std::make_shared<FailingScorer>(1), .most_weight = kMost},
-                *answers);
-  const absl::Status status = set.Run();
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_TRUE(absl::StartsWith(status.message(), "sample ")) << status;
-  EXPECT_TRUE(absl::EndsWith(status.message(), ": score: found nothing")) << status;
-  EXPECT_FALSE(set.done());
-  EXPECT_LE(answers->unended(), 1) << "none of the set's";
-  Must(answers->Run());
-  EXPECT_EQ(other->text.tokens.size(), 60u);
-}
-
-TEST(SampleSet, APromptThatDoesNotFitAndAWeightThatIsNoneAreErrors) {
-  const auto engine = EngineFor(2);
-  const auto error = [&](NewAnswer asked, const SampleSetOptions& options) {
-    const auto answers = AnswersOf(*engine, 2);
-    SampleSet set(*engine, asked, options, *answers);
-    return std::string(set.Run().message());
-  };
-  NewAnswer longer = Asked(1);
-  longer.prompt = RandomTokens(200, 1);
-  const auto likely = std::make_shared<MeanLogProbabilityScorer>();
-  EXPECT_TRUE(absl::StartsWith(error(longer, {.samples = 2, .scorer = likely}), "sample 0: prompt: found 200 tokens"));
-  const std::string below = error(Asked(1), {.samples = 2, .selection = Selection::kWeighted, .scorer = likely});
-  EXPECT_TRUE(absl::StartsWith(below, "sample 0: scorer: found a weight of -")) << below;
-  const std::string above = error(Asked(1), {.samples = 2, .selection = Selection::kWeighted,
-                                             .scorer = std::make_shared<FailingScorer>(9), .most_weight = 0.5});
-  EXPECT_TRUE(absl::StrContains(above, ", expected 0 to 0.5, as votes have")) << above;
 }
 
 TEST(SampleSet, ACancelledEngineEndsItWithoutAResult) {
