@@ -43,8 +43,8 @@ std::string SpeculationReport::Pauses() const {
                           100 * source.loss);
   }
   if (rested_steps > 0) {
-    absl::StrAppendFormat(&text, "%sall: rested for %d of %d passes (nothing they drafted was worth a row)", text.empty() ? "" : "\n",
-                          rested_steps, steps);
+    absl::StrAppendFormat(&text, "%sall: rested for %d of %d passes (what they drafted was not worth its rows and their time)",
+                          text.empty() ? "" : "\n", rested_steps, steps);
   }
   return text;
 }
@@ -143,9 +143,9 @@ void Speculator::Ask(const TreeRoom& room) {
   resting_ = asked_ = false;
   SwitchByRules();
   if (room.rows <= 1 || room.depth <= 0 || !AnyActive()) return;
-  resting_ = rest_left_ > 0;
+  resting_ = rest_left_ > 0 || !composite_.learning().together.active();
   if (resting_) {
-    --rest_left_;
+    rest_left_ = std::max(rest_left_ - 1, 0);
     return;
   }
   asked_ = true;
@@ -226,7 +226,8 @@ double Speculator::ForecastSeconds(const TokenTree& tree, const StepTime& time) 
 }
 
 void Speculator::PlanLogits(const TokenTree& tree) {
-  plan_ = {.top = AnyActive() ? needs().top_of_rows : 0};
+  // What is learnt while all rest for want of a worthy row is used soon; a pause of all together may be long.
+  plan_ = {.top = AnyActive() && composite_.learning().together.active() ? needs().top_of_rows : 0};
   learning_head_ = 0;
   const CostProfile::Shape own = Placed(tree), all = Sum(own, choice_.beside);
   const int most = std::min(tree.size(), LogitsPlan::kMostFirst), others = choice_.beside.texts;
@@ -312,6 +313,14 @@ void Speculator::LearnDrafts() {
   }
 }
 
+int Speculator::Learners() const {
+  int learners = 0;
+  for (int source = 0; source < composite_.size(); ++source) {
+    learners += composite_.is_on(source) && composite_.drafter(source).needs().top_of_rows > 0 ? 1 : 0;
+  }
+  return learners;
+}
+
 // Every drafter is judged by what its nodes saved, each a plain pass or this text's part of one for all texts, and what they and it took;
 // all by the costs, never by the clock.
 void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
@@ -319,6 +328,8 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   const int texts = beside.texts + 1;
   const double pass = costs_.PassSeconds({.rows = texts, .leaves = texts, .texts = texts}) / texts;
   const double plain = pass + costs_.HeadSeconds(texts) / texts;
+  DraftLearning& learning = composite_.learning();
+  if (resting_ && !learning.together.active()) learning.together.Skip();
   if (!costs_.KnowsSteps() || resting_) return;
   std::vector<int> nodes(composite_.size()), accepted(composite_.size());
   for (int node = 1; node < tree.size(); ++node) ++nodes[tree[node].source];
@@ -327,26 +338,27 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   }
   const double rows_seconds = costs_.PassSeconds(Sum(ShapeOf(tree), beside)) - costs_.PassSeconds(Sum({}, beside));
   const double row_seconds = tree.size() == 1 ? 0 : rows_seconds / (tree.size() - 1);
-  int learners = 0;
-  for (int source = 0; source < composite_.size(); ++source) {
-    learners += composite_.is_on(source) && composite_.drafter(source).needs().top_of_rows > 0 ? 1 : 0;
-  }
-  const double learning = learning_head_ + costs_.TopSeconds(time.top_rows), forecasts = ForecastSeconds(tree, time);
+  const double learner_seconds = (learning_head_ + costs_.TopSeconds(time.top_rows)) / std::max(Learners(), 1);
+  const double forecasts = ForecastSeconds(tree, time);
+  PauseRule::Step all = {.gain = -costs_.DraftSeconds(kMerging) / plain, .fixed_cost = costs_.DraftSeconds(kMerging) / plain};
   for (int source = 0; source < composite_.size(); ++source) {
     const Drafter& drafter = composite_.drafter(source);
-    PauseRule& rule = composite_.learning().rules[source];
+    PauseRule& rule = learning.rules[source];
     if (!composite_.is_on(source)) {
       paused_[source].steps += 1;
       if (!rule.active()) rule.Skip();
     } else if (rule.active()) {
       const DrafterNeeds needs = drafter.needs();
-      const double fixed = costs_.DraftSeconds(drafter.name()) + (needs.top_of_rows > 0 ? learning / learners : 0) +
+      const double fixed = costs_.DraftSeconds(drafter.name()) + (needs.top_of_rows > 0 ? learner_seconds : 0) +
                            (needs.forecast_rows > 0 ? forecasts : 0);
       const double gain = accepted[source] * pass - nodes[source] * row_seconds - fixed;
       rule.Add({.gain = gain / plain, .fixed_cost = fixed / plain});
+      all.gain += gain / plain;
+      all.fixed_cost += fixed / plain;
       paused_[source].times += rule.active() ? 0 : 1;
     }
   }
+  if (asked_ && learning.together.active()) learning.together.Add(all);
   SwitchByRules();
 }
 

@@ -69,8 +69,8 @@ struct SpeculationReport {
   int64_t rows = 0;                       // Computed in them, and
   int64_t forecast_rows = 0, forecast_head_rows = 0;    // of these forecasts; and for how many of them logits were computed.
   int64_t drafted_steps = 0;              // With more than the root.
-  int64_t paused_steps = 0;               // With all drafters paused, or resting:
-  int64_t rested_steps = 0;               // nothing that they had drafted was worth a row, for some steps, so they were not asked.
+  int64_t paused_steps = 0;               // With all drafters paused, or resting: nothing that they had drafted was worth a row, or all
+  int64_t rested_steps = 0;               // of it less than the time it took, for some steps, so they were not asked.
   int64_t first_head_rows = 0, later_head_rows = 0;     // Logits computed at once, and one by one when the text got there.
   int64_t prompt_tokens = 0, prompt_learnt = 0;         // Read by drafters that learn from logits of prompts, and those it was done for.
   double draft_seconds = 0, pass_seconds = 0, head_seconds = 0, top_seconds = 0;
@@ -179,6 +179,7 @@ class Speculator {
   double ForecastSeconds(const TokenTree& tree, const StepTime& time) const;
   void PlanLogits(const TokenTree& tree);
   void LearnDrafts();
+  int Learners() const;            // Active drafters that learn from logits.
   void Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
   double DraftSeconds() const;     // By active drafters, as modeled.
   double Seconds() const { return static_cast<double>(clock_.NowNanos()) * 1e-9; }
@@ -202,7 +203,7 @@ class Speculator {
   SpeculationReport report_;       // But for sources.
   int idle_ = 0;                         // Proposals in a row of which nothing was worth a row.
   int rest_ = 0, rest_left_ = 0;         // Steps of the last rest; 0 once something was.
-  bool resting_ = false;                 // In this step.
+  bool resting_ = false;                 // In this step; also where all together are paused.
   TokenId root_ = 0;
   int prompt_first_ = 0;                 // Until the text begins: what is to be learnt,
   std::vector<TopTokens> prompt_top_;    // from the token numbered prompt_first_ on.

@@ -164,5 +164,50 @@ TEST(DraftLearning, ASetPausesInFewStepsWhatEachOfItsTextsWouldPauseLater) {
   EXPECT_LT(together, apart / 4);
 }
 
+// Each guess that it makes is right, but it makes one in ten steps alone.
+class Seldom : public CountingDrafter {
+ public:
+  absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
+    ++asked;
+    if (emitted_ % 10 == 0) tree.Add(TokenTree::kRoot, static_cast<TokenId>(emitted_ % kTokens), 0.99f);
+    return absl::OkStatus();
+  }
+  int asked = 0;
+};
+
+// By itself it gains; what it takes to ask it, which is nobody's, is more.
+TEST(DraftLearning, WhatAllTakeTogetherPausesAllWhereNoneLosesAlone) {
+  for (const double merging : {0.0, 2e-3}) {
+    CostProfile costs;
+    for (const int rows : {1, 16, 1, 16, 1, 16}) costs.AddPass({.rows = rows}, 0.005 + 1e-5 * rows);
+    for (const int rows : {1, 16, 1, 16, 1, 16}) costs.AddHead(rows, 0.001);
+    costs.AddDraft("fake", 1e-5);
+    costs.AddDraft("merging", merging);
+    costs.Freeze();
+    auto own = std::make_unique<Seldom>();
+    const Seldom& drafter = *own;
+    Speculator speculator(std::move(own), {.max_rows = 16, .costs = &costs});
+    speculator.Begin({{0}});
+    for (TokenId token = 1; token < 1500;) {
+      const TokenTree tree = speculator.Propose({.rows = 16, .depth = 16});
+      Verdict verdict = {.path = {0}, .emitted = {token % kTokens}};
+      ++token;
+      if (tree.size() > 1) {
+        verdict.path.push_back(1);
+        verdict.emitted.push_back(token++ % kTokens);
+      }
+      speculator.Commit(tree, verdict, {.pass_seconds = 0.005, .first_rows = 1, .first_seconds = 0.001});
+    }
+    const SpeculationReport report = speculator.report();
+    EXPECT_EQ(report.sources[0].pauses, 0) << "not for what it took itself";
+    if (merging == 0) {
+      EXPECT_EQ(report.rested_steps, 0);
+    } else {
+      EXPECT_GT(report.rested_steps, 1000) << drafter.asked;
+      EXPECT_GT(drafter.asked, 30) << "it is tried again";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera
