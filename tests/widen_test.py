@@ -131,7 +131,8 @@ class Widen(unittest.TestCase):
                             (predictor_bytes("predictor.map", 2, 2, texts, cut=1), "tensor predictor.map: found 15 bytes, expected 16"),
                             (predictor_bytes("predictor.map", 2, 2, {"layers": "3"}), "metadata layer: found null"),
                             (predictor_bytes("predictor.map", 2, 2, texts | {"layer": "half"}), 'metadata layer: found "half"'),
-                            (predictor_bytes("predictor.map", WIDTH + 1, WIDTH + 1, texts), f"which has {LAYERS} layers of width {WIDTH + 1}"),
+                            (predictor_bytes("predictor.map", WIDTH + 1, WIDTH + 1, texts),
+                             f"which has {LAYERS} layers of width {WIDTH + 1}"),
                             (predictor_bytes("predictor.map", 2, 2, texts | {"layers": str(LAYERS + 1)}), "expected a model around"),
                             (predictor_bytes("predictor.map", 2, 2, texts | {"layer": "0"}), "expected a model around")):
             result = self.run_script(data)
