@@ -22,7 +22,7 @@ struct DraftLearning {
 
   std::vector<Acceptance> acceptance;   // [drafter], in the order of their list,
   std::vector<PauseRule> rules;         // as these.
-  PauseRule together = {};              // Of all of them, with what it takes to ask them: many small losses are one that counts.
+  PauseRule together = {};              // All of them, with what it takes to ask them: many small losses are one that counts.
   EstimateMixer mixer = {};
 
   static constexpr size_t kMostBytesPerDrafter = sizeof(Acceptance) + sizeof(PauseRule);

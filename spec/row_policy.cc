@@ -25,6 +25,7 @@ class Forest {
     float reached;
     int parent;
     int tree;
+    int depth = 0;              // Below its root.
     int child = TokenTree::kNone, sibling = TokenTree::kNone;   // The last child, and the one before this node.
   };
   const Node& operator[](int node) const { return nodes_[static_cast<size_t>(node)]; }
@@ -41,7 +42,7 @@ class Forest {
         continue;
       }
       Node& parent = nodes_[root + node.parent];
-      nodes_.push_back({parent.reached * node.probability, root + node.parent, number, TokenTree::kNone, parent.child});
+      nodes_.push_back({parent.reached * node.probability, root + node.parent, number, node.depth, TokenTree::kNone, parent.child});
       parent.child = size() - 1;
     }
   }
@@ -76,8 +77,8 @@ class Frontier {
 class Growing {
  public:
   Growing(const Forest& forest, absl::Span<const TreeToCut> trees, const CostProfile& costs, const ShareLimits& limits)
-      : forest_(forest), costs_(costs), limits_(limits), head_row_(HeadOfRow(trees.size(), costs)), has_child_(forest.size()),
-        shape_(Roots(static_cast<int>(trees.size()))), tokens_(static_cast<double>(trees.size())) {
+      : forest_(forest), costs_(costs), limits_(limits), roots_head_(costs.HeadSeconds(static_cast<int>(trees.size()))),
+        has_child_(forest.size()), shape_(Roots(static_cast<int>(trees.size()))), tokens_(static_cast<double>(trees.size())) {
     for (const TreeToCut& tree : trees) draft_seconds_ += tree.draft_seconds;
     nodes_.reserve(has_child_.size());
     AddRoots(trees, /*whole=*/true);
@@ -105,14 +106,20 @@ class Growing {
   absl::Span<const int> nodes() const { return absl::MakeConstSpan(nodes_).first(best_); }
   double tokens() const { return best_tokens_; }
   double seconds() const { return best_seconds_; }
-  // The head's, for the best: a row of each text at once, or all rows at once.
-  double HeadSeconds(const CostProfile::Shape& shape, double tokens) const {
-    return std::min(head_row_ * tokens, costs_.HeadSeconds(shape.rows));
-  }
+  double head_seconds() const { return best_head_seconds_; }
 
  private:
-  static double HeadOfRow(size_t texts, const CostProfile& costs) {
-    return costs.HeadSeconds(static_cast<int>(texts)) / static_cast<double>(std::max<size_t>(texts, 1));
+  // All roots at once, then round by round the rows of texts that went on, one text's a row at a time; or all rows at once.
+  double HeadSeconds() const {
+    const double by_rounds = shape_.texts == 1 ? roots_head_ * tokens_ : roots_head_ + rounds_head_;
+    return std::min(by_rounds, costs_.HeadSeconds(shape_.rows));
+  }
+  // A round that so many texts are expected to reach: less than one, and there is a round as often.
+  double RoundSeconds(double texts) const {
+    if (texts <= 1) return texts * costs_.HeadSeconds(1);
+    const int whole = static_cast<int>(texts);
+    const double seconds = costs_.HeadSeconds(whole);
+    return seconds + (texts - whole) * (costs_.HeadSeconds(whole + 1) - seconds);
   }
 
   void AddRoots(absl::Span<const TreeToCut> trees, bool whole) {
@@ -167,7 +174,16 @@ class Growing {
     nodes_.push_back(node);
     tokens_ += forest_[node].reached;
     left_ -= forest_[node].reached;
+    if (shape_.texts > 1) Reach(forest_[node].depth, forest_[node].reached);
     AddChildren(node);
+  }
+
+  void Reach(int depth, float reached) {
+    const size_t round = static_cast<size_t>(depth) - 1;
+    if (round >= rounds_.size()) rounds_.resize(round + 1);
+    rounds_head_ -= RoundSeconds(rounds_[round]);
+    rounds_[round] += reached;
+    rounds_head_ += RoundSeconds(rounds_[round]);
   }
 
   // Whether the nodes that there is room for could be better than the best, if they took no time: a node is reached no more often than its
@@ -180,19 +196,20 @@ class Growing {
 
   void Weigh() {
     pass_seconds_ = costs_.PassSeconds(shape_);
-    seconds_ = std::max(draft_seconds_ + pass_seconds_ + HeadSeconds(shape_, tokens_), std::numeric_limits<double>::min());
+    seconds_ = std::max(draft_seconds_ + pass_seconds_ + HeadSeconds(), std::numeric_limits<double>::min());
   }
 
   void KeepBest() {
     best_ = nodes_.size();
     best_tokens_ = tokens_;
     best_seconds_ = seconds_;
+    best_head_seconds_ = HeadSeconds();
   }
 
   const Forest& forest_;
   const CostProfile& costs_;
   const ShareLimits& limits_;
-  const double head_row_;
+  const double roots_head_;                // The head over all roots.
   std::vector<char> has_child_;            // [node of the forest].
   Frontier extensions_, leaves_;           // First children of their parents, but for those that stopped to be, and others.
   bool extends_ = false;                   // What Next found.
@@ -202,7 +219,9 @@ class Growing {
   double draft_seconds_ = 0, tokens_, pass_seconds_ = 0, seconds_ = 0, least_rate_ = 0;
   double left_ = 0;                        // Tokens to be expected of nodes that are not chosen.
   size_t best_ = 0;
-  double best_tokens_ = 0, best_seconds_ = 0;
+  double best_tokens_ = 0, best_seconds_ = 0, best_head_seconds_ = 0;
+  std::vector<double> rounds_;             // [depth - 1]: how many texts are expected to get there,
+  double rounds_head_ = 0;                 // and what the head takes for that.
 };
 
 // What was chosen, tree by tree.
@@ -219,7 +238,7 @@ std::vector<RowChoice> Choices(const Forest& forest, absl::Span<const TreeToCut>
     all.leaves += extends ? 0 : 1;
     all.rows += 1;
   }
-  const double pass = costs.PassSeconds(all), head = best.HeadSeconds(all, best.tokens());
+  const double pass = costs.PassSeconds(all), head = best.head_seconds();
   for (size_t i = 0; i < trees.size(); ++i) {
     RowChoice& choice = choices[i];
     const CostProfile::Shape own = choice.shape();
@@ -285,9 +304,11 @@ double FirstHeadSeconds(int rows, const CostProfile& costs, int others) {
   return costs.HeadSeconds(others + rows) - costs.HeadSeconds(others);
 }
 
-HeadChoice ChooseHeadRows(const TokenTree& tree, const CostProfile& costs, int most_rows, int others) {
+HeadChoice ChooseHeadRows(const TokenTree& tree, const CostProfile& costs, int most_rows, const CostProfile::Shape& beside) {
   const std::vector<float> reached = tree.PathProbabilities();
-  const double one = costs.HeadSeconds(others + 1) / (others + 1);
+  // A later row is computed with those of the texts that have drafts, too.
+  const int others = beside.texts, together = 1 + std::min(beside.texts, beside.rows - beside.texts);
+  const double one = costs.HeadSeconds(together) / together;
   double later = 0;
   for (const float probability : reached) later += probability * one;
   HeadChoice best = {.first_rows = 1, .seconds = std::numeric_limits<double>::infinity()};

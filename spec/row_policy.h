@@ -9,7 +9,7 @@
 //   const int piece = PromptRows({.rows = 9, .leaves = 2, .texts = 2}, costs, {.most_rows = 503});    // of a prompt, in the same pass
 //
 // A step is expected to give each text one token and, for every node, the probability that the text reaches it. It costs the drafting, a
-// pass over the rows, and the head over the rows that are reached, a row of each text at once, or over all at once if that is less. Rows
+// pass over the rows, and the head over the rows that are reached, round by round, or over all at once if that is less. Rows
 // are added one after another, the most probable first, or the most probable for its time, until none is left; the best of all these
 // choices is taken. So a row that costs much (the first of a vector or a tile) is weighed together with the rows after it that cost
 // nothing. Pure.
@@ -85,9 +85,10 @@ struct HeadChoice {
   int first_rows = 1;
   double seconds = 0;          // To be expected, beside what the others take.
 };
-// others: texts whose logits are computed in the same calls, a row at a time.
+// beside: the other trees of the pass. The roots of all are computed in the first call, and later rows with those of texts with drafts.
 // REQUIRES: the tree is in Pick's order, so its first nodes are its likeliest path; most_rows >= 1.
-HeadChoice ChooseHeadRows(const TokenTree& tree, const CostProfile& costs, int most_rows, int others = 0);
+HeadChoice ChooseHeadRows(const TokenTree& tree, const CostProfile& costs, int most_rows,
+                          const CostProfile::Shape& beside = {.rows = 0, .leaves = 0, .texts = 0});
 // What a head's call over so many first rows takes beside the others' rows.
 double FirstHeadSeconds(int rows, const CostProfile& costs, int others);
 

@@ -4,8 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "glog/logging.h"
 #include "tessera/spec/forecast_rows.h"
 
@@ -33,39 +31,6 @@ CostProfile::Shape Sum(const CostProfile::Shape& a, const CostProfile::Shape& b)
 }
 
 }  // namespace
-
-std::string SpeculationReport::Pauses() const {
-  std::string text;
-  for (const Source& source : sources) {
-    if (source.pauses == 0) continue;
-    absl::StrAppendFormat(&text, "%s%s: paused %d time%s, for %d of %d passes (it cost %.0f %% of a pass more than it gave)",
-                          text.empty() ? "" : "\n", source.name, source.pauses, source.pauses == 1 ? "" : "s", source.paused_steps, steps,
-                          100 * source.loss);
-  }
-  if (rested_steps > 0) {
-    absl::StrAppendFormat(&text, "%sall: rested for %d of %d passes (what they drafted was not worth its rows and their time)",
-                          text.empty() ? "" : "\n", rested_steps, steps);
-  }
-  return text;
-}
-
-std::string SpeculationReport::Choices() const {
-  std::string text;
-  for (const Source& source : sources) {
-    if (!source.choice.empty()) absl::StrAppend(&text, text.empty() ? "" : "\n", source.name, ": ", source.choice);
-  }
-  return text;
-}
-
-std::string SpeculationReport::Failures() const {
-  std::string text;
-  for (const Source& source : sources) {
-    if (source.account.failures == 0) continue;
-    absl::StrAppendFormat(&text, "%s%s: failed %d time%s, first: %s", text.empty() ? "" : "\n", source.name, source.account.failures,
-                          source.account.failures == 1 ? "" : "s", source.account.failure.ToString());
-  }
-  return text;
-}
 
 Speculator::Speculator(std::unique_ptr<Drafter> drafter, const Options& options) : Speculator(One(std::move(drafter)), options) {}
 
@@ -231,7 +196,7 @@ void Speculator::PlanLogits(const TokenTree& tree) {
   learning_head_ = 0;
   const CostProfile::Shape own = Placed(tree), all = Sum(own, choice_.beside);
   const int most = std::min(tree.size(), LogitsPlan::kMostFirst), others = choice_.beside.texts;
-  const HeadChoice head = ChooseHeadRows(tree, costs_, most, others);
+  const HeadChoice head = ChooseHeadRows(tree, costs_, most, choice_.beside);
   plan_.first_rows = head.first_rows;
   double seconds = head.seconds;
   if (plan_.top > 0) {
@@ -313,6 +278,15 @@ void Speculator::LearnDrafts() {
   }
 }
 
+// Rows of the head that are computed early or late, beside what as many tokens take that are chosen one per pass. What is computed for
+// drafters to learn from counts as theirs.
+double Speculator::MoreHeadSeconds(const Verdict& verdict, const StepTime& time) const {
+  const int others = choice_.beside.texts, together = 1 + std::min(others, choice_.beside.rows - others);
+  const double later = time.later_rows * costs_.HeadSeconds(together) / together;
+  const double plain = static_cast<double>(verdict.path.size() - 1) * costs_.HeadSeconds(others + 1) / (others + 1);
+  return FirstHeadSeconds(time.first_rows, costs_, others) - FirstHeadSeconds(1, costs_, others) - learning_head_ + later - plain;
+}
+
 int Speculator::Learners() const {
   int learners = 0;
   for (int source = 0; source < composite_.size(); ++source) {
@@ -340,7 +314,8 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   const double row_seconds = tree.size() == 1 ? 0 : rows_seconds / (tree.size() - 1);
   const double learner_seconds = (learning_head_ + costs_.TopSeconds(time.top_rows)) / std::max(Learners(), 1);
   const double forecasts = ForecastSeconds(tree, time);
-  PauseRule::Step all = {.gain = -costs_.DraftSeconds(kMerging) / plain, .fixed_cost = costs_.DraftSeconds(kMerging) / plain};
+  const double merging = costs_.DraftSeconds(kMerging);
+  PauseRule::Step all = {.gain = -(merging + MoreHeadSeconds(verdict, time)) / plain, .fixed_cost = merging / plain};
   for (int source = 0; source < composite_.size(); ++source) {
     const Drafter& drafter = composite_.drafter(source);
     PauseRule& rule = learning.rules[source];
@@ -360,28 +335,6 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   }
   if (asked_ && learning.together.active()) learning.together.Add(all);
   SwitchByRules();
-}
-
-void SpeculationReport::Add(const SpeculationReport& more) {
-  for (int64_t SpeculationReport::* const count :
-       {&SpeculationReport::steps, &SpeculationReport::tokens, &SpeculationReport::rows, &SpeculationReport::drafted_steps,
-        &SpeculationReport::paused_steps, &SpeculationReport::rested_steps, &SpeculationReport::first_head_rows,
-        &SpeculationReport::later_head_rows, &SpeculationReport::forecast_rows, &SpeculationReport::forecast_head_rows,
-        &SpeculationReport::prompt_tokens, &SpeculationReport::prompt_learnt}) {
-    this->*count += more.*count;
-  }
-  for (double SpeculationReport::* const amount :
-       {&SpeculationReport::draft_seconds, &SpeculationReport::pass_seconds, &SpeculationReport::head_seconds,
-        &SpeculationReport::top_seconds, &SpeculationReport::plain_seconds, &SpeculationReport::predicted_tokens,
-        &SpeculationReport::predicted_seconds, &SpeculationReport::predicted_plain_seconds}) {
-    this->*amount += more.*amount;
-  }
-  for (size_t i = 0; i < std::min(sources.size(), more.sources.size()); ++i) {
-    sources[i].account.Add(more.sources[i].account);
-    sources[i].pauses += more.sources[i].pauses;
-    sources[i].paused_steps += more.sources[i].paused_steps;
-    sources[i].loss = std::max(sources[i].loss, more.sources[i].loss);
-  }
 }
 
 SpeculationReport Speculator::report() const {

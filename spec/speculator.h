@@ -179,6 +179,7 @@ class Speculator {
   double ForecastSeconds(const TokenTree& tree, const StepTime& time) const;
   void PlanLogits(const TokenTree& tree);
   void LearnDrafts();
+  double MoreHeadSeconds(const Verdict& verdict, const StepTime& time) const;
   int Learners() const;            // Active drafters that learn from logits.
   void Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
   double DraftSeconds() const;     // By active drafters, as modeled.

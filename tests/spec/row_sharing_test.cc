@@ -16,20 +16,36 @@ namespace {
 struct Cut {
   CostProfile::Shape shape = {.rows = 0, .leaves = 0, .texts = 0};
   double tokens = 0;
+  std::vector<double> rounds = {};   // [depth - 1]: texts that are expected to get there.
 
   Cut operator+(const Cut& other) const {
-    return {{shape.rows + other.shape.rows, shape.leaves + other.shape.leaves, shape.texts + other.shape.texts}, tokens + other.tokens};
+    Cut sum = {{shape.rows + other.shape.rows, shape.leaves + other.shape.leaves, shape.texts + other.shape.texts}, tokens + other.tokens,
+               rounds};
+    sum.rounds.resize(std::max(rounds.size(), other.rounds.size()));
+    for (size_t i = 0; i < other.rounds.size(); ++i) sum.rounds[i] += other.rounds[i];
+    return sum;
   }
   double Rate(const CostProfile& costs, double draft_seconds) const {
-    const double head = std::min(costs.HeadSeconds(shape.texts) / shape.texts * tokens, costs.HeadSeconds(shape.rows));
-    return tokens / (draft_seconds + costs.PassSeconds(shape) + head);
+    double head = costs.HeadSeconds(shape.texts);
+    for (const double texts : rounds) {
+      const int whole = static_cast<int>(texts);
+      const double more = costs.HeadSeconds(whole + 1) - costs.HeadSeconds(whole);   // A round of no text takes nothing.
+      head += costs.HeadSeconds(whole) + (texts - whole) * more;
+    }
+    return tokens / (draft_seconds + costs.PassSeconds(shape) + std::min(head, costs.HeadSeconds(shape.rows)));
   }
 };
 
 Cut CutOf(const TokenTree& tree, const std::vector<int>& nodes) {
   const TokenTree picked = tree.Pick(nodes);
   Cut cut = {ShapeOf(picked)};
-  for (const float reached : picked.PathProbabilities()) cut.tokens += reached;
+  const std::vector<float> reached = picked.PathProbabilities();
+  for (int node = 0; node < picked.size(); ++node) {
+    cut.tokens += reached[node];
+    if (node == TokenTree::kRoot) continue;
+    cut.rounds.resize(std::max(cut.rounds.size(), static_cast<size_t>(picked[node].depth)));
+    cut.rounds[picked[node].depth - 1] += reached[node];
+  }
   return cut;
 }
 
