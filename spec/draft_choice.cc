@@ -32,14 +32,18 @@ double CycleSeconds(const DraftChoiceInputs& inputs, const PlannedWeights& weigh
   return std::max(read / flash, draft_seconds + std::max(ComputeSeconds(inputs, weights, rows), beyond_ring / flash));
 }
 
-// At the number of rows of each text that is best.
+// At the number of rows of each text that is best; of equal ones, the least.
 PredictedUse Predict(const DraftChoiceInputs& inputs, const PlannedWeights& weights, double chance, double token_seconds) {
   PredictedUse best;
+  double best_seconds = 0;
   for (int each = 1; each <= std::max(inputs.most_rows, 1); ++each) {
     const int rows = inputs.texts * each;
     const double tokens = inputs.texts * TokensOf(chance, each);
     const double seconds = CycleSeconds(inputs, weights, rows, (rows - inputs.texts) * token_seconds);
-    if (tokens > best.tokens_per_second * seconds) best = {.tokens_per_second = tokens / seconds, .tokens = tokens, .rows = rows};
+    // Not by the rate, which is rounded: a row that gives nothing would sometimes seem to give something.
+    if (each > 1 && !(tokens * best_seconds > best.tokens * seconds)) continue;
+    best = {.tokens_per_second = tokens / seconds, .tokens = tokens, .rows = rows};
+    best_seconds = seconds;
   }
   return best;
 }

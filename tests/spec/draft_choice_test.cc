@@ -54,6 +54,18 @@ TEST(DraftChoice, PinsMakePassesShorterAndTheTextGivesSomethingToGuess) {
   EXPECT_TRUE(choice.drafts);
 }
 
+TEST(DraftChoice, WhereNothingIsGuessedThereIsARowPerTextWhateverTheSpeeds) {
+  SeededRandom random(5);
+  for (int trial = 0; trial < 2000; ++trial) {
+    DraftChoiceInputs inputs = Streamed();
+    inputs.flash_bytes_per_second = 1e6 * static_cast<double>(1 + random.Below(10'000'000));
+    inputs.with_pins.pass_bytes = 1 + random.Below(1'000'000'000);
+    inputs.row_seconds = 1e-12;
+    inputs.texts = 1 + trial % 3;
+    ASSERT_EQ(ChooseDraft(inputs).of(MemoryUse::kPins).rows, inputs.texts) << trial;
+  }
+}
+
 // In memory a pass takes 0.15 seconds, two rows 0.2, three 0.3.
 TEST(DraftChoice, WhereAllFitsADraftThatIsNotAskedCostsNothing) {
   DraftChoiceInputs inputs = Streamed();
