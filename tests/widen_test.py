@@ -35,6 +35,11 @@ def predictor_bytes(name, rows, columns, texts, dtype="F32", cut=0):
     return struct.pack("<Q", len(header)) + header + data[:len(data) - cut]
 
 
+def with_offsets(offsets):
+    header = json.dumps({"predictor.map": {"dtype": "F32", "shape": [2, 2], "data_offsets": offsets}}).encode()
+    return struct.pack("<Q", len(header)) + header + bytes(16)
+
+
 class Widen(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -128,7 +133,10 @@ class Widen(unittest.TestCase):
         for data, words in ((b"x", "expected at most 0"),
                             (predictor_bytes("other", 2, 2, texts), "expected predictor.map, predictor.weight or forecasts and"),
                             (predictor_bytes("predictor.map", 2, 2, texts, dtype="I8"), "expected 2 dimensions of F32, F16, BF16"),
-                            (predictor_bytes("predictor.map", 2, 2, texts, cut=1), "tensor predictor.map: found 15 bytes, expected 16"),
+                            (predictor_bytes("predictor.map", 2, 2, texts, cut=1),
+                             "tensor predictor.map: found bytes 0 to 16 of 15, expected 16"),
+                            (with_offsets([0, 10 ** 15]), f"found bytes 0 to {10 ** 15} of 16, expected 16 of F32"),
+                            (with_offsets([8, 4]), "found bytes 8 to 4 of 16, expected 16"),
                             (predictor_bytes("predictor.map", 2, 2, {"layers": "3"}), "metadata layer: found null"),
                             (predictor_bytes("predictor.map", 2, 2, texts | {"layer": "half"}), 'metadata layer: found "half"'),
                             (predictor_bytes("predictor.map", WIDTH + 1, WIDTH + 1, texts),

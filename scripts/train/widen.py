@@ -62,12 +62,12 @@ def read_tensor(path, begin, name, entry):
     lists = all(isinstance(each, list) and all(type(number) is int and number >= 0 for number in each) for each in (shape, offsets))
     if kind not in BYTES or not lists or len(shape) != dimensions or len(offsets) != 2 or math.prod(shape) == 0:
         raise SystemExit(f"{path}: tensor {name}: found {json.dumps(entry)}, expected {dimensions} dimensions of {', '.join(BYTES)}")
+    size, there = math.prod(shape) * BYTES[kind], Path(path).stat().st_size - begin
+    if offsets[1] - offsets[0] != size or offsets[1] > there:   # Before as much is read: offsets may say anything.
+        raise SystemExit(f"{path}: tensor {name}: found bytes {offsets[0]} to {offsets[1]} of {there}, expected {size} of {kind} {shape}")
     with open(path, "rb") as file:
         file.seek(begin + offsets[0])
-        data = file.read(max(offsets[1] - offsets[0], 0))
-    if len(data) != math.prod(shape) * BYTES[kind]:
-        raise SystemExit(f"{path}: tensor {name}: found {len(data)} bytes, expected {math.prod(shape) * BYTES[kind]} of {kind} {shape}")
-    return Tensor(kind, shape, data)
+        return Tensor(kind, shape, file.read(size))
 
 
 def read_part(path):
@@ -127,8 +127,10 @@ def wide_forecasts(path, tensors, texts, large):
     rows, width = tensors[FORECASTS].shape
     small, slots, heads, size = tensors[PREFIX[0]].shape
     fits = large.width >= width and large.layers >= small and large.key_heads >= heads and large.head_size == size
-    same = tensors[PREFIX[1]].shape == tensors[PREFIX[0]].shape
-    large.expect(fits and same, path, f"{small} layers of width {width}, with {heads} key heads of {size}")
+    if tensors[PREFIX[1]].shape != tensors[PREFIX[0]].shape:
+        raise SystemExit(f"{path}: tensor {PREFIX[1]}: found {tensors[PREFIX[1]].shape}, expected {tensors[PREFIX[0]].shape}, "
+                         f"as {PREFIX[0]} has")
+    large.expect(fits, path, f"{small} layers of width {width}, with {heads} key heads of {size}")
     wide = {FORECASTS: tensors[FORECASTS].padded([rows, large.width])}
     for name in PREFIX:
         kind, data = tensors[name].kind, tensors[name].data

@@ -44,14 +44,19 @@ class CrowdedScorer : public Scorer {
   int left_;
 };
 
+// An answer of 60 tokens that no set has; `other` has it once it has ended.
+void AddOther(ParallelAnswers& answers, std::optional<TimedAnswer>& other) {
+  NewAnswer asked = {.prompt = RandomTokens(9, 9), .sampling = {.temperature = 0}, .max_tokens = 60};
+  asked.on_end = [&other](const absl::StatusOr<TimedAnswer>& ended) { other = Must(ended); };
+  answers.Add(std::move(asked));
+}
+
 // The others are gone by then, and another answer goes on.
 TEST(SampleSet, AnErrorOfOneSampleNamesItAndEndsTheSet) {
   const auto engine = EngineFor(4);
   const auto answers = AnswersOf(*engine, 4);
   std::optional<TimedAnswer> other;
-  NewAnswer asked = {.prompt = RandomTokens(9, 9), .sampling = {.temperature = 0}, .max_tokens = 60};
-  asked.on_end = [&](const absl::StatusOr<TimedAnswer>& ended) { other = Must(ended); };
-  answers->Add(std::move(asked));
+  AddOther(*answers, other);
   SampleSet set(*engine, Asked(4),
                 {.samples = 6, .selection = Selection::kWeighted, .scorer = std::make_shared<FailingScorer>(1), .most_weight = kMost},
                 *answers);
@@ -102,9 +107,7 @@ TEST(SampleSet, ASetThatGoesCancelsItsSamplesAndNoOthers) {
   const auto engine = EngineFor(4);
   const auto answers = AnswersOf(*engine, 4);
   std::optional<TimedAnswer> other;
-  NewAnswer asked = {.prompt = RandomTokens(9, 9), .sampling = {.temperature = 0}, .max_tokens = 60};
-  asked.on_end = [&](const absl::StatusOr<TimedAnswer>& ended) { other = Must(ended); };
-  answers->Add(std::move(asked));
+  AddOther(*answers, other);
   {
     SampleSet set(*engine, Asked(4), {.samples = 6, .selection = Selection::kMajority}, *answers);
     Must(answers->Step());
