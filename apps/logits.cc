@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/bench/budget_report.h"
-#include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/plan/budget_report.h"
+#include "tessera/apps/plan/dry_run.h"
 #include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/chat_flags.h"

@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/bench/attention_table.h"
-#include "tessera/apps/bench/budget_report.h"
-#include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/compare/attention_table.h"
+#include "tessera/apps/plan/budget_report.h"
+#include "tessera/apps/plan/dry_run.h"
 #include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"

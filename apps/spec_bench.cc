@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/bench/dry_run.h"
-#include "tessera/apps/bench/machine_probe.h"
+#include "tessera/apps/plan/dry_run.h"
+#include "tessera/apps/plan/machine_probe.h"
 #include "tessera/apps/bench/spec_bench_drafters.h"
 #include "tessera/apps/bench/spec_bench_prompts.h"
 #include "tessera/apps/bench/spec_bench_report.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/bench/compare_texts.h"
+#include "tessera/apps/compare/compare_texts.h"
 #include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/answer_progress.h"
 #include "tessera/apps/cli/app_main.h"

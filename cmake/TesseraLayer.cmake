@@ -132,7 +132,7 @@ function(tessera_create_library layer)
     ${tessera_${layer}_LINKS} ${tessera_${layer}_PRIVATE_LINKS} ${tessera_${layer}_HEADERS_OF})
   # Precompiled headers save 0.7 s per file here. Other builds have none, so that each source file shows that its own header compiles
   # alone (check_headers.py).
-  if(CMAKE_BUILD_TYPE MATCHES Sanitizer AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  if(CMAKE_BUILD_TYPE MATCHES Sanitizer AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
     target_precompile_headers(tessera_${layer}_objects PRIVATE <algorithm> <memory> <string> <string_view> <utility> <vector>
       <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/types/span.h>)
   endif()
@@ -155,9 +155,24 @@ function(tessera_create_library layer)
   tessera_install_library(${layer})
 endfunction()
 
-# The folders of apps/ are libraries: cli is what all programs share, show describes files, bench measures, phone and reproduce
-# predict, scale judges samples. Each may use those before it.
-set(tessera_apps_rooms cli show phone bench scale reproduce)
+# The folders of apps/ are libraries: all programs share cli, show describes files, phone runs on modeled phones, plan says before a run
+# what the run will take, answers writes and judges texts, compare holds two runs against each other, bench measures, scale runs sets of
+# problems, reproduce holds papers' figures against ours. Each room may use those before it.
+set(tessera_apps_rooms cli show phone plan answers compare bench scale reproduce)
+
+# Sets `room` to the last of the rooms that a program includes: the program links this room, and with it those before. So a program
+# builds no room after the last room that the program uses.
+function(tessera_last_room main)
+  file(STRINGS ${main} includes REGEX "^#include \"tessera/apps/")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${main})
+  set(room cli)
+  foreach(candidate ${tessera_apps_rooms})
+    if(includes MATCHES "\"tessera/apps/${candidate}/")
+      set(room ${candidate})
+    endif()
+  endforeach()
+  return(PROPAGATE room)
+endfunction()
 
 function(tessera_create_apps)
   set(links ${tessera_apps_LINKS})
@@ -179,7 +194,8 @@ function(tessera_create_apps)
     get_filename_component(job ${main} NAME_WE)
     add_executable(tessera_${job} ${main})
     target_compile_options(tessera_${job} PRIVATE ${TESSERA_PLAIN_FILE_NAMES})
-    target_link_libraries(tessera_${job} PRIVATE tessera::apps)
+    tessera_last_room(${main})
+    target_link_libraries(tessera_${job} PRIVATE tessera_apps_${room})
     add_dependencies(tessera_apps_all tessera_${job})
     if(TESSERA_INSTALL)
       install(TARGETS tessera_${job} RUNTIME COMPONENT apps)
@@ -198,7 +214,7 @@ function(tessera_create_test_main)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-stringop-overread>)  # g++ 12 warns about std::string.
   target_compile_definitions(tessera_test_main PUBLIC
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
     target_precompile_headers(tessera_test_main PRIVATE
       <gtest/gtest.h> <string> <vector> <absl/status/statusor.h> <absl/strings/str_cat.h>)
   endif()
@@ -241,7 +257,7 @@ function(tessera_create_tests layer)
   if(TARGET tessera_${layer}_objects)  # Tests may include its generated headers.
     add_dependencies(tessera_${layer}_tests tessera_${layer}_objects)
   endif()
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
     target_precompile_headers(tessera_${layer}_tests REUSE_FROM tessera_test_main)
   endif()
   tessera_add_test(${layer})

@@ -8,7 +8,7 @@
 // Each instruction set has its own, made of the same lanes as its kernels: the dot product of bytes is the instruction (AVX-512 VNNI:
 // vpdpbusd) or the sequence (AVX2: vpmaddubsw and vpaddw for each quad, vpmaddwd and vpaddd for all eight of a group) that a product
 // with 4-bit weights is made of. What counts is useful multiply-adds, whatever the sequence takes; printed rates count two operations
-// for each. Thread-safe (pure functions); a rate of several threads is for the caller to measure (apps/bench/machine_probe.h).
+// for each. Thread-safe (pure functions); a rate of several threads is for the caller to measure (apps/plan/machine_probe.h).
 #pragma once
 
 #include <cstddef>

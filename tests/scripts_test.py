@@ -165,6 +165,7 @@ class CheckTest(unittest.TestCase):
                 ("model/files/gguf.cc", "model/internal/slots.h", "model/files includes tessera/model/internal/slots.h; it may use"),
                 ("spec/verify.cc", "model/text/tokenizer.h", "spec includes tessera/model/text/tokenizer.h; it may use base, spec"),
                 ("apps/cli/flags.cc", "apps/bench/plot.h", "apps/cli includes tessera/apps/bench/plot.h; it may use apps/cli, base"),
+                ("apps/generate.cc", "apps/bench/plot.h", "a program of the product includes tessera/apps/bench/plot.h; only bench"),
                 ("tests/model/text/tokenizer_test.cc", "model/files/gguf.h", "model/text includes tessera/model/files/gguf.h"),
                 ("tests/model/text/tokenizer_test.cc", "tests/fakes/gguf_file.h", "gguf_file.h, which needs model/files"),
                 ("tests/model/text/tokenizer_test.cc", "tests/model/files/builder.h", "of tests/ only fakes and its own folder"),

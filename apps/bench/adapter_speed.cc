@@ -9,6 +9,7 @@
 #include "tessera/apps/bench/adapter_reads.h"
 #include "tessera/apps/bench/random_halves.h"
 #include "tessera/apps/bench/texts_together.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/progress.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/bench/benchmark.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/npu/lora_mode.h"
 #include "tessera/runtime/engine.h"

@@ -3,7 +3,6 @@
 //   ASSIGN_OR_RETURN(Benchmark benchmark, Benchmark::Create(*engine, {.prompt_tokens = 512, .generate_tokens = 128}));
 //   ASSIGN_OR_RETURN(double seconds, benchmark.TimePrompt());
 //   ASSIGN_OR_RETURN(GenerationTime time, benchmark.TimeGeneration());
-//   Spread spread = SpreadOf({5.1, 5.3, 4.9});                 // min, median, max
 //
 // Times are by the engine's clock. Tokens are random but the same in every run. Generation is as in a user's run: a pass for each token and
 // the choice of the next from its logits (the likeliest). Threads: one at a time.
@@ -61,17 +60,5 @@ class Benchmark {
   std::vector<TokenId> prompt_;
   std::vector<float> logits_;
 };
-
-struct Spread {
-  double min = 0;
-  double median = 0;
-  double max = 0;
-};
-Spread SpreadOf(std::vector<double> values);  // REQUIRES: not empty.
-void WriteSpread(JsonWriter& json, const Spread& spread);   // {"min": ..., "median": ..., "max": ...}
-double MedianOf(std::vector<double> values);   // REQUIRES: not empty.
-double GeometricMean(const std::vector<double>& values);   // 0 for none.
-// `share` of the values, which are sorted, lie below; 0.5: the median. REQUIRES: not empty.
-double Quantile(const std::vector<double>& values, double share);
 
 }  // namespace tessera

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/bench/draft_or_pins.h"
-#include "tessera/apps/bench/pass_work.h"
+#include "tessera/apps/plan/draft_or_pins.h"
+#include "tessera/apps/plan/pass_work.h"
 #include "tessera/apps/bench/share_budget.h"
 #include "tessera/apps/cli/draft_source.h"
 #include "tessera/apps/cli/low_bit_copy.h"

@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/bench/lever_run.h"
-#include "tessera/apps/bench/pass_speeds.h"
+#include "tessera/apps/plan/pass_speeds.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/model/exit_predictor.h"
 #include "tessera/runtime/engine.h"

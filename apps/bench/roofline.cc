@@ -5,8 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/bench/machine_probe.h"
-#include "tessera/apps/bench/pass_work.h"
+#include "tessera/apps/plan/machine_probe.h"
+#include "tessera/apps/plan/pass_work.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/bench/benchmark.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json_writer.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tessera/apps/bench/benchmark.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/core.h"
 

@@ -5,8 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/bench/machine_probe.h"
-#include "tessera/apps/bench/pass_work.h"
+#include "tessera/apps/plan/machine_probe.h"
+#include "tessera/apps/plan/pass_work.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/apps/show/svg_plot.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/base/progress.h"

@@ -15,10 +15,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/bench/benchmark.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/runtime/engine.h"
 
 namespace tessera {
 

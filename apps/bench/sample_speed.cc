@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "tessera/apps/bench/row_pass.h"
 #include "tessera/apps/bench/texts_together.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"

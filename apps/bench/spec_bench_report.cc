@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/published_baselines.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/apps/show/svg_ranges.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"

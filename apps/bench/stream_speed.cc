@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/row_pass.h"
 #include "tessera/apps/bench/texts_together.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"

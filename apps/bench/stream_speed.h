@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/bench/benchmark.h"
 #include "tessera/apps/bench/prompt_sorts.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/runtime/engine.h"
 
 namespace tessera {

@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/bench/benchmark.h"
-#include "tessera/apps/bench/machine_probe.h"
+#include "tessera/apps/plan/machine_probe.h"
 #include "tessera/apps/bench/share_budget.h"
 #include "tessera/apps/cli/warnings.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/progress.h"

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/overhead.h"
 #include "tessera/apps/cli/warnings.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/start_thread.h"

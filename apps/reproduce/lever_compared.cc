@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "glog/logging.h"
-#include "tessera/apps/bench/benchmark.h"
 #include "tessera/apps/reproduce/npu_comparison.h"
 #include "tessera/apps/reproduce/published.h"
+#include "tessera/apps/show/spread.h"
 
 namespace tessera {
 namespace {

@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "glog/logging.h"
-#include "tessera/apps/bench/benchmark.h"
 #include "tessera/apps/reproduce/streamed_layers.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {

@@ -8,9 +8,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "tessera/apps/bench/benchmark.h"
 #include "tessera/apps/reproduce/npu_comparison.h"
 #include "tessera/apps/reproduce/published.h"
+#include "tessera/apps/show/spread.h"
 
 namespace tessera {
 namespace {

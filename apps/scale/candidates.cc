@@ -5,9 +5,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/scale/extract_answer.h"
+#include "tessera/apps/answers/extract_answer.h"
 #include "tessera/apps/scale/records.h"
-#include "tessera/apps/scale/same_answer.h"
+#include "tessera/apps/answers/same_answer.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"

@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "tessera/apps/scale/candidate_scores.h"
 #include "tessera/apps/scale/code_checker.h"
-#include "tessera/apps/scale/same_answer.h"
+#include "tessera/apps/answers/same_answer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/scale/vote.h"

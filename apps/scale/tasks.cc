@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
-#include "tessera/apps/scale/extract_answer.h"
+#include "tessera/apps/answers/extract_answer.h"
 #include "tessera/apps/scale/records.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"

@@ -14,7 +14,11 @@ LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], 
          "model/text": ["base", "model/text/jinja"],
          "model/files": ["quant", "storage", "model/text"], "model": ["npu", "model/files"], "spec": ["base"],
          "runtime": ["model", "spec"], "apps/cli": ["runtime"], "apps/show": ["apps/cli"], "apps/phone": ["apps/show"],
-         "apps/bench": ["apps/phone"], "apps/scale": ["apps/bench"], "apps/reproduce": ["apps/scale"], "apps": ["apps/reproduce"]}
+         "apps/plan": ["apps/phone"], "apps/answers": ["apps/plan"], "apps/compare": ["apps/answers"], "apps/bench": ["apps/compare"],
+         "apps/scale": ["apps/bench"], "apps/reproduce": ["apps/scale"], "apps": ["apps/reproduce"]}
+# What measures and the laboratory, and the programs that may use them. All other programs are the product.
+LABORATORY = {"apps/bench", "apps/scale", "apps/reproduce"}
+LABORATORY_PROGRAMS = {f"apps/{name}.cc" for name in ("bench", "spec_bench", "random_model", "scale", "reproduce")}
 # What CMake calls a room: model/text is tessera_text.
 NAMES = {room: room.replace("/", "_") if room.startswith("apps/") else room.split("/")[-1] for room in LINKS}
 ROOMS = {name: room for room, name in NAMES.items()}
@@ -68,6 +72,9 @@ def check_include(where, room, in_tests, included):
             problems.append(f"{where}: a test of {room} includes {included}, which needs {foreign}")
     elif other not in closure(room):
         problems.append(f"{where}: {room} includes {included}; it may use {', '.join(sorted(closure(room)))}")
+    elif room == "apps" and other in LABORATORY and where.split(":")[0] not in LABORATORY_PROGRAMS and not in_tests:
+        problems.append(f"{where}: a program of the product includes {included}; only bench, spec_bench, random_model, scale and "
+                        "reproduce may")
     elif "internal" in path.split("/") and other != room:
         problems.append(f"{where}: {room} includes {included}, which is {other}'s own")
 
@@ -103,6 +110,8 @@ def check_link(target, linked):
         return
     alone = target.endswith("_tests") and room != "apps"  # The programs are no library: their tests link what they link.
     allowed = [room] if alone else [room] + LINKS[room]
+    if target in PROGRAMS:  # A program links the last room that it includes, and with it those before.
+        allowed = [name for name in LINKS if name.startswith("apps/")]
     if other and other not in allowed:
         problems.append(f"CMakeLists.txt:1: {target} links {linked}; it may link {' and '.join(NAMES[name] for name in allowed)}")
     elif not other and "::" not in linked and not linked.startswith("-") and linked != "tessera_test_main":

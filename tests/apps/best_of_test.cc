@@ -1,5 +1,5 @@
 // tessera_generate --best_of: one of several samples, chosen by scores or by votes; flags and requests.
-#include "tessera/apps/scale/best_of.h"
+#include "tessera/apps/answers/best_of.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tessera/apps/scale/same_answer.h"
+#include "tessera/apps/answers/same_answer.h"
 #include "tessera/base/json.h"
 #include "tessera/runtime/scale/confidence.h"
 #include "tessera/runtime/scale/vote.h"

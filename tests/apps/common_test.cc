@@ -1,8 +1,8 @@
 // The parts the programs share that are functions of their arguments.
 #include <gtest/gtest.h>
 
-#include "tessera/apps/bench/benchmark.h"
 #include "tessera/apps/cli/flag_error.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
 // tessera_verify finds the smallest possible difference, and none where there is none.
-#include "tessera/apps/bench/compare_texts.h"
+#include "tessera/apps/compare/compare_texts.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/bench/comparison_table.h"
-#include "tessera/apps/bench/logit_comparison.h"
-#include "tessera/apps/bench/scheme_table.h"
+#include "tessera/apps/compare/comparison_table.h"
+#include "tessera/apps/compare/logit_comparison.h"
+#include "tessera/apps/compare/scheme_table.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/must.h"

@@ -1,5 +1,5 @@
 // --draft_model under --memory_budget: what it takes, what pins in its place would give, and when --speculate=auto leaves it out.
-#include "tessera/apps/bench/draft_or_pins.h"
+#include "tessera/apps/plan/draft_or_pins.h"
 
 #include <fstream>
 #include <memory>

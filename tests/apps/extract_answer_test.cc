@@ -1,5 +1,5 @@
 // What a sample answers, by the rules of the field's harnesses.
-#include "tessera/apps/scale/extract_answer.h"
+#include "tessera/apps/answers/extract_answer.h"
 
 #include <optional>
 #include <string>

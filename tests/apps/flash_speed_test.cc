@@ -1,4 +1,4 @@
-#include "tessera/apps/bench/flash_speed.h"
+#include "tessera/apps/plan/flash_speed.h"
 
 #include <glog/logging.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/attention_time.h"
-#include "tessera/apps/bench/machine_probe.h"
-#include "tessera/apps/bench/pass_work.h"
+#include "tessera/apps/plan/machine_probe.h"
+#include "tessera/apps/plan/pass_work.h"
 #include "tessera/apps/bench/random_model.h"
 #include "tessera/apps/bench/rows_curve.h"
 #include "tessera/apps/show/svg_plot.h"

@@ -1,5 +1,5 @@
 // Answers compared as numbers and formulas.
-#include "tessera/apps/scale/same_answer.h"
+#include "tessera/apps/answers/same_answer.h"
 
 #include <string>
 #include <utility>
@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/scale/expression.h"
-#include "tessera/apps/scale/rational.h"
+#include "tessera/apps/answers/expression.h"
+#include "tessera/apps/answers/rational.h"
 #include "tessera/base/random.h"
 
 namespace tessera {

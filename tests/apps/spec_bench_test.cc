@@ -10,6 +10,7 @@
 #include "tessera/apps/bench/spec_bench_prompts.h"
 #include "tessera/apps/bench/spec_bench_report.h"
 #include "tessera/apps/bench/spec_bench_run.h"
+#include "tessera/apps/show/spread.h"
 #include "tessera/apps/show/svg_ranges.h"
 #include "tessera/spec/prompt_lookup.h"
 #include "tessera/tests/apps/run_program.h"

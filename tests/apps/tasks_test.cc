@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/scale/same_answer.h"
+#include "tessera/apps/answers/same_answer.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/temporary_folder.h"

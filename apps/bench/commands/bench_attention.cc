@@ -5,7 +5,7 @@
 #include "tessera/apps/bench/attention_time.h"
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
-#include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/plan/dry_run.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
 

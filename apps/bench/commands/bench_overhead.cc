@@ -1,7 +1,7 @@
 // tessera_bench overhead: what a token costs outside the graphs.
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
-#include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/plan/dry_run.h"
 #include "tessera/apps/bench/overhead.h"
 #include "tessera/base/status_macros.h"
 

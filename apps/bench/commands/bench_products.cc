@@ -4,7 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
-#include "tessera/apps/bench/product_speed.h"
+#include "tessera/apps/plan/product_speed.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"

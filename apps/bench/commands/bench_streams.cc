@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
-#include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/plan/dry_run.h"
 #include "tessera/apps/bench/prompt_sorts.h"
 #include "tessera/apps/bench/spec_bench_prompts.h"
 #include "tessera/apps/bench/stream_speed.h"

@@ -10,7 +10,7 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/scale/code_checker.h"
 #include "tessera/apps/scale/commands/scale_commands.h"
-#include "tessera/apps/scale/same_answer.h"
+#include "tessera/apps/answers/same_answer.h"
 #include "tessera/apps/scale/tasks.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"

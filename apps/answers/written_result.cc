@@ -1,0 +1,47 @@
+#include "tessera/apps/answers/written_result.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/adapter_flags.h"
+#include "tessera/apps/cli/draft_flags.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/sampling_flags.h"
+#include "tessera/apps/cli/seed_flag.h"
+#include "tessera/apps/show/answer_report.h"
+#include "tessera/apps/show/streaming_report.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/chat/request.h"
+
+namespace tessera {
+
+void WriteText(const Generation& result, JsonWriter& json) {
+  json.Key("text").String(result.text);
+  WriteTokens(json.Key("tokens"), result.tokens);
+  json.Key("finish").String(FinishReasonName(result.reason));
+}
+
+absl::Status EndJsonResult(JsonWriter json, const OpenedEngine& opened, const Timings& timings) {
+  ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
+  json.Key("seed").Uint(seed);
+  if (opened.draft_use.has_value()) opened.draft_use->Write(json.Key("speculation"));
+  WriteAdapters(opened.engine->options().workload, json);
+  WriteTimings(json.Key("timings"), timings);
+  json.EndObject();
+  return WriteOutput(std::move(json).Take() + "\n");
+}
+
+void TellSummary(const OpenedEngine& opened, const Timings& timings) {
+  WriteError(absl::StrCat(SummaryLine(timings, PeakText(*opened.engine)), "\n"));
+  if (!FLAGS_stats) return;
+  WriteError(absl::StrCat(SamplingText(opened.engine->model().gguf()), StatsText(timings),
+                          opened.draft == nullptr ? "" : opened.draft->StatsLine()));
+}
+
+void TellIfContextIsFull(const Engine& engine, const Generation& result) {
+  if (result.reason != FinishReason::kContextFull) return;
+  WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
+}
+
+}  // namespace tessera

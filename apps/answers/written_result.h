@@ -1,0 +1,33 @@
+// What tessera_generate says of a text that it has written: as JSON, and on standard error.
+//
+//   JsonWriter json;
+//   WriteText(result, json.BeginObject());                                 // "text", "tokens", "finish"
+//   RETURN_IF_ERROR(EndJsonResult(std::move(json), opened, timings));      // "seed", "timings" and others, to standard output
+//   TellIfContextIsFull(*opened.engine, result);
+//   TellSummary(opened, timings);
+//
+// Threads: one at a time.
+#pragma once
+
+#include "absl/status/status.h"
+#include "tessera/apps/plan/budget_report.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/runtime/chat/timings.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/runtime/generation.h"
+
+namespace tessera {
+
+// Three keys of an object that is open.
+void WriteText(const Generation& result, JsonWriter& json);
+
+// Ends the object with what is said of all its texts, and writes it.
+absl::Status EndJsonResult(JsonWriter json, const OpenedEngine& opened, const Timings& timings);
+
+// A line on standard error, with --stats more.
+void TellSummary(const OpenedEngine& opened, const Timings& timings);
+
+// A line on standard error if that is why the text ended.
+void TellIfContextIsFull(const Engine& engine, const Generation& result);
+
+}  // namespace tessera

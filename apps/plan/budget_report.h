@@ -1,0 +1,62 @@
+// What a memory budget gives: how much of the model stays in memory, how much each pass reads, and roughly how fast that will be.
+//
+//   ASSIGN_OR_RETURN(const BudgetReport report, BudgetReport::Make(*engine));       // probes memory and flash: about a second at most
+//   WriteError(report.Line());                                                     // before starting
+//   text += report.Table();          // this budget, the least, and two above; only the least if the model is not packed
+//
+// The forecast is for passes of one row (pass_speeds.h). A pass cannot be faster than that. Thread-compatible.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/apps/plan/draft_or_pins.h"
+#include "tessera/apps/plan/pass_speeds.h"
+#include "tessera/apps/cli/draft_flags.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+class BudgetReport {
+ public:
+  // speeds: where they were measured already. The errors of MemoryPlanner::PlanBudget. REQUIRES: engine.options().streaming.memory_budget
+  // > 0, and weights are not loaded.
+  static absl::StatusOr<BudgetReport> Make(const Engine& engine, const std::optional<PassSpeeds>& speeds = std::nullopt);
+
+  std::string Line() const;            // "memory budget 400 MiB: 3 of 51 units pinned, ...\n"
+  std::string Table() const;
+  double flash_bytes_per_second() const { return speeds_.flash_bytes_per_second; }
+  void Write(JsonWriter& json) const;  // {"budget", "least", ..., "forecasts": [{"budget", "pinned_bytes", ...}]}
+
+ private:
+  struct Forecast {
+    BudgetPlan plan;
+    double tokens_per_second;   // 0: unknown, since the flash's speed is unknown.
+  };
+
+  bool packed_ = false;                           // Other files are not streamed,
+  bool graphs_hold_weights_ = false;              // nor is what graphs hold.
+  int units_ = 0;
+  int wanted_logit_rows_ = 0;
+  PassSpeeds speeds_ = {};
+  std::vector<Forecast> forecasts_;    // The first is for this budget.
+};
+
+// An engine that has not loaded its weights, and what was measured while its budget had room for that.
+struct OpenedEngine {
+  std::unique_ptr<Engine> engine;
+  double flash_bytes_per_second = 0;   // FlashSpeed; 0: nothing is streamed, or it is unknown.
+  std::shared_ptr<DraftModel> draft = nullptr;   // Open, too; null: there is none, or it was left out.
+  std::optional<DraftUse> draft_use = std::nullopt;   // None: none was given.
+};
+
+// Engine::Open; under a budget it also writes the line to standard error and catches signals (interrupt.h), since from here on the end of
+// the program must wait for reads. draft: is opened beside it, or left out, which a line says (draft_or_pins.h); null: none.
+// REQUIRES: the options' plans count it (DraftModel::CountIn).
+absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options, const std::shared_ptr<DraftModel>& draft = nullptr);
+
+}  // namespace tessera

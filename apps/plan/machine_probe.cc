@@ -1,0 +1,81 @@
+#include "tessera/apps/plan/machine_probe.h"
+
+#include <atomic>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <glog/logging.h>
+
+#include "tessera/base/clock.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/quant/matmul_kernels.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kSecondsOfArithmetic = 0.02;
+constexpr int kBarriers = 4096;        // They take less than one or two milliseconds.
+constexpr int64_t kRounds = 1 << 12;  // Between readings of the clock: a few microseconds; some milliseconds in plain C++.
+
+double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
+
+}  // namespace
+
+absl::StatusOr<MachineProbe> MachineProbe::Create(ThreadPool& pool, KernelPath path, int64_t bytes) {
+  ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kLarge, "measuring the machine"));
+  MachineProbe probe(pool, MatMulKernelsFor(path).peaks, std::move(buffer));
+  pool.Run([&](int worker) {  // Each thread touches its own pages first, so that they are near it.
+    const Share share = ShareOf(bytes / PeakLoops::kReadStep, worker, pool.threads());
+    std::memset(probe.buffer_.data() + share.begin * PeakLoops::kReadStep, 1, (share.end - share.begin) * PeakLoops::kReadStep);
+  });
+  return probe;
+}
+
+double MachineProbe::Read() const {
+  std::atomic<int64_t> seen{0};  // The result must be used, or the compiler removes the reads.
+  double begin = 0;
+  pool_->Run([&](int worker) {
+    const Share share = ShareOf(buffer_.size() / PeakLoops::kReadStep, worker, pool_->threads());
+    pool_->Barrier();
+    if (worker == 0) begin = Now();
+    seen += loops_->read(buffer_.data() + share.begin * PeakLoops::kReadStep, (share.end - share.begin) * PeakLoops::kReadStep);
+  });
+  const double seconds = Now() - begin;
+  CHECK_GT(seen, 0);
+  return static_cast<double>(buffer_.size()) / seconds;
+}
+
+double MachineProbe::RateOf(int64_t (*loop)(int64_t rounds)) const {
+  std::vector<double> rates(pool_->threads());
+  pool_->Run([&](int worker) {
+    int64_t products = 0;
+    pool_->Barrier();
+    const double begin = Now();
+    double end = begin;
+    while (end - begin < kSecondsOfArithmetic) {
+      products += loop(kRounds);
+      end = Now();
+    }
+    rates[worker] = static_cast<double>(2 * products) / (end - begin);
+  });
+  double sum = 0;
+  for (double rate : rates) sum += rate;
+  return sum;
+}
+
+double MachineProbe::BarrierNanos() const {
+  double seconds = 0;
+  pool_->Run([&](int worker) {
+    pool_->Barrier();
+    const double begin = Now();
+    for (int i = 0; i < kBarriers; ++i) pool_->Barrier();
+    if (worker == 0) seconds = Now() - begin;
+  });
+  return seconds / kBarriers * 1e9;
+}
+
+double MachineProbe::Int8() const { return RateOf(loops_->int8); }
+double MachineProbe::Fp32() const { return RateOf(loops_->fp32); }
+
+}  // namespace tessera
