@@ -22,9 +22,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -112,7 +112,7 @@ class EagleExpander : public Expander, public LayerListener {
   EagleMemory memory_;
   std::vector<Token> rows_;               // The text's, in slots 0, 1, ...: ascending indices, perhaps not all.
   std::vector<float> last_out_;           // What came of the last of them: [width].
-  absl::flat_hash_map<int, Node> nodes_;  // The tree's, but for the root, in the slots behind,
+  std::unordered_map<int, Node> nodes_;  // The tree's, but for the root, in the slots behind,
   std::vector<float> outs_;               // and what came of them: [slot - rows_.size()][width].
 
   int features_begin_ = 0;                // Tokens features_begin_, features_begin_ + 1, ... are known:

@@ -7,9 +7,9 @@
 // The latest place counts, and the longest key first. A hash from keys to places makes a step cost its tokens, not the text.
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "tessera/spec/drafter.h"
 
 namespace tessera {
@@ -20,7 +20,8 @@ class PromptLookup : public Drafter {
     int longest_key = 3;
     int length = 10;      // The most tokens of a draft.
   };
-  explicit PromptLookup(const Options& options) : options_(options), places_(static_cast<size_t>(options.longest_key)) {}
+  explicit PromptLookup(const Options& options);
+  ~PromptLookup() override;
 
   absl::string_view name() const override { return "lookup"; }
   void Begin(absl::Span<const TokenId> text) override;
@@ -32,12 +33,14 @@ class PromptLookup : public Drafter {
   static int64_t MostBytes(const Options& options, int64_t tokens);
 
  private:
+  struct Places;   // Defined in the .cc file, which alone needs the hash table.
+
   uint64_t KeyEndingAt(size_t end, int length) const;
   void Append(TokenId token);
 
   const Options options_;
   std::vector<TokenId> text_;
-  std::vector<absl::flat_hash_map<uint64_t, int>> places_;   // [key length - 1]: where the text went on after this key, last.
+  const std::unique_ptr<Places> places_;
 };
 
 }  // namespace tessera

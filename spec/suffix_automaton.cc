@@ -1,27 +1,31 @@
 #include "tessera/spec/suffix_automaton.h"
 
+#include "absl/container/flat_hash_map.h"
 #include "glog/logging.h"
 
 namespace tessera {
 
 static_assert(sizeof(SuffixAutomaton::State) == 24, "kMostBytesPerToken");
 
-SuffixAutomaton::SuffixAutomaton(const Options& options) : options_(options), states_(1) {}
+struct SuffixAutomaton::Edges : absl::flat_hash_map<uint64_t, Edge> {};
+
+SuffixAutomaton::SuffixAutomaton(const Options& options) : options_(options), states_(1), edges_(std::make_unique<Edges>()) {}
+SuffixAutomaton::~SuffixAutomaton() = default;
 
 void SuffixAutomaton::Clear() {
   tokens_ = std::vector<TokenId>();   // "= {}" would keep the memory, and the tokens in it.
   states_ = std::vector<State>(1);
-  edges_ = absl::flat_hash_map<uint64_t, Edge>();
+  *edges_ = Edges();
   last_ = kRoot;
 }
 
 int SuffixAutomaton::Next(int state, TokenId token) const {
-  const auto found = edges_.find(Key(state, token));
-  return found == edges_.end() ? kNone : found->second.next;
+  const auto found = edges_->find(Key(state, token));
+  return found == edges_->end() ? kNone : found->second.next;
 }
 
 bool SuffixAutomaton::AddEdge(int state, TokenId token, int next) {
-  if (!edges_.try_emplace(Key(state, token), Edge{next, states_[state].newest}).second) return false;
+  if (!edges_->try_emplace(Key(state, token), Edge{next, states_[state].newest}).second) return false;
   states_[state].newest = token;
   return true;
 }
@@ -31,8 +35,8 @@ int SuffixAutomaton::Clone(int state, int length) {
   states_.push_back(states_[state]);
   states_[clone].length = length;
   for (TokenId token = states_[state].newest; token != kNoToken;) {
-    const Edge edge = edges_.find(Key(state, token))->second;
-    edges_.emplace(Key(clone, token), edge);
+    const Edge edge = edges_->find(Key(state, token))->second;
+    edges_->emplace(Key(clone, token), edge);
     token = edge.older;
   }
   return clone;
@@ -43,7 +47,7 @@ int SuffixAutomaton::StateOf(int parent, TokenId token) {
   if (states_[next].length == length) return next;
   const int clone = Clone(next, length);
   for (int state = parent; state != kNone; state = states_[state].link) {
-    const auto edge = edges_.find(Key(state, token));
+    const auto edge = edges_->find(Key(state, token));
     if (edge->second.next != next) break;
     edge->second.next = clone;
   }
@@ -103,15 +107,17 @@ SuffixAutomaton::Cursor SuffixAutomaton::Move(Cursor cursor, TokenId token) cons
 void SuffixAutomaton::VisitNext(int state, int most, absl::FunctionRef<void(TokenId token, int next)> visit) const {
   TokenId token = states_[state].newest;
   for (int i = 0; i < most && token != kNoToken; ++i) {
-    const Edge edge = edges_.find(Key(state, token))->second;
+    const Edge edge = edges_->find(Key(state, token))->second;
     visit(token, edge.next);
     token = edge.older;
   }
 }
 
+int SuffixAutomaton::edges() const { return static_cast<int>(edges_->size()); }
+
 int64_t SuffixAutomaton::bytes() const {
   return static_cast<int64_t>(tokens_.capacity() * sizeof(TokenId) + states_.capacity() * sizeof(State) +
-                              edges_.capacity() * (sizeof(std::pair<uint64_t, Edge>) + 1));
+                              edges_->capacity() * (sizeof(std::pair<uint64_t, Edge>) + 1));
 }
 
 }  // namespace tessera

@@ -23,9 +23,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
@@ -64,6 +64,7 @@ class SuffixAutomaton {
   };
 
   explicit SuffixAutomaton(const Options& options);
+  ~SuffixAutomaton();
 
   void Clear();                     // Gives all memory back.
   bool full() const { return static_cast<int64_t>(tokens_.size()) >= options_.max_tokens; }
@@ -88,7 +89,7 @@ class SuffixAutomaton {
   const State& operator[](int state) const { return states_[static_cast<size_t>(state)]; }
   absl::Span<const TokenId> tokens() const { return tokens_; }
   int states() const { return static_cast<int>(states_.size()); }
-  int edges() const { return static_cast<int>(edges_.size()); }
+  int edges() const;
   int64_t bytes() const;
 
  private:
@@ -97,6 +98,7 @@ class SuffixAutomaton {
     int next;
     TokenId older;                  // The next older edge of the same state: a list through the table.
   };
+  struct Edges;                     // Defined in the .cc file, which alone needs the hash table.
   static uint64_t Key(int state, TokenId token) { return static_cast<uint64_t>(state) << 32 | static_cast<uint32_t>(token); }
   bool AddEdge(int state, TokenId token, int next);   // False if there is one.
   int StateOf(int parent, TokenId token);             // For the longest string of `parent` and the token after it, on its own.
@@ -106,7 +108,7 @@ class SuffixAutomaton {
   const Options options_;
   std::vector<TokenId> tokens_;
   std::vector<State> states_;
-  absl::flat_hash_map<uint64_t, Edge> edges_;
+  const std::unique_ptr<Edges> edges_;
   int last_ = kRoot;                // The whole text.
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "absl/container/flat_hash_map.h"
 #include "glog/logging.h"
 
 namespace tessera {
@@ -46,10 +47,14 @@ void AddNewest(const TopTokens& newest, float share, TopTokens& mean) {
 
 }  // namespace
 
-TokenRecycling::TokenRecycling(const Options& options) : options_(options) {
+struct TokenRecycling::Places : absl::flat_hash_map<Context, int> {};
+
+TokenRecycling::TokenRecycling(const Options& options) : options_(options), places_(std::make_unique<Places>()) {
   CHECK_GT(options.max_contexts, 0);
   filed_.reserve(options.max_contexts);   // A list that grew would take twice the room, and more for a moment.
 }
+
+TokenRecycling::~TokenRecycling() = default;
 
 void TokenRecycling::File(TokenId before, TokenId token, const TopTokens& top) {
   if (top.empty()) return;
@@ -58,7 +63,7 @@ void TokenRecycling::File(TokenId before, TokenId token, const TopTokens& top) {
 }
 
 void TokenRecycling::FileUnder(Context context, const TopTokens& top) {
-  const auto [place, is_new] = places_.try_emplace(context, static_cast<int>(filed_.size()));
+  const auto [place, is_new] = places_->try_emplace(context, static_cast<int>(filed_.size()));
   if (!is_new) {
     AddNewest(top, kNewest, filed_[place->second].next);
     return;
@@ -67,7 +72,7 @@ void TokenRecycling::FileUnder(Context context, const TopTokens& top) {
     filed_.emplace_back();
   } else {
     place->second = static_cast<int>(oldest_);
-    places_.erase(filed_[oldest_].context);
+    places_->erase(filed_[oldest_].context);
     oldest_ = (oldest_ + 1) % filed_.size();
   }
   Filed& filed = filed_[place->second];
@@ -77,8 +82,8 @@ void TokenRecycling::FileUnder(Context context, const TopTokens& top) {
 }
 
 const TopTokens* TokenRecycling::Find(Context context) const {
-  const auto found = places_.find(context);
-  return found == places_.end() ? nullptr : &filed_[found->second].next;
+  const auto found = places_->find(context);
+  return found == places_->end() ? nullptr : &filed_[found->second].next;
 }
 
 TopTokens TokenRecycling::After(TokenId before, TokenId token) const {
@@ -151,7 +156,7 @@ int64_t TokenRecycling::MostBytes(const Options& options, int64_t tokens) {
 
 int64_t TokenRecycling::bytes() const {
   return static_cast<int64_t>(text_.capacity() * sizeof(TokenId) + filed_.capacity() * sizeof(Filed) +
-                              places_.capacity() * (sizeof(std::pair<Context, int>) + 1));
+                              places_->capacity() * (sizeof(std::pair<Context, int>) + 1));
 }
 
 }  // namespace tessera

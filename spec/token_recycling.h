@@ -14,9 +14,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "tessera/spec/drafter.h"
 
 namespace tessera {
@@ -29,6 +29,7 @@ class TokenRecycling : public Drafter {
     int max_contexts = 1 << 14;         // In the table: 2 MB in all. Where there is no room, the oldest entry goes.
   };
   explicit TokenRecycling(const Options& options);
+  ~TokenRecycling() override;
 
   absl::string_view name() const override { return "recycling"; }
   DrafterNeeds needs() const override { return {.top_of_rows = kRanks}; }
@@ -44,6 +45,7 @@ class TokenRecycling : public Drafter {
  private:
   // A token with the one before it, or with whichever stood there.
   using Context = uint64_t;
+  struct Places;                        // Defined in the .cc file, which alone needs the hash table.
   struct Filed {
     Context context;
     TopTokens next;                     // Likeliest first.
@@ -62,7 +64,7 @@ class TokenRecycling : public Drafter {
   std::vector<TokenId> text_;                       // Until the first Commit: for LearnPrompt.
   TokenId before_root_ = kAny;                      // The last but one token of the text.
   TopTokens nearly_;                                // Said instead of the last tokens, likeliest first.
-  absl::flat_hash_map<Context, int> places_;        // In filed_.
+  const std::unique_ptr<Places> places_;            // In filed_.
   std::vector<Filed> filed_;                        // A ring once it is full.
   size_t oldest_ = 0;
 };

@@ -20,10 +20,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -32,6 +32,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/length_prefixed_strings.h"
 #include "tessera/base/shared_bytes.h"
+#include "tessera/base/text_hash.h"
 #include "tessera/quant/block_format.h"
 
 namespace tessera {
@@ -147,6 +148,8 @@ class GgufFile {
   friend class GgufParser;
   friend class GgufSplit;
   GgufFile();
+  template <typename Value>
+  using ByName = std::unordered_map<absl::string_view, Value, TextHash, TextEqual>;
   static absl::StatusOr<std::unique_ptr<GgufFile>> ParseBytes(GgufBytes bytes, const std::string& path);
   const GgufFile& Part(int part) const { return part == 0 ? *this : *more_parts_[static_cast<size_t>(part - 1)]; }
 
@@ -156,11 +159,11 @@ class GgufFile {
   int64_t header_end_ = 0;                             // Where the table of tensors ends.
   int64_t unused_bytes_ = 0;
   std::vector<std::pair<absl::string_view, GgufValue>> metadata_;
-  absl::flat_hash_map<absl::string_view, size_t> key_index_;
+  ByName<size_t> key_index_;
   std::vector<GgufTensor> tensors_;
-  absl::flat_hash_map<absl::string_view, size_t> tensor_index_;
+  ByName<size_t> tensor_index_;
   std::vector<GgufUnreadTensor> unread_tensors_;
-  absl::flat_hash_map<absl::string_view, SharedBytes> kept_;  // Bytes of tensors, for a header alone.
+  ByName<SharedBytes> kept_;  // Bytes of tensors, for a header alone.
   std::vector<std::unique_ptr<GgufFile>> more_parts_;  // All parts of a split model except the first.
 };
 

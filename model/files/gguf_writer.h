@@ -18,12 +18,13 @@
 #include <functional>
 #include <string>
 #include <type_traits>
+#include <unordered_set>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "tessera/base/text_hash.h"
 #include "tessera/model/files/gguf.h"
 
 namespace tessera {
@@ -97,7 +98,7 @@ class GgufWriter {
   absl::Status status_;         // The first mistake.
   std::string entries_;         // As they are in the file.
   uint64_t entry_count_ = 0;
-  absl::flat_hash_set<std::string> names_;  // "metadata KEY" and "tensor NAME".
+  std::unordered_set<std::string, TextHash, TextEqual> names_;  // "metadata KEY" and "tensor NAME".
   std::vector<Planned> tensors_;
   int64_t data_bytes_ = 0;      // Bytes of all tensors, each padded.
 };

@@ -19,16 +19,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/file.h"
+#include "tessera/base/text_hash.h"
 #include "tessera/quant/block_format.h"
 
 namespace tessera {
@@ -110,7 +111,7 @@ class SafetensorsFile {
   absl::Span<const std::byte> memory_;       // Empty for a file.
   std::vector<std::pair<std::string, std::string>> metadata_;
   std::vector<SafetensorsTensor> tensors_;
-  absl::flat_hash_map<std::string, size_t> tensor_index_;
+  std::unordered_map<std::string, size_t, TextHash, TextEqual> tensor_index_;
 };
 
 }  // namespace tessera

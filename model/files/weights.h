@@ -13,12 +13,13 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "tessera/base/text_hash.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/model/files/config.h"
 #include "tessera/model/files/gguf.h"
@@ -71,7 +72,7 @@ class WeightLayout {
   std::vector<int64_t> unit_bytes_;
   std::vector<std::vector<std::pair<std::string, size_t>>> unit_parts_;  // By unit: keys of parts_ and indices there.
   int64_t total_bytes_ = 0;  // Bytes of all units.
-  absl::flat_hash_map<std::string, std::vector<TensorPart>> parts_;
+  std::unordered_map<std::string, std::vector<TensorPart>, TextHash, TextEqual> parts_;
 };
 
 struct FillOptions {

@@ -1,0 +1,28 @@
+// Hashes and compares text, so that a header may hold a std::unordered_map of names and a lookup copies no text.
+//
+//   std::unordered_map<std::string, size_t, TextHash, TextEqual> places;
+//   places.emplace("token_embd.weight", 0);
+//   places.find(absl::string_view("token_embd.weight"));      // found; no std::string was made
+//
+// absl::flat_hash_map is faster, and its header has as many lines as a third of <string>, <vector> and <memory> together: public headers
+// take this, .cc files take absl's. The hash is Abseil's, seeded per process, so no file can choose names that collide. Thread-safe.
+#pragma once
+
+#include <cstddef>
+
+#include "absl/strings/string_view.h"
+
+namespace tessera {
+
+struct TextHash {
+  using is_transparent = void;
+  // Returns Abseil's hash of the text. The value differs from run to run.
+  size_t operator()(absl::string_view text) const;
+};
+
+struct TextEqual {
+  using is_transparent = void;
+  bool operator()(absl::string_view a, absl::string_view b) const { return a == b; }
+};
+
+}  // namespace tessera
