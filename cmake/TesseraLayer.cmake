@@ -10,6 +10,7 @@
 #   check-NAME     builds and runs the tests of NAME: one program from tests/FOLDER/*_test.cc, in ctest under the label NAME
 include(tessera-find)
 include(TesseraKernels)
+include(TesseraPrecompiled)
 include(TesseraEmbedded)
 include(TesseraInstall)
 
@@ -119,6 +120,7 @@ endfunction()
 function(tessera_create_library layer)
   tessera_files_of(${layer} ${PROJECT_SOURCE_DIR} *.cc)
   set(sources ${found})
+  tessera_kernel_templates(sources ${tessera_${layer}_FOLDER})
   tessera_kernels(sources)
   tessera_profiles(${tessera_${layer}_FOLDER})
   set(hidden ${sources})
@@ -130,12 +132,7 @@ function(tessera_create_library layer)
   target_compile_options(tessera_${layer}_objects PRIVATE -fno-semantic-interposition ${TESSERA_PLAIN_FILE_NAMES})
   target_link_libraries(tessera_${layer}_objects PRIVATE
     ${tessera_${layer}_LINKS} ${tessera_${layer}_PRIVATE_LINKS} ${tessera_${layer}_HEADERS_OF})
-  # Precompiled headers save 0.7 s per file here. Other builds have none, so that each source file shows that its own header compiles
-  # alone (check_headers.py).
-  if(CMAKE_BUILD_TYPE MATCHES Sanitizer AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
-    target_precompile_headers(tessera_${layer}_objects PRIVATE <algorithm> <memory> <string> <string_view> <utility> <vector>
-      <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/types/span.h>)
-  endif()
+  tessera_precompile(tessera_${layer}_objects layers)
 
   add_library(tessera_${layer}_static STATIC $<TARGET_OBJECTS:tessera_${layer}_objects>)
   add_library(tessera_${layer}_shared SHARED $<TARGET_OBJECTS:tessera_${layer}_objects>)
@@ -184,6 +181,7 @@ function(tessera_create_apps)
     add_library(tessera_apps_${room} STATIC ${sources})
     target_link_libraries(tessera_apps_${room} PUBLIC ${links})
     target_compile_options(tessera_apps_${room} PRIVATE ${TESSERA_PLAIN_FILE_NAMES})  # Not in tests: a test's file is found by its path.
+    tessera_precompile(tessera_apps_${room} apps)
     set(links tessera_apps_${room})
   endforeach()
   add_library(tessera::apps ALIAS ${links})
@@ -194,6 +192,7 @@ function(tessera_create_apps)
     get_filename_component(job ${main} NAME_WE)
     add_executable(tessera_${job} ${main})
     target_compile_options(tessera_${job} PRIVATE ${TESSERA_PLAIN_FILE_NAMES})
+    tessera_precompile(tessera_${job} apps)
     tessera_last_room(${main})
     target_link_libraries(tessera_${job} PRIVATE tessera_apps_${room})
     add_dependencies(tessera_apps_all tessera_${job})
@@ -203,8 +202,7 @@ function(tessera_create_apps)
   endforeach()
 endfunction()
 
-# What all test programs share: main(), optimization that compiles fast, and precompiled headers. With a compiler launcher (ccache) there
-# are no precompiled headers, since it could not cache objects that depend on one.
+# What all test programs share: main(), optimization that compiles fast, and a precompiled header (cmake/TesseraPrecompiled.cmake).
 function(tessera_create_test_main)
   tessera_need(GTest::gtest)
   add_library(tessera_test_main OBJECT tests/test_main.cc)
@@ -214,10 +212,7 @@ function(tessera_create_test_main)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-stringop-overread>)  # g++ 12 warns about std::string.
   target_compile_definitions(tessera_test_main PUBLIC
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
-    target_precompile_headers(tessera_test_main PRIVATE
-      <gtest/gtest.h> <string> <vector> <absl/status/statusor.h> <absl/strings/str_cat.h>)
-  endif()
+  tessera_precompile(tessera_test_main tests <gtest/gtest.h>)
 endfunction()
 
 # The longest program runs as two halves, so that where sanitizers make it take minutes two CPUs have work to the end.
@@ -257,9 +252,7 @@ function(tessera_create_tests layer)
   if(TARGET tessera_${layer}_objects)  # Tests may include its generated headers.
     add_dependencies(tessera_${layer}_tests tessera_${layer}_objects)
   endif()
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
-    target_precompile_headers(tessera_${layer}_tests REUSE_FROM tessera_test_main)
-  endif()
+  tessera_precompile(tessera_${layer}_tests tests)
   tessera_add_test(${layer})
   add_custom_target(check-${layer} COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure -L "^${layer}$" USES_TERMINAL VERBATIM
                     DEPENDS tessera_${layer}_tests)
