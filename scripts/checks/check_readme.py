@@ -64,7 +64,7 @@ def check_examples(documents):
             if not files(match[1]):
                 problems.append(f"{document}:{line}: found a block of {match[1]}, which is no file")
             elif f"\n{match[2]}" not in f"\n{text(match[1])}":
-                problems.append(f"{document}:{line}: found a block that differs from {match[1]}, expected lines that follow each other there")
+                problems.append(f"{document}:{line}: found a block that differs from {match[1]}, expected lines that follow each other")
             shown.add(match[1])
     for path in files("docs/examples/*"):
         if path not in shown:
