@@ -262,7 +262,7 @@ project_around() {
 builds_no_more() {
   local layer built expected
   project_around "$@"
-  built=$(ninja -C "$folder/build" -n -v | grep -oE 'tessera_\w+\.dir|libtessera_\w+\.\w+|\btessera_\w+_tests\b' | sort -u)
+  built=$(ninja -C "$folder/build" -t commands all | grep -oE 'tessera_\w+\.dir|libtessera_\w+\.\w+|\btessera_\w+_tests\b' | sort -u)
   expected=$(for layer in $(closure "$2"); do printf 'tessera_%s_objects.dir\nlibtessera_%s.a\n' "$layer" "$layer"; done | sort -u)
   if [[ $built != "$expected" ]]; then printf 'would build\n%s\nexpected\n%s\n' "$built" "$expected"; return 1; fi
   grep -c '^libtessera' <<<"$built"
