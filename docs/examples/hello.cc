@@ -39,7 +39,10 @@ int main(int count, char** arguments) {
     return 2;
   }
   const absl::Status status = Answer(arguments[1], count == 3 ? arguments[2] : "Why is the sky blue?");
+  if (!status.ok()) {
+    std::cerr << status.message() << "\n";
+    return 1;
+  }
   std::cout << std::endl;
-  if (!status.ok()) std::cerr << status.message() << "\n";
-  return status.ok() && std::cout ? 0 : 1;
+  return std::cout ? 0 : 1;
 }
