@@ -215,7 +215,7 @@ first_command() {
   echo "$(find "$prefix/include" -name '*.h' | wc -l) headers, $(find "$prefix/lib" -name '*.a' | wc -l) static libraries"
 }
 
-# docs/examples/hello.cc, built against that, writes the text that tessera_generate writes.
+# docs/examples/hello.cc, built against that installation, writes the text that tessera_generate writes.
 hello() {
   local prefix=$work/first/installed folder=$work/first/hello question="Name three colours." expected found
   cp -r "$root/docs/examples" "$folder"
@@ -227,7 +227,7 @@ hello() {
   echo "${found//$'\n'/ }"
 }
 
-# The same by pkg-config, where only static libraries are installed.
+# Builds hello.cc by pkg-config, where only static libraries are installed.
 hello_by_pkg_config() {
   local prefix=$work/first/installed flags
   flags=$(with_packages "$prefix" pkg-config --static --cflags --libs tessera-runtime)
@@ -318,8 +318,8 @@ wait
 project "hello" hello
 project "hello, pkg-config" hello_by_pkg_config
 project "fetched, built" builds_and_runs fetch_content base
-project "fetched, dry run" builds_no_more fetch_content quant
-project "subdirectory, dry run" builds_no_more subdirectory quant
+project "fetched, no more" builds_no_more fetch_content quant
+project "subdirectory, no more" builds_no_more subdirectory quant
 project "subdirectory, all layers" builds_no_more subdirectory quant TESSERA_LAYERS
 for layer in "${layers[@]}"; do
   for kind in static shared; do
