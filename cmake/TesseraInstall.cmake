@@ -1,5 +1,10 @@
-# tessera_install_library(LAYER): installs a layer as the component LAYER: headers, both libraries, and the files by which CMake and
-# pkg-config find it. What all layers share is installed with base. No installed file holds its own path (docs/packages.md).
+# tessera_install_library(LAYER): installs a layer as the component LAYER: headers, the libraries that were built, and the files by which
+# CMake and pkg-config find the layer. The files that all layers share are installed with base. No installed file holds its own path
+# (docs/packages.md). The targets tessera_static and tessera_shared build that kind of library of all layers.
+# tessera_install_programs(TARGETS): installs the programs that were built as the component apps.
+#
+# A build of some targets can be installed: the installation names each library and program that was not built, with the target that builds
+# the file. A layer of which no library was built is an error if the layer was asked for by name; so is base, without which nothing links.
 #
 # TESSERA_INSTALL: off where Tessera is a part of another project. Then nothing is installed or exported. An export would require that the
 # project exports the libraries which it builds itself, too.
@@ -9,10 +14,37 @@ include(CMakePackageConfigHelpers)
 
 set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
+# Lets the installation of COMPONENT name those of the targets that were not built. ALL: a target that builds all of them. Without any of
+# them the installation fails where COMPONENT was asked for, and in any case for base.
+function(tessera_install_tells component all)
+  string(CONFIGURE [[
+    set(tessera_missing "")
+    set(tessera_built FALSE)
+    foreach(target @ARGN@)
+      if(EXISTS "${tessera_file_of_${target}}")
+        set(tessera_built TRUE)
+      else()
+        list(APPEND tessera_missing ${target})
+      endif()
+    endforeach()
+    list(JOIN tessera_missing ", " tessera_missing)
+    if(NOT tessera_built AND ("@component@" STREQUAL "base" OR CMAKE_INSTALL_COMPONENT))
+      message(FATAL_ERROR "@component@ was not built: build one of the targets ${tessera_missing} (or @all@), and install again")
+    elseif(tessera_missing)
+      message(STATUS "Not built, so not installed: ${tessera_missing}")
+    endif()]] code @ONLY)
+  set(files "")
+  foreach(target ${ARGN})
+    string(APPEND files "    set(tessera_file_of_${target} \"$<TARGET_FILE:${target}>\")\n")
+  endforeach()
+  install(CODE "${files}${code}" COMPONENT ${component})
+endfunction()
+
 function(tessera_install_library layer)
   if(NOT TESSERA_INSTALL)
     return()
   endif()
+  tessera_install_tells(${layer} "tessera_static, tessera_shared" tessera_${layer}_static tessera_${layer}_shared)
   set(folder ${tessera_${layer}_FOLDER})
   tessera_nested_layers(${layer})
   list(TRANSFORM nested REPLACE "(.+)" "REGEX;${folder}/\\1$;EXCLUDE")
@@ -20,11 +52,23 @@ function(tessera_install_library layer)
           FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE PATTERN kernels EXCLUDE PATTERN profiles EXCLUDE ${nested})
   foreach(kind static shared)
     install(TARGETS tessera_${layer}_${kind} EXPORT tessera-${layer}-${kind}
-            ARCHIVE COMPONENT ${layer} LIBRARY COMPONENT ${layer} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+            ARCHIVE COMPONENT ${layer} OPTIONAL LIBRARY COMPONENT ${layer} OPTIONAL INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     install(EXPORT tessera-${layer}-${kind} NAMESPACE tessera:: DESTINATION ${TESSERA_CMAKE_DIR} COMPONENT ${layer})
+    if(NOT TARGET tessera_${kind})
+      add_custom_target(tessera_${kind})
+    endif()
+    add_dependencies(tessera_${kind} tessera_${layer}_${kind})
   endforeach()
   tessera_install_cmake_files(${layer})
   tessera_install_pkg_config(${layer})
+endfunction()
+
+function(tessera_install_programs)
+  if(NOT TESSERA_INSTALL)
+    return()
+  endif()
+  tessera_install_tells(apps tessera_apps_all ${ARGN})
+  install(TARGETS ${ARGN} RUNTIME COMPONENT apps OPTIONAL)
 endfunction()
 
 function(tessera_install_cmake_files layer)

@@ -196,10 +196,9 @@ function(tessera_create_apps)
     tessera_last_room(${main})
     target_link_libraries(tessera_${job} PRIVATE tessera_apps_${room})
     add_dependencies(tessera_apps_all tessera_${job})
-    if(TESSERA_INSTALL)
-      install(TARGETS tessera_${job} RUNTIME COMPONENT apps)
-    endif()
+    list(APPEND programs tessera_${job})
   endforeach()
+  tessera_install_programs(${programs})
 endfunction()
 
 # What all test programs share: main(), optimization that compiles fast, and a precompiled header (cmake/TesseraPrecompiled.cmake).

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Proves that a clone works on a fresh Debian 12: makes one in a chroot and runs the README's two commands there, as root.
 #
-#   scripts/test_fresh.sh [--quick]                 (--quick: only scripts/quickstart.sh, twice)
+#   scripts/test_fresh.sh [--quick]                 (--quick: only scripts/quickstart.sh, twice, and a program that uses what it built)
 #
 # Tests the committed state. Takes from this machine only how to reach package sources (apt's sources and proxies, pip's settings,
 # certificates, *_proxy). The mounts are in a mount namespace of their own and end with it, whatever happens.
@@ -79,6 +79,17 @@ second_run() {
   ((${took%.*} < 2)) || die "the second quickstart's first word took $took s, expected less than 2 s"
 }
 
+# Installs what the first command has built, and builds and runs docs/examples/hello.cc as docs/packages.md says.
+own_program() {
+  local line
+  for line in 'cmake --install build --prefix /opt/installed' \
+    'cmake -S docs/examples -B /opt/hello -G Ninja -DCMAKE_PREFIX_PATH=/opt/installed && cmake --build /opt/hello' \
+    '/opt/hello/hello "$(scripts/fetch_model.sh)" "Name three colours." >/opt/hello.txt'; do
+    inside bash -c "$line" >"$logs/hello.log" 2>&1 || die "$line: $(tail -n 5 "$logs/hello.log")"
+  done
+  check_words "$chroot/opt/hello.txt"
+}
+
 whole_tests() {
   inside scripts/test.sh >"$logs/test.txt" 2> >(tee "$logs/test.log" >&2) || die "test.sh failed: $(tail -n 1 "$logs/test.txt")"
   tail -n 1 "$logs/test.txt" | grep -qE '^[1-9][0-9]* passed, 0 failed$' || die "test.sh ended with: $(tail -n 1 "$logs/test.txt")"
@@ -90,6 +101,7 @@ copy_settings
 stage clone git clone --quiet "$root" "$chroot$clone"
 stage quickstart first_run
 stage "second run" second_run
+stage "own program" own_program
 if ! $quick; then stage tests whole_tests; fi
 stage_table
 say "a fresh Debian 12 runs what README says"

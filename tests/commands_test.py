@@ -168,7 +168,7 @@ class ShellTest(unittest.TestCase):
     def test_unknown_argument_is_one_clear_sentence(self):
         for script in ("fetch_model.sh", "test.sh", "build.sh", "test_fresh.sh", "install_packages.sh", "measure/compare_peer.sh",
                        "measure/compare_peer_memory.sh", "tests/test_consumers.sh", "tests/arm64_sysroot.sh", "tests/test_arm64.sh",
-                       "tests/test_avx512.sh"):
+                       "tests/test_avx512.sh", "measure/static_size.sh"):
             result = subprocess.run(["bash", str(SCRIPTS / script), "--nonsense"], capture_output=True, text=True)
             self.assertEqual(result.returncode, 1, script)
             self.assertIn("unknown", result.stderr)

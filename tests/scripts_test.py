@@ -299,6 +299,14 @@ class CheckTest(unittest.TestCase):
     def test_readme_catches_a_long_first_page(self):
         self.planted("check_readme", "README.md", "# T\n" + "\n" * 180, "README.md:181: found 181 lines, expected at most 180")
 
+    def test_readme_catches_an_example_that_differs_from_its_file(self):
+        self.plant("docs/examples/hello.cc", "int a;\nint b;\nint c;\n")
+        self.plant("docs/hello.md", "# T\n\n```cpp docs/examples/hello.cc\nint b;\nint c;\n```\n")
+        self.planted("check_readme", "docs/hello.md", "# T\n\n```cpp docs/examples/hello.cc\nint a;\nint c;\n```\n",
+                     "docs/hello.md:3: found a block that differs from docs/examples/hello.cc")
+        self.plant("docs/hello.md", "# T\n")
+        self.fails("check_readme", "docs/examples/hello.cc:1: found in no document")
+
     def test_readme_catches_block_without_command(self):
         self.planted("check_readme", "docs/speed.md", "Text.\n\n```\n12 MiB\n```\n", "docs/speed.md:4:")
 

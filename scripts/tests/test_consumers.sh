@@ -3,6 +3,9 @@
 # CMake and by pkg-config, static and shared, and as a part of this tree, with the strictest warnings of g++ and clang as errors. Then it
 # asks for layers that are not there. Prints one line per project.
 #
+# The same of a build of some targets: the files that the target tessera_generate builds, and base alone in a build folder of its own, are
+# installed and used as README.md and docs/packages.md say, with docs/examples. The default model answers hello.cc.
+#
 #   scripts/tests/test_consumers.sh [--build-dir build] [--results FILE]
 #
 # Uses what is built already. --results: adds lines `pass|fail <tab> name` to FILE. Everything is done in a temporary folder, and nothing in
@@ -67,8 +70,10 @@ run_program() {
   with_packages "$work/$layer/installed" "$program" "$work/model.gguf"
 }
 
+# PLACE: the folder with the installation, if not that of LAYER.
 by_cmake() {
-  local layer=$1 kind=$2 prefix=$work/$1/installed folder=$work/$1/by_cmake_$2 shared=OFF
+  local layer=$1 kind=$2 place=${3:-$1} shared=OFF
+  local prefix=$work/$place/installed folder=$work/$place/by_cmake_$kind
   if [[ $kind == shared ]]; then shared=ON; fi
   cp -r "$root/tests/consumer/$layer" "$folder"
   with_packages "$prefix" cmake -S "$folder" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=$shared \
@@ -160,7 +165,7 @@ in_a_tree() {
   mkdir "$folder"
   {
     printf 'cmake_minimum_required(VERSION 3.25)\nproject(in_a_tree LANGUAGES CXX)\n%s\n' "$abseil"
-    printf 'set(TESSERA_LAYERS runtime)\nadd_subdirectory("%s" tessera EXCLUDE_FROM_ALL)\n' "$root"
+    printf 'set(TESSERA_LAYERS runtime)\nadd_subdirectory("%s" tessera)\n' "$root"
     for layer in "${layers[@]}"; do
       printf 'add_library(%s_consumer OBJECT "%s")\n' "$layer" "$root/tests/consumer/$layer/main.cc"
       printf 'target_link_libraries(%s_consumer PRIVATE tessera::%s)\n' "$layer" "$layer"
@@ -187,6 +192,87 @@ own_abseil() {
   for target in $(grep -ohE 'absl::\w+' "$root/CMakeLists.txt" | sort -u); do
     printf 'add_library(own_%s INTERFACE)\nadd_library(%s ALIAS own_%s)\n' "${target#absl::}" "$target" "${target#absl::}"
   done
+}
+
+# Installs what README's first command builds: a copy of the build folder has only the files that ninja makes for tessera_generate, all
+# libraries of runtime among them, and no other.
+first_command() {
+  local copy=$work/first/build prefix=$work/first/installed at made layer
+  at=$(sed -n 's/^CMAKE_CACHEFILE_DIR:INTERNAL=//p' "$build/CMakeCache.txt")
+  mkdir -p "$copy/bin" "$copy/CMakeFiles"
+  mapfile -t made < <(ninja -C "$build" -t inputs tessera_generate | grep -E '^libtessera_\w+\.(a|so)')
+  ((${#made[@]} > 0))
+  cp "${made[@]/#/$build/}" "$build/cmake_install.cmake" "$copy"
+  cp "$build/bin/tessera_generate" "$copy/bin"
+  cp -r "$build/CMakeFiles/Export" "$copy/CMakeFiles"
+  cp -r "$build/package" "$copy"
+  grep -rlF "$at" "$copy" --include='*.cmake' | xargs sed -i "s|$at|$copy|g"
+  cmake --install "$copy" --prefix "$prefix"
+  is_apart "$prefix"
+  for layer in "${layers[@]}"; do [[ -f $prefix/lib/libtessera_$layer.a ]]; done
+  [[ $(cd "$prefix/bin" && echo *) == tessera_generate ]]
+  if compgen -G "$prefix/lib/*.so*"; then return 1; fi
+  echo "$(find "$prefix/include" -name '*.h' | wc -l) headers, $(find "$prefix/lib" -name '*.a' | wc -l) static libraries"
+}
+
+# docs/examples/hello.cc, built against that installation, writes the text that tessera_generate writes.
+hello() {
+  local prefix=$work/first/installed folder=$work/first/hello question="Name three colours." expected found
+  cp -r "$root/docs/examples" "$folder"
+  with_packages "$prefix" cmake -S "$folder" -B "$folder/build" -G Ninja -DCMAKE_CXX_FLAGS="$strict_gcc"
+  with_packages "$prefix" ninja -C "$folder/build"
+  found=$(with_packages "$prefix" "$folder/build/hello" "$model" "$question")
+  expected=$(with_packages "$prefix" "$prefix/bin/tessera_generate" --model "$model" --prompt "$question" --n_predict 64 --temperature 0)
+  if [[ -z $found || $found != "$expected" ]]; then printf 'found %s\nexpected %s\n' "$found" "$expected"; return 1; fi
+  echo "${found//$'\n'/ }"
+}
+
+# Builds hello.cc by pkg-config, where only static libraries are installed.
+hello_by_pkg_config() {
+  local prefix=$work/first/installed flags
+  flags=$(with_packages "$prefix" pkg-config --static --cflags --libs tessera-runtime)
+  # shellcheck disable=SC2086
+  g++ -std=c++20 $strict_gcc "$root/docs/examples/hello.cc" $flags -o "$work/first/hello_by_pkg_config"
+  "$work/first/hello_by_pkg_config" "$work/model.gguf" | wc -c
+}
+
+# base alone, from an empty build folder: installing is refused before the target is built, and then there is no kind but that one.
+base_alone() {
+  local folder=$work/base_alone
+  cmake -S "$root" -B "$folder/build" -G Ninja -DTESSERA_LAYERS=base -DTESSERA_TESTS=OFF
+  if cmake --install "$folder/build" --prefix "$folder/prefix" >"$folder/log" 2>&1; then echo "installed nothing"; return 1; fi
+  grep -qF "base was not built: build one of the targets tessera_base_static" "$folder/log"
+  ninja -C "$folder/build" tessera_base_static
+  cmake --install "$folder/build" --prefix "$folder/installed"
+  by_cmake base static base_alone
+}
+
+# Sets `folder` to a configured project with the lines of docs/examples/EXAMPLE but those with WITHOUT, and LAYER in place of quant.
+project_around() {
+  local example=$1 layer=$2 without=${3:-nothing}
+  folder=$(mktemp -d -p "$work")
+  cp "$root/tests/consumer/$layer/main.cc" "$folder"
+  ln -s "$root" "$folder/tessera"
+  sed "/$without/d; s/quant/$layer/" "$root/docs/examples/$example/CMakeLists.txt" >"$folder/CMakeLists.txt"
+  cmake -S "$folder" -B "$folder/build" -G Ninja -DFETCHCONTENT_SOURCE_DIR_TESSERA="$root" \
+    -DTESSERA_REPOSITORY="file://$root" -DTESSERA_COMMIT=HEAD
+}
+
+# The default target of such a project builds the static libraries of LAYER and of the layers that it links, and no more of Tessera.
+builds_no_more() {
+  local layer built expected
+  project_around "$@"
+  built=$(ninja -C "$folder/build" -t commands all | grep -oE 'tessera_\w+\.dir|libtessera_\w+\.\w+|\btessera_\w+_tests\b' | sort -u)
+  expected=$(for layer in $(closure "$2"); do printf 'tessera_%s_objects.dir\nlibtessera_%s.a\n' "$layer" "$layer"; done | sort -u)
+  if [[ $built != "$expected" ]]; then printf 'would build\n%s\nexpected\n%s\n' "$built" "$expected"; return 1; fi
+  grep -c '^libtessera' <<<"$built"
+}
+
+# Such a project, built and run.
+builds_and_runs() {
+  project_around "$@"
+  ninja -C "$folder/build"
+  "$folder/build/program"
 }
 
 installed_programs() {
@@ -224,8 +310,17 @@ project() {
 }
 
 cp "$root/tests/golden/tiny/llama.gguf" "$work/model.gguf"
+model=$("$root/scripts/fetch_model.sh") || die "the default model could not be fetched; the line above tells why"
 for layer in "${layers[@]}"; do project "$layer, installed" install_layer "$layer"; done
+project "first command, installed" first_command
+project "base alone, installed" base_alone
 wait
+project "hello" hello
+project "hello, pkg-config" hello_by_pkg_config
+project "fetched, built" builds_and_runs fetch_content base
+project "fetched, no more" builds_no_more fetch_content quant
+project "subdirectory, no more" builds_no_more subdirectory quant
+project "subdirectory, all layers" builds_no_more subdirectory quant TESSERA_LAYERS
 for layer in "${layers[@]}"; do
   for kind in static shared; do
     project "$layer, CMake, $kind" by_cmake "$layer" "$kind"
@@ -243,6 +338,12 @@ project "all, own Abseil" in_a_tree abseil "$(own_abseil)"
 project "refused, unknown" refused storage "find_package(tessera REQUIRED COMPONENTS nonsense)" \
   "found component nonsense, expected some of base, tensor, quant, npu, storage, text, files, model, spec, runtime"
 project "refused, not installed" refused storage "find_package(tessera REQUIRED COMPONENTS quant)" "installed are: base, storage"
+project "refused, no such layer" refused base_alone "find_package(tessera REQUIRED COMPONENTS runtime)" \
+  "Build the target tessera_runtime_static, for which TESSERA_LAYERS must be empty or name runtime"
+project "refused, kind not built" refused first "find_package(tessera REQUIRED COMPONENTS runtime shared)" \
+  "tessera::runtime was not built as shared: build the target tessera_runtime_shared"
+project "refused, no kind built" refused base_alone "set(BUILD_SHARED_LIBS ON)
+find_package(tessera REQUIRED)" "no layer was built as shared: build the target tessera_shared"
 project "refused, both kinds" refused base "find_package(tessera REQUIRED COMPONENTS base static shared)" \
   "found the components static and shared, expected one of them"
 project "refused, two kinds" refused base "find_package(tessera REQUIRED COMPONENTS base static)
