@@ -3,9 +3,9 @@ those that failed last, where they are read first.
 
     python3 count_tests.py RESULTS
 
-RESULTS holds GoogleTest's *.json, one for each test binary; ctest's *.xml (JUnit), which also know the binaries that crashed or
-never ran; and *.tsv, lines `pass|fail|skip <tab> name`, for everything else. Folders in it hold the same of further runs of the same
-programs, such as those under a sanitizer; their names stand behind the tests'.
+RESULTS holds GoogleTest's *.json, one for each test binary or its shard; ctest's *.xml (JUnit), which also know the binaries that crashed
+or never ran; and *.tsv, lines `pass|fail|skip <tab> name` with perhaps a tab and seconds, for everything else. Folders in RESULTS hold
+the same of further runs of the same programs, such as those under a sanitizer; their names stand behind the tests'.
 """
 import json
 import sys
@@ -42,7 +42,7 @@ def outcomes(results):
     for path in sorted(results.glob("*.xml")):
         yield from ctest_outcomes(path, counted)
     for path in sorted(results.glob("*.tsv")):
-        yield from (line.split("\t", 1) for line in path.read_text().splitlines())
+        yield from (line.split("\t")[:2] for line in path.read_text().splitlines())
 
 
 def main(results):
