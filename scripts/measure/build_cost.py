@@ -1,9 +1,9 @@
 """Prints what a build cost, from the table that scripts/measure/build_cost.sh has had written.
 
-    python3 build_cost.py BUILD [--check] [--touch FILE]... [TARGET...]
+    python3 build_cost.py [--check] [--touch FILE]... BUILD [TARGET...]
 
-For each target, or for tessera_generate, tessera_apps_all and all, ninja says which files the target needs; the cost is the sum of the
-commands that made these files. --touch builds again after a change of FILE, a path in the source tree, whose time of change is the old
+For each target, or for tessera_generate, tessera_apps_all and all, ninja says which commands the target needs; the cost is the sum of
+these commands. --touch builds again after a change of FILE, a path in the source tree, whose time of change is the old
 one afterwards.
 """
 import os
@@ -30,9 +30,9 @@ def read_table(path):
 
 
 def needed(build, target):
-    """Returns the files below the build folder from which ninja makes the target, and the target's own."""
-    said = subprocess.run(["ninja", "-C", str(build), "-t", "inputs", target], check=True, capture_output=True, text=True).stdout
-    return {*said.splitlines(), target}
+    """Returns the files that compilers and linkers make for the target, as the build folder names them."""
+    said = subprocess.run(["ninja", "-C", str(build), "-t", "commands", target], check=True, capture_output=True, text=True).stdout
+    return set(re.findall(r" -o (\S+)", said))
 
 
 def print_groups(build, costs, targets):

@@ -39,4 +39,4 @@ if $compile; then
   run_logged "building" "$build/build.log" ninja -C "$build" -j "$(compile_jobs)" "${targets[@]}" || die "the build stopped at an error"
 fi
 [[ -f $table ]] || die "$table: found no table, expected one of an earlier run without --no-build"
-python3 "$root/scripts/measure/build_cost.py" "$build" --jobs "$(compile_jobs)" "${flags[@]}" -- "${targets[@]}"
+python3 "$root/scripts/measure/build_cost.py" --jobs "$(compile_jobs)" "${flags[@]}" -- "$build" "${targets[@]}"
