@@ -91,8 +91,9 @@ class ShellTest(unittest.TestCase):
                                 ("memory/old/memory.limit_in_bytes", 2 * gib), ("memory/memory.limit_in_bytes", (1 << 63) - 4096)):
                 (mount / path).parent.mkdir(parents=True, exist_ok=True)
                 (mount / path).write_text(f"{limit}\n")
-            for available, groups, jobs in ((64, "0::/", 8), (5, "0::/", 5), (0, "0::/", 1), (64, "0::/small/inner", 3), (2, "0::/small", 2),
-                                            (64, "0::/tiny", 1), (64, "4:memory:/old\n0::/", 2), (64, "4:pids:/old\n3:cpu,memory:/", 8)):
+            for available, groups, jobs in ((64, "0::/", 8), (5, "0::/", 5), (0, "0::/", 1), (64, "0::/small/inner", 3),
+                                            (2, "0::/small", 2), (64, "0::/tiny", 1), (64, "4:memory:/old\n0::/", 2),
+                                            (64, "4:pids:/old\n3:cpu,memory:/", 8)):
                 Path(folder, "meminfo").write_text(f"MemFree: 1 kB\nMemAvailable: {available << 20} kB\n")
                 Path(folder, "groups").write_text(f"{groups}\n")
                 said = self.bash(f"source {SCRIPTS}/lib/compile_jobs.sh; nproc() {{ echo 8; }}; "
@@ -131,7 +132,8 @@ class PythonTestsTest(unittest.TestCase):
     FILES = {"good_test.py": "class T(unittest.TestCase):\n  def test_a(self): pass\n  @unittest.skip('no')\n  def test_b(self): pass\n",
              "bad_test.py": "class T(unittest.TestCase):\n  def test_a(self):\n    with self.subTest(): self.fail('words of a')\n"
                             "  def test_b(self): raise ValueError('words of b')\n",
-             "class_test.py": "class T(unittest.TestCase):\n  @classmethod\n  def setUpClass(cls): raise OSError\n  def test_a(self): pass\n",
+             "class_test.py": "class T(unittest.TestCase):\n  @classmethod\n  def setUpClass(cls): raise OSError\n"
+                              "  def test_a(self): pass\n",
              "dead_test.py": "import os\nclass T(unittest.TestCase):\n  def test_a(self): os._exit(3)\n", "wrong_test.py": "nonsense\n",
              "main_test.py": "class T(unittest.TestCase):\n  def test_a(self): self.assertEqual(beside.VALUE, 7)\nimport beside\n"}
 
@@ -142,8 +144,8 @@ class PythonTestsTest(unittest.TestCase):
             Path(folder, "beside.py").write_text("VALUE = 7\n")
             results = Path(folder, "results")
             results.mkdir()
-            result = subprocess.run([sys.executable, SCRIPTS / "lib/run_python_tests.py", results, *(f"{folder}/{name}" for name in names)],
-                                    capture_output=True, text=True)
+            command = [sys.executable, SCRIPTS / "lib/run_python_tests.py", results, *(f"{folder}/{name}" for name in names)]
+            result = subprocess.run(command, capture_output=True, text=True)
             lines = [line.split("\t") for path in sorted(results.glob("*.tsv")) for line in path.read_text().splitlines()]
         self.assertTrue(all(float(line[2]) >= 0 for line in lines), lines)
         return result, [tuple(line[:2]) for line in lines]
@@ -161,7 +163,8 @@ class PythonTestsTest(unittest.TestCase):
             self.assertIn(words, result.stdout)
 
     def test_a_file_that_ends_without_its_tests_counts_as_a_failed_test(self):
-        for name, failed in (("class_test.py", "setUpClass (class_test.T)"), ("dead_test.py", "dead_test.py: exit code 3 without a failed test"),
+        for name, failed in (("class_test.py", "setUpClass (class_test.T)"),
+                             ("dead_test.py", "dead_test.py: exit code 3 without a failed test"),
                              ("wrong_test.py", "wrong_test.py: exit code 1 without a failed test")):
             result, lines = self.run_files(name)
             self.assertEqual((result.returncode, lines), (1, [("fail", failed)]), name)

@@ -23,7 +23,7 @@ from script_main import flag_parser  # noqa: E402
 _flags = flag_parser(sys.modules["__main__"].__doc__)
 _flags.add_argument("--root", type=Path, default=ROOT, help="the tree to check")
 _flags.add_argument("--results", type=Path, help="folder with GoogleTest's JSON files (check_tests_ran)")
-_flags.add_argument("--build", type=Path, action="append", help="a build folder, build if none is given (check_weak_symbols, check_headers)")
+_flags.add_argument("--build", type=Path, action="append", help="a build folder, else build (check_weak_symbols, check_headers)")
 _flags.add_argument("--no-compile", action="store_true", help="leave out what takes a compiler (check_headers)")
 arguments = _flags.parse_args()
 root = arguments.root
