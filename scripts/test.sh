@@ -28,14 +28,14 @@ for argument in "$@"; do
 done
 if $all && ((${#parts[@]} > 0)); then die "found --all and --${parts[0]}, expected one of them; usage: $usage"; fi
 
-# The layers and targets of a part. --all runs the first list of each pair: what fits into its minutes. Bytes from files meet the address
-# sanitizer there, and the threads of base, storage and spec the thread sanitizer.
+# The layers and targets of a part: with --all the first list of each pair, which fits into its minutes. Clang compiles the layers whose
+# bits depend on a compiler, bytes from files meet the address sanitizer, and the threads of base, storage and spec the thread sanitizer.
 libraries=(base tensor quant npu storage text files model spec runtime)
 clang_layers=(base tensor quant npu)
-address_layers=(base storage text files spec)
+address_layers=(storage text files)
 thread_layers=(base storage spec)
 fuzz_targets=(tsr template gguf split tokenizer tiles safetensors history tree costs)
-fuzz_seconds=20
+fuzz_seconds=15
 if ! $all; then
   clang_layers=("${libraries[@]}")
   address_layers=("${libraries[@]}")
@@ -160,7 +160,7 @@ address_part() {
 
 address_tests() { run_tests address_tests "$root/build-asan" "$results/address" -L "$(labels "${address_layers[@]}")"; }
 
-# cmake/TesseraSanitizers.cmake names the files of npu's and runtime's tests; only those of many rows run of npu's.
+# cmake/TesseraSanitizers.cmake names the test files that are built; only the tests of many rows run of those of npu.
 thread_part() {
   mapfile -t targets < <(test_targets "${thread_layers[@]}")
   stage_after "thread build" thread_tests "$root/scripts/build.sh" --tests --build-dir "$root/build-tsan" --type ThreadSanitizer \
