@@ -1,4 +1,5 @@
-"""Tests of the commands that a new user runs first: scripts/quickstart.sh and scripts/build.sh, with programs that only say what they get.
+"""Tests of the commands that a new user runs first: scripts/quickstart.sh, scripts/build.sh and scripts/test.sh, with programs that only
+say what they get.
 
     python3 tests/first_commands_test.py -v
 """
@@ -19,7 +20,7 @@ class FirstCommand(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
         shutil.copytree(SCRIPTS / "lib", self.root / "scripts/lib", ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("quickstart.sh", "build.sh"):
+        for name in ("quickstart.sh", "build.sh", "test.sh"):
             shutil.copy(SCRIPTS / name, self.root / "scripts" / name)
         self.calls = self.root / "calls"
 
@@ -103,6 +104,78 @@ done"""
         self.assertEqual(self.build("--tests", "--type", "AddressSanitizer")[0], f"{self.configure} -DCMAKE_BUILD_TYPE=Release "
                          "-DCMAKE_CXX_COMPILER=clang++-19 -DTESSERA_TESTS=ON -DCMAKE_BUILD_TYPE=AddressSanitizer")
         self.assertEqual(len(self.build("--type", "AddressSanitizer")), 1)
+
+
+class TestScriptTest(FirstCommand):
+    """scripts/test.sh, where each test program passes two tests, each check and each test in Python one."""
+    CTEST = """
+folder=${GTEST_OUTPUT#json:}
+while [[ $1 != --output-junit ]]; do shift; done
+echo '<testsuite/>' >"$2"
+name=$(basename "$2" .xml)
+printf '{"testsuites": [{"name": "%s", "testsuite": [' "$name" >"$folder/$name.json"
+printf '{"name": "%s", "status": "RUN", "result": "COMPLETED", "time": "1.5s"}%s' A , B ']}]}' >>"$folder/$name.json"
+"""
+    FIRST = ["install_packages.sh --tests", "build.sh --tests"]
+
+    def setUp(self):
+        super().setUp()
+        checks = ("words", "layers", "sizes", "libraries", "readme", "clean", "programs", "headers", "weak_symbols", "tests_ran")
+        for name in checks:
+            self.program(f"scripts/checks/check_{name}.py")
+        for name in ("install_packages.sh", "build.sh", "fetch_model.sh", "tests/test_consumers.sh", "tests/fuzz.sh",
+                     "tests/fuzz_coverage.sh", "tests/test_arm64.sh"):
+            self.program(f"scripts/{name}", f"mkdir -p {self.root}/build; : >{self.root}/build/build.log")
+        self.program("scripts/tests/with_named_programs.sh", 'while [[ $1 != -- ]]; do shift; done; shift; exec "$@"')
+        self.program("bin/ctest", self.CTEST)
+        (self.root / "tests").mkdir()
+        (self.root / "tests/a_test.py").write_text("import unittest\nclass T(unittest.TestCase):\n  def test_a(self): pass\n")
+
+    def run_tests(self, *flags):
+        result, calls = self.run_script("test.sh", *flags)
+        return result, [call.split("/")[0].strip() for call in calls if not call.startswith(("with_named", "fetch_model"))]
+
+    def test_without_a_flag_the_first_part_runs(self):
+        result, calls = self.run_tests()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(calls[:2], self.FIRST)
+        self.assertEqual((sum(call.startswith("ctest") for call in calls), len(calls)), (2, 14))
+        self.assertRegex(result.stdout, r"^\nthe 15 slowest of 15 tests, .*\n +1\.5 s  app_tests\.A\n")
+        self.assertRegex(result.stdout, r"\nunit tests +\d\.\d s  done  expected \d+ s\n(.*\n)+16 passed, 0 failed\n$")
+
+    def test_all_runs_both_parts_once_with_one_sum(self):
+        result, calls = self.run_tests("--all")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(calls[:2], ["install_packages.sh --tests --sanitizers", "build.sh --tests"])
+        self.assertEqual(sum(call.startswith("build.sh --tests --build-dir") for call in calls), 3)
+        self.assertEqual(len([call for call in calls if call.startswith(("test_consumers.sh", "fuzz.sh --seconds 15", "fuzz_coverage"))]), 3)
+        self.assertEqual(result.stdout.splitlines()[-1], "25 passed, 0 failed")
+        self.assertNotIn("test_arm64.sh", " ".join(calls))
+
+    def test_a_part_runs_alone(self):
+        result, calls = self.run_tests("--sanitize")
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (0, "7 passed, 0 failed"), result.stderr)
+        self.assertEqual([call.split()[0] for call in calls], ["install_packages.sh", *["build.sh", "ctest"] * 2, "ctest"])
+        self.assertEqual([call.split()[0] for call in self.run_tests("--fuzz")[1]], ["install_packages.sh", "fuzz_coverage.sh", "fuzz.sh"])
+
+    def test_a_failure_is_in_the_sum_and_what_does_not_need_it_runs_on(self):
+        self.program("scripts/checks/check_sizes.py", "exit 1")
+        self.program("bin/ctest", self.CTEST.replace('"time"', '"failures": [{}], "time"'), "exit 8")
+        result, calls = self.run_tests()
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1], len(calls)), (1, "11 passed, 5 failed", 14), result.stderr)
+        self.assertIn("FAILED  check_sizes", result.stderr)
+
+    def test_a_build_that_fails_or_warns_ends_the_run(self):
+        for lines in (["exit 1"], [f"mkdir -p {self.root}/build; echo 'a.cc:1: warning: words' >{self.root}/build/build.log"]):
+            self.program("scripts/build.sh", *lines)
+            result, calls = self.run_tests()
+            self.assertEqual((result.returncode, result.stdout.splitlines()[-1], calls), (1, "1 passed, 1 failed", self.FIRST))
+        self.assertIn("a.cc:1: warning: words\n", result.stderr)
+
+    def test_flags_that_contradict_each_other_are_refused(self):
+        result, calls = self.run_tests("--all", "--fuzz")
+        self.assertEqual((result.returncode, result.stdout, calls), (1, "", []))
+        self.assertIn("found --all and --fuzz, expected one of them", result.stderr)
 
 
 if __name__ == "__main__":
