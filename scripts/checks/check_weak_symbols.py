@@ -14,7 +14,7 @@ from sources import builds, compiled, problems, report
 
 FLAG = re.compile(r"-m(arch=|avx|fma|f16c|sse|bmi|amx)")
 SUFFIX = re.compile(r"_([a-z0-9]+)\.cc$")
-OWN = re.compile(r"_Z(T[VTIS]|GV|GR)?N[rVKRO]*7tessera")   # tessera::..., and what belongs to a class or a variable of tessera's.
+OWN = re.compile(r"_Z(T[VTIS]|GV|GR)?Z?N[rVKRO]*7tessera")   # tessera::..., and what belongs to a class, function or variable of tessera's.
 
 
 def weak_symbols(path):

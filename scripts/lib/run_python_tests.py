@@ -8,6 +8,7 @@ and with an exit code other than 0 counts as a failed test. The exit code is 1 i
 """
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import time
@@ -81,7 +82,7 @@ def run_file(path, results):
     with open(results / f"{path.name}.log", "wb") as log:
         code = subprocess.run([sys.executable, __file__, "--one", str(results), str(path)], stdin=subprocess.DEVNULL, stdout=log,
                               stderr=subprocess.STDOUT).returncode
-    if code != 0 and not (table.exists() and "fail\t" in table.read_text()):
+    if code != 0 and not (table.exists() and re.search(r"^fail\t", table.read_text(), re.MULTILINE)):
         with open(table, "a") as lines:
             lines.write(f"fail\t{path.name}: exit code {code} without a failed test\t0\n")
     return path, code, time.monotonic() - began
