@@ -59,7 +59,7 @@ endfunction()
 function(tessera_need target)
   tessera_find(${target} missing)
   if(missing)
-    message(FATAL_ERROR "${missing}; scripts/install_packages.sh installs what Tessera needs")
+    message(FATAL_ERROR "${missing}; scripts/install_packages.sh installs what Tessera needs, and with --tests what its tests need")
   endif()
 endfunction()
 
