@@ -60,7 +60,7 @@ endfunction()
 function(tessera_need target)
   tessera_find(${target} missing)
   if(missing)
-    message(FATAL_ERROR "${missing}; scripts/install_packages.sh installs what Tessera needs")
+    message(FATAL_ERROR "${missing}; scripts/install_packages.sh installs what Tessera needs, and with --tests what its tests need")
   endif()
 endfunction()
 
@@ -214,19 +214,22 @@ function(tessera_create_test_main)
   tessera_precompile(tessera_test_main tests <gtest/gtest.h>)
 endfunction()
 
-# The longest program runs as two halves, so that where sanitizers make it take minutes two CPUs have work to the end.
+# The test programs that run as several tests of ctest, each with a share of the program's tests, and how many: so all CPUs have work to the
+# end, where one program takes minutes.
+set(tessera_shards_runtime 4)
+set(tessera_shards_apps 8)
+
 function(tessera_add_test layer)
-  set(halves ${layer})
-  if(layer STREQUAL "runtime")
-    set(halves runtime_1 runtime_2)
-    foreach(half 1 2)
-      add_test(NAME runtime_${half} COMMAND ${PROJECT_SOURCE_DIR}/scripts/tests/half.sh ${half} ${CMAKE_CROSSCOMPILING_EMULATOR}
-                                            $<TARGET_FILE:tessera_runtime_tests>)
-    endforeach()
-  else()
+  if(NOT tessera_shards_${layer})
     add_test(NAME ${layer} COMMAND tessera_${layer}_tests)
+    set_tests_properties(${layer} PROPERTIES LABELS ${layer})
+    return()
   endif()
-  set_tests_properties(${halves} PROPERTIES LABELS ${layer})
+  foreach(shard RANGE 1 ${tessera_shards_${layer}})
+    add_test(NAME ${layer}_${shard} COMMAND ${PROJECT_SOURCE_DIR}/scripts/tests/shard.sh ${shard} ${tessera_shards_${layer}}
+                                            ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tessera_${layer}_tests>)
+    set_tests_properties(${layer}_${shard} PROPERTIES LABELS ${layer})
+  endforeach()
 endfunction()
 
 function(tessera_create_tests layer)

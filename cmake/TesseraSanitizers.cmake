@@ -17,9 +17,12 @@ set(CMAKE_CXX_FLAGS_ADDRESSSANITIZER
     "${TESSERA_FAULT_FLAGS} -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all")
 set(CMAKE_CXX_FLAGS_THREADSANITIZER "${TESSERA_FAULT_FLAGS} -fsanitize=thread")
 
-# The test files of these layers in which threads meet, as a regular expression of their names: weights read beside other work, drafts,
-# workers that share out many rows. The thread sanitizer would find nothing in the others, and they take minutes to compile.
+# The test files of these layers in which threads meet, as a regular expression of their names: the pool of threads and files that several
+# threads use, weights read beside other work, drafts, workers that share out many rows, a history that streams share. The thread sanitizer
+# would find nothing in the others, and they take minutes to compile.
 if(CMAKE_BUILD_TYPE STREQUAL ThreadSanitizer)
+  set(TESSERA_TEST_FILES_base "available_cpus|file_version|folder_lock|shared_work|start_thread|text_file|thread_pool|timeline|write_all")
+  set(TESSERA_TEST_FILES_spec "history_[a-z]+")
   set(TESSERA_TEST_FILES_npu "host_adapters|host_device")
   string(CONCAT TESSERA_TEST_FILES_runtime "engine|first_prompt|graph_motion|packed_model|prompt|session_threads|shrink_memory|"
     "speculation_[a-z]+|speculation|stepper|stepper_threads|streaming|streaming_faults|text_queue|tree_logits")

@@ -1,34 +1,54 @@
 #!/usr/bin/env bash
 # Builds everything and runs all tests and checks; the last line is "N passed, N failed".
 #
-#   scripts/test.sh [--quick | --sanitize | --fuzz | --arm64 | --avx512]
+#   scripts/test.sh [--all | --clang | --sanitize | --fuzz | --arm64 | --avx512]
 #
-# --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the one that
-# every test file ran, sanitizers and fuzzing, and says so. --sanitize runs the unit tests under the sanitizers and no more, --fuzz
-# each fuzz target for a minute and no more, --arm64 scripts/tests/test_arm64.sh and no more, --avx512 scripts/tests/test_avx512.sh
-# and no more; no other run does the last two.
-# Results lie in build/test_results.
+# Without a flag: the test programs, the tests in Python and the checks: 25 minutes from nothing on 2 quiet cores, 8 with all built.
+# --all: after those a second part, together 45 minutes: projects that use installed layers, headers that compile alone, a build by clang
+# without warnings and precompiled headers, sanitizers and fuzzing, for as many layers as fit.
+# Each other flag runs its tests and no more, and all of them: --clang those of every library, --sanitize those of every library under the
+# address sanitizer and those in which threads meet under the thread sanitizer, --fuzz each fuzz target for a minute, --arm64
+# scripts/tests/test_arm64.sh, --avx512 scripts/tests/test_avx512.sh. No other run does the last two. Other commands, in no run here:
+# scripts/tests/test_small_memory.sh, scripts/test_fresh.sh and scripts/measure/build_cost.sh.
+#
+# The times of the stages stand beside the expected ones (scripts/lib/stage_seconds.tsv), below the 20 slowest tests. Results lie in
+# build/test_results.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
-quick=false
-sanitize=false
-fuzz=false
-emulated=()
+usage="scripts/test.sh [--all | --clang | --sanitize | --fuzz | --arm64 | --avx512]"
+all=false
+parts=()
 for argument in "$@"; do
   case $argument in
-    --quick) quick=true ;;
-    --sanitize) sanitize=true ;;
-    --fuzz) fuzz=true ;;
-    --arm64 | --avx512) emulated+=("${argument#--}") ;;
-    *) die "unknown argument $argument; usage: scripts/test.sh [--quick | --sanitize | --fuzz | --arm64 | --avx512]" ;;
+    --all) all=true ;;
+    --clang | --sanitize | --fuzz | --arm64 | --avx512) parts+=("${argument#--}") ;;
+    *) die "unknown argument $argument; usage: $usage" ;;
   esac
 done
+if $all && ((${#parts[@]} > 0)); then die "found --all and --${parts[0]}, expected one of them; usage: $usage"; fi
+
+# The layers and targets of a part: with --all the first list of each pair, which fits into its minutes. Clang compiles the layers whose
+# bits depend on a compiler, bytes from files meet the address sanitizer, and the threads of base, storage and spec the thread sanitizer.
+libraries=(base tensor quant npu storage text files model spec runtime)
+clang_layers=(base tensor quant npu)
+address_layers=(storage text files)
+thread_layers=(base storage spec)
+fuzz_targets=(tsr template gguf split tokenizer tiles safetensors history tree costs)
+fuzz_seconds=15
+if ! $all; then
+  clang_layers=("${libraries[@]}")
+  address_layers=("${libraries[@]}")
+  thread_layers=(base npu storage spec runtime)
+  fuzz_targets=()  # All.
+  fuzz_seconds=60
+fi
+
 build=$root/build
 results=$build/test_results
-packages=()  # Flags of install_packages.sh.
-if ! $quick; then packages+=(--sanitizers); fi
-for name in "${emulated[@]}"; do packages+=("--$name"); done
+packages=(--tests)  # Flags of install_packages.sh.
+if $all || ((${#parts[@]} > 0)); then packages+=(--sanitizers); fi
+for part in "${parts[@]}"; do [[ $part != arm64 && $part != avx512 ]] || packages+=("--$part"); done
 rm -rf "$results"
 mkdir -p "$results"
 
@@ -52,36 +72,50 @@ need() {
   fi
 }
 
+# A build whose failure leaves out TESTS, a stage that needs the build.
+stage_after() {
+  local name=$1 tests=$2
+  shift 2
+  if stage "$name" "$@"; then stage "${tests//_/ }" "$tests" || true; else record fail "$name"; fi
+}
+
 check() {
-  local script=$1 outcome=pass name
-  name=$(basename "${1%.py}")
+  local script=$1 outcome=pass name start=$EPOCHREALTIME
+  name=$(basename "${1%.*}")
   shift
   "$root/scripts/$script" "$@" >&2 || outcome=fail
-  record "$outcome" "$name"
+  record "$outcome" "$name"$'\t'"$(seconds_since "$start")"
   [[ $outcome == pass ]]
 }
 
+# As many at once as there are CPUs.
 all_checks() {
-  local status=0 name flags=()
-  if $quick; then flags=(--no-compile); fi
-  for name in layers libraries sizes readme words clean programs; do check "checks/check_$name.py" || status=1; done
-  check checks/check_headers.py "${flags[@]}" || status=1
+  local status=0 name running=()
+  for name in words layers sizes libraries readme clean programs headers weak_symbols; do
+    if ((${#running[@]} >= $(nproc))); then
+      wait "${running[0]}" || status=1
+      running=("${running[@]:1}")
+    fi
+    check "checks/check_$name.py" --no-compile &
+    running+=($!)
+  done
+  for name in "${running[@]}"; do wait "$name" || status=1; done
   return "$status"
 }
 
-# The tests in Python: one line "name (...) ... ok" a test. The interpreter is Debian's, for which its packages have the modules.
+# The interpreter is Debian's, for which its packages have the modules.
 script_tests() {
-  local file log status=0
-  for file in "$root"/tests/*_test.py; do
-    log=$results/$(basename "$file").log
-    if run_logged "$(basename "$file")" "$log" /usr/bin/python3 "$file" -v; then :; else
-      status=1
-      grep -qE '\.\.\. (FAIL|ERROR)$' "$log" || record fail "$(basename "$file")"
-    fi
-    sed -nE 's/^(\w+) .*\.\.\. ok$/pass\t\1/p; s/^(\w+) .*\.\.\. (FAIL|ERROR)$/fail\t\1/p; s/^(\w+) .*\.\.\. skipped .*/skip\t\1/p' \
-      "$log" >>"$results/steps.tsv"
-  done
-  return "$status"
+  run_logged "tests in Python" "$results/script_tests.log" \
+    /usr/bin/python3 "$root/scripts/lib/run_python_tests.py" "$results" "$root"/tests/*_test.py
+}
+
+# Builds, and fails if a compiler or a linker has warned.
+build_without_warnings() {
+  "$root/scripts/build.sh" "$@" || return
+  if grep -m 10 'warning:' "$build/build.log" >&2; then
+    say "failed: the build has warnings, expected none; $build/build.log has all"
+    return 1
+  fi
 }
 
 # Runs the test programs of BUILD that ctest's FLAGS select, and leaves in FOLDER one JSON file of GoogleTest's a program and one
@@ -98,32 +132,77 @@ run_tests() {
   return 1
 }
 
-# All unit tests under the address and undefined-behaviour sanitizers; under the thread sanitizer those of base (threads, timeline),
-# storage (reading ahead) and spec (a history that streams share), and of npu and runtime the files that cmake/TesseraSanitizers.cmake
-# names; of npu's only those of many rows.
-sanitizer_tests() {
-  local layers=(base tensor quant npu storage text files model spec runtime)
-  layers=("${layers[@]/#/tessera_}")
-  stage "address build" "$root/scripts/build.sh" --build-dir "$root/build-asan" --type AddressSanitizer "${layers[@]/%/_tests}" &&
-    stage "thread build" "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer \
-      tessera_{base,npu,storage,spec,runtime}_tests || { record fail sanitizers; return; }
-  stage "address tests" run_tests unit_tests "$root/build-asan" "$results/address" -LE '^(apps|fuzz)$' || true
-  stage "thread tests" thread_tests || true
+# The labels of LAYERS as ctest's flag -L takes them.
+labels() { (IFS='|'; echo "^($*)$"); }
+
+# The targets that build the tests of LAYERS.
+test_targets() { printf 'tessera_%s_tests\n' "$@"; }
+
+# By clang, with warnings as errors and without precompiled headers: each source file shows that its own header compiles alone. The
+# warnings left out are about g++'s flags and headers.
+clang_part() {
+  mapfile -t targets < <(test_targets "${clang_layers[@]}")
+  stage_after "clang build" clang_tests "$root/scripts/build.sh" --tests --build-dir "$root/build-clang" -DCMAKE_CXX_COMPILER=clang++-19 \
+    -DTESSERA_PCH=OFF -DCMAKE_COMPILE_WARNING_AS_ERROR=ON "-DCMAKE_CXX_FLAGS=-Wno-unknown-warning-option -Wno-deprecated-declarations" \
+    "${targets[@]}"
+}
+
+clang_tests() {
+  local status=0
+  run_tests clang_tests "$root/build-clang" "$results/clang" -L "$(labels "${clang_layers[@]}")" || status=1
+  check checks/check_weak_symbols.py --build "$root/build-clang" || status=1
+  return "$status"
+}
+
+address_part() {
+  mapfile -t targets < <(test_targets "${address_layers[@]}")
+  stage_after "address build" address_tests "$root/scripts/build.sh" --tests --build-dir "$root/build-asan" --type AddressSanitizer \
+    "${targets[@]}"
+}
+
+address_tests() { run_tests address_tests "$root/build-asan" "$results/address" -L "$(labels "${address_layers[@]}")"; }
+
+# cmake/TesseraSanitizers.cmake names the test files that are built; only the tests of many rows run of those of npu.
+thread_part() {
+  mapfile -t targets < <(test_targets "${thread_layers[@]}")
+  stage_after "thread build" thread_tests "$root/scripts/build.sh" --tests --build-dir "$root/build-tsan" --type ThreadSanitizer \
+    "${targets[@]}"
 }
 
 thread_tests() {
-  local status=0
-  run_tests unit_tests "$root/build-tsan" "$results/thread" -L '^(base|storage|spec)$' || status=1
-  GTEST_FILTER='HostDevice.ManyRows*:HostAdapters.ManyRows*' \
-    run_tests npu_tests "$root/build-tsan" "$results/thread" -L '^npu$' || status=1
-  run_tests runtime_tests "$root/build-tsan" "$results/thread" -L '^runtime$' || status=1
+  local status=0 layers=" ${thread_layers[*]} "
+  if [[ $layers == *" npu "* ]]; then
+    GTEST_FILTER='HostDevice.ManyRows*:HostAdapters.ManyRows*' \
+      run_tests npu_tests "$root/build-tsan" "$results/thread" -L '^npu$' || status=1
+  fi
+  read -ra layers <<<"${layers/ npu / }"
+  run_tests thread_tests "$root/build-tsan" "$results/thread" -L "$(labels "${layers[@]}")" || status=1
   return "$status"
 }
 
 # Each target for so many seconds, after a check that the inputs reach the code.
-fuzzing() {
+fuzz_part() {
   stage "fuzz coverage" check tests/fuzz_coverage.sh || true
-  stage fuzzing "$root/scripts/tests/fuzz.sh" --seconds "$1" --results "$results/steps.tsv" || true
+  stage fuzzing "$root/scripts/tests/fuzz.sh" --seconds "$fuzz_seconds" --results "$results/steps.tsv" "${fuzz_targets[@]}" || true
+}
+
+first_part() {
+  need build build_without_warnings --tests
+  need models fetch_models
+  stage checks all_checks || true
+  stage "unit tests" run_tests unit_tests "$build" "$results" -LE '^apps$' || true
+  stage "app tests" run_tests app_tests "$build" "$results" -L '^apps$' || true
+  stage "script tests" script_tests || true
+  stage "all tests ran" check checks/check_tests_ran.py --results "$results" || true
+}
+
+second_part() {
+  stage consumers "$root/scripts/tests/test_consumers.sh" --results "$results/steps.tsv" || true
+  clang_part
+  stage "headers alone" check checks/check_headers.py --build "$build" --build "$root/build-clang" || true
+  address_part
+  thread_part
+  fuzz_part
 }
 
 # Installs the packages and begins again where all other programs of this machine are hidden: nothing that follows may need one.
@@ -142,27 +221,16 @@ else
   unset TESSERA_STAGES_BEFORE
   record pass "only named programs"
 fi
-if $sanitize || $fuzz || ((${#emulated[@]} > 0)); then
-  if $sanitize; then
-    need models fetch_models
-    sanitizer_tests
-  fi
-  if $fuzz; then fuzzing 60; fi
-  for name in "${emulated[@]}"; do stage "$name" "$root/scripts/tests/test_$name.sh" --results "$results/$name" || true; done
-  finish
-fi
-need build "$root/scripts/build.sh"
-need models fetch_models
-stage checks all_checks || true
-stage "script tests" script_tests || true
-stage "unit tests" run_tests unit_tests "$build" "$results" -LE '^apps$' || true
-if $quick; then
-  stage_times+=("left out by --quick: app tests, consumers, each header compiling alone, every test file having run, sanitizers, fuzzing")
-  finish
-fi
-stage consumers "$root/scripts/tests/test_consumers.sh" --results "$results/steps.tsv" || true
-stage "app tests" run_tests app_tests "$build" "$results" -L '^apps$' || true
-stage "all tests ran" check checks/check_tests_ran.py --results "$results" || true
-sanitizer_tests
-fuzzing 30
+for part in "${parts[@]}"; do
+  case $part in
+    fuzz) fuzz_part ;;
+    arm64 | avx512) stage "$part" "$root/scripts/tests/test_$part.sh" --results "$results/$part" || true ;;
+    clang | sanitize)
+      need models fetch_models
+      if [[ $part == clang ]]; then clang_part; else address_part; thread_part; fi ;;
+  esac
+done
+if ((${#parts[@]} > 0)); then finish; fi
+first_part
+if $all; then second_part; fi
 finish

@@ -36,6 +36,15 @@ class CountTest(unittest.TestCase):
         found = self.count(tessera_base_tests__json=suites, unit__xml=ctest, steps__tsv="pass\tcheck_sizes\nfail\tcheck_layers\n")
         self.assertEqual(found, ["3", "2", "1"])
 
+    def test_a_file_that_was_cut_counts_as_failure(self):
+        self.assertEqual(self.count(tessera_base_tests__json='{"testsuites": [{"name'), ["0", "1", "0"])
+
+    def test_seconds_are_no_part_of_a_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "steps.tsv").write_text("fail\tcheck_sizes\t0.5\npass\tfuzz\n")
+            result = run("lib/count_tests.py", folder)
+        self.assertEqual((result.stdout, result.stderr), ("1 1 0\n", "FAILED  check_sizes\n"))
+
     def test_crash_counts_as_failure(self):
         self.assertEqual(self.count(unit__xml='<testsuite><testcase name="base" status="fail"/></testsuite>'), ["0", "1", "0"])
 

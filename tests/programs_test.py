@@ -100,8 +100,8 @@ class CheckProgramsTest(CopiedTree):
 class NamedProgramsTest(CopiedTree):
     """scripts/tests/with_named_programs.sh, in which scripts/test.sh runs all that it runs."""
     def run_with_named(self, *command, **environment):
-        result = subprocess.run([self.root / "scripts/tests/with_named_programs.sh", "--", *command], capture_output=True, text=True,
-                                env={**os.environ, **environment})
+        result = subprocess.run([self.root / "scripts/tests/with_named_programs.sh", "--tests", "--", *command], capture_output=True,
+                                text=True, env={**os.environ, **environment})
         if result.returncode == 125:
             self.skipTest("nothing can be hidden here")
         return result

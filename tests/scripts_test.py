@@ -278,12 +278,6 @@ class CheckTest(unittest.TestCase):
         self.planted("check_headers", "tensor/view.h", GOOD_TREE["tensor/view.h"] + "std::string Name();\n",
                      "tensor/view.h:1: does not compile")
 
-    def test_headers_leaves_to_the_build_what_it_compiles_first(self):
-        self.plant("apps/cli/name.h", "// A name.\n// Not empty.\nstd::string Name();\n")
-        self.plant("apps/cli/name.cc", '#include "tessera/apps/cli/name.h"\n')
-        self.planted("check_headers", "apps/cli/name.cc", '#include <string>\n#include "tessera/apps/cli/name.h"\n',
-                     "apps/cli/name.h:1: does not compile")
-
     def test_readme_catches_figure_without_command(self):
         self.planted("check_readme", "README.md", "# T\n\n`scripts/x` says:\n\n# U\nIt runs at 200 tokens/s.\n", "README.md:6:")
 

@@ -22,6 +22,11 @@ OPTIONAL = {
     "aarch64-linux-gnu-g++": ("--arm64", "g++-aarch64-linux-gnu"), "qemu-aarch64": ("--arm64", "qemu-user"),
     "mmdebstrap": ("--fresh", "mmdebstrap"),
 }
+# What scripts/quickstart.sh runs, before the packages of --tests are there; build.sh names two programs
+# that it then does not start.
+FIRST = {f"scripts/{name}" for name in ("quickstart.sh", "build.sh", "fetch_model.sh", "install_packages.sh", "lib/shell.sh",
+                                       "lib/compile_jobs.sh", "lib/unpack_model.py")}
+NOT_NEEDED = {"ccache", "clang++-19"}
 SHELL = ("*.sh", ".ci/*")
 NAME = re.compile(r"[a-z0-9][\w.+-]*|\[")
 CMAKE = re.compile(r"\bfind_program\(\s*\w+\s+(?:NAMES\s+)?([\w.+-]+)|\bCOMMAND\s+([\w.+-]+)|"
@@ -66,6 +71,12 @@ def of_the_shell():
     return set(builtins) | {name for path in files(*SHELL) for name in re.findall(r"^\s*(\w+)\(\)", text(path), re.MULTILINE)}
 
 
+def programs_with(*flags):
+    """Returns the names of programs that are there with the packages of these flags, and of what a shell has itself."""
+    paths = programs(closure(named_packages(*flags)))
+    return {Path(path).name for path in paths.union(links_of_alternatives(paths))} | of_the_shell()
+
+
 def started():
     """(path, line, program), each once a file."""
     for patterns, find in ((SHELL, in_shell), (("scripts/*.py", "tests/*.py"), in_python), (("*.cmake", "*CMakeLists.txt"), in_cmake)):
@@ -76,7 +87,9 @@ def started():
             yield from ((path, line, name) for name, line in first.items())
 
 
-def check(have, path, line, name):
+def check(have, first, path, line, name):
+    if path in FIRST and name not in first | NOT_NEEDED:
+        problems.append(f"{path}:{line}: starts {name}, which comes with no package that {INSTALL} names without --tests")
     if name in have:
         return
     flag, package = OPTIONAL.get(name, (None, None))
@@ -87,10 +100,9 @@ def check(have, path, line, name):
 
 
 try:
-    paths = programs(closure(named_packages()))
-    have = {Path(path).name for path in paths.union(links_of_alternatives(paths))} | of_the_shell()
+    have, first = programs_with("--tests"), programs_with()
     for start in started():
-        check(have, *start)
+        check(have, first, *start)
 except KeyError as package:
     problems.append(f"{INSTALL}:1: the package {package.args[0]} is not installed here, so its programs are not known")
 report("programs come with packages that are named")

@@ -8,8 +8,10 @@
 Paths are relative to the root: the repository, or the folder given as --root.
 """
 import fnmatch
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -21,9 +23,11 @@ from script_main import flag_parser  # noqa: E402
 _flags = flag_parser(sys.modules["__main__"].__doc__)
 _flags.add_argument("--root", type=Path, default=ROOT, help="the tree to check")
 _flags.add_argument("--results", type=Path, help="folder with GoogleTest's JSON files (check_tests_ran)")
+_flags.add_argument("--build", type=Path, action="append", help="a build folder, else build (check_weak_symbols, check_headers)")
 _flags.add_argument("--no-compile", action="store_true", help="leave out what takes a compiler (check_headers)")
 arguments = _flags.parse_args()
 root = arguments.root
+builds = arguments.build or [root / "build"]
 problems = []
 
 
@@ -60,6 +64,18 @@ NOT_CODE = re.compile(
 def code(path):
     """The C++ file with comments, strings and character literals blanked; every line keeps its number."""
     return NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text(path))
+
+
+def compiled():
+    """Yields (source, words of the command, object) of each compilation of the build folders whose object is there. A source is a path
+    below the root if the file lies there."""
+    for build in builds:
+        listed = build / "compile_commands.json"
+        for entry in json.loads(listed.read_text()) if listed.exists() else ():
+            words = shlex.split(entry["command"])
+            path = Path(entry["directory"], words[words.index("-o") + 1])
+            if path.exists():
+                yield os.path.relpath(entry["file"], root), words, path
 
 
 def line_of(content, position):

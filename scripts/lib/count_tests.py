@@ -3,9 +3,9 @@ those that failed last, where they are read first.
 
     python3 count_tests.py RESULTS
 
-RESULTS holds GoogleTest's *.json, one for each test binary; ctest's *.xml (JUnit), which also know the binaries that crashed or
-never ran; and *.tsv, lines `pass|fail|skip <tab> name`, for everything else. Folders in it hold the same of further runs of the same
-programs, such as those under a sanitizer; their names stand behind the tests'.
+RESULTS holds GoogleTest's *.json, one for each test binary or its shard; ctest's *.xml (JUnit), which also know the binaries that crashed
+or never ran; and *.tsv, lines `pass|fail|skip <tab> name` with perhaps a tab and seconds, for everything else. Folders in RESULTS hold
+the same of further runs of the same programs, such as those under a sanitizer; their names stand behind the tests'.
 """
 import json
 import sys
@@ -15,7 +15,12 @@ from pathlib import Path
 
 
 def google_test_outcomes(path):
-    for suite in json.loads(path.read_text()).get("testsuites", ()):
+    try:
+        suites = json.loads(path.read_text()).get("testsuites", ())
+    except json.JSONDecodeError:
+        yield "fail", f"{path.name}: found no whole JSON, as a test program writes at its end"
+        return
+    for suite in suites:
         for test in suite.get("testsuite", ()):
             if test.get("status") == "RUN":
                 outcome = "fail" if test.get("failures") else "skip" if test.get("result") == "SKIPPED" else "pass"
@@ -42,7 +47,7 @@ def outcomes(results):
     for path in sorted(results.glob("*.xml")):
         yield from ctest_outcomes(path, counted)
     for path in sorted(results.glob("*.tsv")):
-        yield from (line.split("\t", 1) for line in path.read_text().splitlines())
+        yield from (line.split("\t")[:2] for line in path.read_text().splitlines())
 
 
 def main(results):

@@ -36,8 +36,14 @@ die() {
   exit 1
 }
 
-# Shows "WHAT: last line of LOG" while the caller works: redrawn in place on a terminal, else a line every five seconds. Ends by itself when
-# the caller is gone. A script may define progress_detail to show something better than the log.
+# The last line of LOG, or in a build's log the last step: "[12/400] quant/matmul.cc", without what a compiler says after the step.
+last_words() {
+  tail -n 200 "$1" 2>/dev/null | awk '{ last = $0 } /^\[[0-9]+\/[0-9]+\] / { step = $0 } END { print step != "" ? step : last }' |
+    sed -E 's,^(\[[0-9/]+\]) .* ([^ ]+)$,\1 \2,; s,^(\[[0-9/]+\]) CMakeFiles/[^/]+\.dir/(.*)\.(o|gch)$,\1 \2,'
+}
+
+# Shows "WHAT: last words of LOG" while the caller works: redrawn in place on a terminal, else a line every five seconds. Ends by itself
+# when the caller is gone. A script may define progress_detail to show something better than the log.
 show_progress() {
   local what=$1 log=$2 caller=$3 ticks=0 detail never
   exec {never}<> <(:)  # Reading it waits for the timeout; unlike `sleep`, it leaves no process behind.
@@ -45,7 +51,7 @@ show_progress() {
     read -rt 0.2 -u "$never" || true
     ticks=$((ticks + 1))
     [[ -t 2 ]] || ((ticks % 25 == 0)) || continue
-    if declare -F progress_detail >/dev/null; then detail=$(progress_detail); else detail=$(tail -n 1 "$log" 2>/dev/null); fi
+    if declare -F progress_detail >/dev/null; then detail=$(progress_detail); else detail=$(last_words "$log"); fi
     detail=${detail//[$'\r\t']/ }
     if [[ -t 2 ]]; then printf '\r\e[K[%6s s] %s: %.80s' "$(seconds_since "$TESSERA_START")" "$what" "$detail" >&2
     else say "$what: ${detail:0:80}"; fi
@@ -75,24 +81,32 @@ run_logged() {
   return "$status"
 }
 
-# Runs COMMAND as a stage: prints how long it took and keeps the time for stage_table.
+# Runs COMMAND as a stage: prints the time beside the seconds that stage_seconds.tsv expects, and keeps both for stage_table.
 stage_times=()
 stage() {
-  local name=$1 start=$EPOCHREALTIME status=0 result=done
+  local name=$1 start=$EPOCHREALTIME status=0 result=done took expected again words=
   shift
   "$@" || status=$?
   ((status == 0)) || result=FAILED
-  stage_times+=("$(printf '%-16s %8s s  %s' "$name" "$(seconds_since "$start")" "$result")")
-  say "$name: $result in $(seconds_since "$start") s"
+  took=$(seconds_since "$start")
+  IFS=$'\t' read -r expected again < <(awk -F'\t' -v OFS='\t' -v name="$name" '$1 == name { print $2, $3 }' \
+    "$root/scripts/lib/stage_seconds.tsv") || true
+  if [[ -n $expected ]]; then words="  expected $expected s"; fi
+  if [[ $again != "$expected" ]]; then words+=", again $again s"; fi
+  stage_times+=("$name"$'\t'"$took"$'\t'"$result$words"$'\t'"$expected"$'\t'"$again")
+  say "$name: $result in $took s$words"
   return "$status"
 }
 
-# What each stage took, and all of them.
+# The time of each stage beside the expected one, and the sums.
 stage_table() {
-  printf '%s\n' "${stage_times[@]}" | awk '
-    $NF ~ /^(done|FAILED)$/ { sum += $(NF - 2) }
-    { print }
-    END { printf "%-16s %8.1f s  (%d min %d s)\n", "all stages", sum, sum / 60, sum % 60 }'
+  printf '%s\n' "${stage_times[@]}" | awk -F'\t' '
+    { sum += $2; expected += $4; again += $5; printf "%-16s %8s s  %s\n", $1, $2, $3 }
+    END {
+      printf "%-16s %8.1f s  (%d min %d s)", "all stages", sum, sum / 60, sum % 60
+      if (expected) printf "  expected %d s, again %d s", expected, again
+      print ""
+    }'
 }
 
 # The models that tests read.
@@ -101,10 +115,11 @@ fetch_models() {
   for name in smollm2 gemma3; do "$root/scripts/fetch_model.sh" "$name" >/dev/null || return 1; done
 }
 
-# Ends a script whose tests have left in RESULTS what count_tests.py reads: times, what failed or was skipped, and as the last line
-# "N passed, N failed" behind PREFIX.
+# Ends a script whose tests have left in RESULTS what count_tests.py reads: the slowest tests, the stages' times, what failed or was
+# skipped, and as the last line "N passed, N failed" behind PREFIX.
 count_tests_and_exit() {
   local prefix=$1 results=$2 passed failed skipped
+  python3 "$root/scripts/lib/slowest_tests.py" "$results" || true
   stage_table
   read -r passed failed skipped < <(python3 "$root/scripts/lib/count_tests.py" "$results")
   if ((skipped > 0)); then echo "$skipped skipped, named above"; fi

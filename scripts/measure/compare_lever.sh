@@ -38,7 +38,7 @@ own=$gguf$tsr$draft
 for path in ${own:+"$gguf" "$tsr" "$draft"}; do [[ -f $path ]] || die "$path: found no file, expected a model"; done
 
 # Faults that would end the script later are found before anything is fetched, built or made.
-"$root/scripts/install_packages.sh" || die "the packages are not all there"
+"$root/scripts/install_packages.sh" --tests || die "the packages are not all there"
 python3 "$root/scripts/measure/compare_lever.py" --check "${flags[@]}" || exit
 
 prepare_peer

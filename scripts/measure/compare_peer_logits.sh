@@ -18,7 +18,7 @@ while (($# > 0)); do
 done
 
 prepare_peer
-"$root/scripts/build.sh" tessera_forward_models || die "what makes the models could not be built"
+"$root/scripts/build.sh" --tests tessera_forward_models || die "what makes the models could not be built"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$root/build/bin/tessera_forward_models" "$folder" || die "the models could not be made"

@@ -26,7 +26,7 @@ while (($# > 0)); do
 done
 
 # Faults that would end the script later are found before anything is fetched, built or made.
-"$root/scripts/install_packages.sh" || die "the packages are not all there"
+"$root/scripts/install_packages.sh" --tests || die "the packages are not all there"
 check_model_name "$model"
 python3 "$root/scripts/measure/compare_peer_memory.py" --check "${flags[@]}" || exit
 

@@ -82,7 +82,7 @@ if $total; then
   exit 0
 fi
 if $compile; then
-  "$root/scripts/build.sh" --build-dir "$build" --type AddressSanitizer \
+  "$root/scripts/build.sh" --tests --build-dir "$build" --type AddressSanitizer \
     "${targets[@]/#/tessera_fuzz_}" "${targets[@]/#/tessera_replay_}"
 fi
 

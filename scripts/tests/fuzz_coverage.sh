@@ -11,7 +11,7 @@ if [[ ${1:-} == --build-dir ]]; then build=${2:?--build-dir needs a folder}; shi
 (($# == 0)) || die "unknown argument $1; usage: scripts/tests/fuzz_coverage.sh [--build-dir DIR]"
 least=90
 
-"$root/scripts/build.sh" --build-dir "$build" --type AddressSanitizer tessera_coverage_{gguf,split}
+"$root/scripts/build.sh" --tests --build-dir "$build" --type AddressSanitizer tessera_coverage_{gguf,split}
 profile=$build/fuzz/coverage
 mkdir -p "$build/fuzz"
 for target in gguf split; do

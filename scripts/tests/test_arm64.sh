@@ -24,7 +24,7 @@ build_tests() {
   local sysroot
   "$root/scripts/install_packages.sh" --arm64 || return 1
   sysroot=$("$root/scripts/tests/arm64_sysroot.sh") || return 1
-  "$root/scripts/build.sh" --build-dir "$build" -DCMAKE_TOOLCHAIN_FILE="$root/cmake/arm64-toolchain.cmake" \
+  "$root/scripts/build.sh" --tests --build-dir "$build" -DCMAKE_TOOLCHAIN_FILE="$root/cmake/arm64-toolchain.cmake" \
     -DTESSERA_ARM64_SYSROOT="$sysroot" -DTESSERA_LAYERS=model tessera_{base,tensor,quant,npu,storage,model}_tests
 }
 

@@ -14,8 +14,8 @@ left_out=('Models/*')
 
 build_tests() {
   "$root/scripts/install_packages.sh" --avx512 || return 1
-  "$root/scripts/build.sh" --build-dir "$build" -DCMAKE_CXX_COMPILER=clang++-19 -DTESSERA_EMULATE_AVX512=ON -DTESSERA_LAYERS=runtime \
-    tessera_{base,tensor,quant,npu,storage,model,spec,runtime}_tests || return 1
+  "$root/scripts/build.sh" --tests --build-dir "$build" -DCMAKE_CXX_COMPILER=clang++-19 -DTESSERA_EMULATE_AVX512=ON \
+    -DTESSERA_LAYERS=runtime tessera_{base,tensor,quant,npu,storage,model,spec,runtime}_tests || return 1
   # Without this check all tests could skip the path, and pass.
   "$build/bin/tessera_tensor_tests" --gtest_filter=Lanes.Avx512GivesThePortableBits | grep ' OK .*Avx512' >/dev/null ||
     { say "failed: $build does not find its emulated path"; return 1; }

@@ -2,7 +2,7 @@
 # Runs COMMAND as on a bare Debian that has the packages of scripts/install_packages.sh and no others: what programs this machine has
 # besides are hidden from it, also where it looks for them by their paths.
 #
-#   scripts/tests/with_named_programs.sh [--sanitizers] [--arm64] [--avx512] -- COMMAND [ARGUMENT...]
+#   scripts/tests/with_named_programs.sh [--tests] [--sanitizers] [--arm64] [--avx512] -- COMMAND [ARGUMENT...]
 #
 # The flags are those of install_packages.sh; their packages must be there. Takes root and overlayfs: where nothing can be hidden, the
 # exit code is 125. Programs are hidden in a mount namespace, which ends with COMMAND; nothing can be installed in there.
@@ -12,8 +12,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 flags=()
 while (($# > 0)) && [[ $1 != -- ]]; do
   case $1 in
-    --sanitizers | --arm64 | --avx512) flags+=("$1"); shift ;;
-    *) die "unknown argument $1; usage: scripts/tests/with_named_programs.sh [--sanitizers] [--arm64] [--avx512] -- COMMAND" ;;
+    --tests | --sanitizers | --arm64 | --avx512) flags+=("$1"); shift ;;
+    *) die "unknown argument $1; usage: scripts/tests/with_named_programs.sh [--tests] [--sanitizers] [--arm64] [--avx512] -- COMMAND" ;;
   esac
 done
 (($# > 1)) || die "found no command, expected one behind --"

@@ -17,7 +17,7 @@ TEST(Candidates, HeaderExample) {
   const std::vector<float> chunk = {0, 3, kNan, 3, 2, kMinusInfinity};
   TopCandidates top(40);
   top.Add(/*first=*/0, chunk);
-  top.Add(6, {{2.5f}});
+  top.Add(6, std::vector<float>{2.5f});
   std::vector<Candidate> ranked = top.Take();
   std::vector<TokenId> ids;
   for (const Candidate& candidate : ranked) ids.push_back(candidate.id);

@@ -153,7 +153,11 @@ class MemoryGroup:
             ended = f"no result in {seconds} s"
         elif process.returncode != 0:
             ended = f"exit code {process.returncode}: {(errors.strip().splitlines() or ['no words'])[-1]}"
-        return Outcome(output, ended, int((self.folder / self.files["peak"]).read_text()), kills)
+        return Outcome(output, ended, self.peak(), kills)
+
+    def peak(self):
+        """Returns the most bytes that the group held at once."""
+        return int((self.folder / self.files["peak"]).read_text())
 
     def count(self, event):
         """How often it happened: the lines of the file are `event number`."""

@@ -66,7 +66,7 @@ model_path() {
 # Prepares the packages, the peer and our own programs; other scripts that do the same wait.
 prepare_peer() {
   local lock program
-  "$root/scripts/install_packages.sh" || die "the packages are not all there"
+  "$root/scripts/install_packages.sh" --tests || die "the packages are not all there"
   mkdir -p "$cache/peer"
   exec {lock}>"$cache/.peer.lock"
   flock "$lock"
