@@ -227,7 +227,8 @@ TEST(Speculator, OneThatAnswersLateIsPaused) {
   CostProfile costs;
   for (const int rows : {1, 16}) costs.AddPass({.rows = rows}, 0.0001);
   costs.AddHead(1, 0.00001);
-  const Replayed late = Replay(std::make_unique<SlowDrafter>(text, /*nanos=*/5'000'000), costs, text, 0.0001);
+  TickingClock clock(1000);
+  const Replayed late = Replay(std::make_unique<SlowDrafter>(text, /*nanos=*/5'000'000, clock), costs, text, 0.0001, &clock);
   EXPECT_GT(late.report.sources[0].pauses, 0);
   EXPECT_LE(late.report.sources[0].account.calls, 8);
   EXPECT_GT(late.report.paused_steps, 50);
