@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -58,6 +58,16 @@ inline bool OthersAreAsleep() {
     if (thread != gettid() && !IsAsleep(thread)) return false;
   }
   return true;
+}
+
+// The number and the arguments of the system call in which a thread of this process waits; empty for a thread that is awake.
+inline std::vector<uint64_t> SystemCallOf(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
+  std::vector<uint64_t> call;
+  for (std::string number; file >> number && std::isxdigit(static_cast<unsigned char>(number[0])) != 0;) {
+    call.push_back(std::stoull(number, nullptr, 0));
+  }
+  return call;
 }
 
 // The nanoseconds for which all threads of a process, or one thread of this process, have computed so far: they stand still while a thread
