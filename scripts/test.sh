@@ -64,7 +64,7 @@ check() {
 all_checks() {
   local status=0 name flags=()
   if $quick; then flags=(--no-compile); fi
-  for name in layers libraries sizes readme words clean programs; do check "checks/check_$name.py" || status=1; done
+  for name in layers libraries sizes readme words clean programs sleeps; do check "checks/check_$name.py" || status=1; done
   check checks/check_headers.py "${flags[@]}" || status=1
   return "$status"
 }

@@ -95,10 +95,11 @@ struct Replayed {
 
 // What the speculator does where the model writes `text`.
 Replayed Replay(std::unique_ptr<Drafter> drafter, CostProfile& costs, const std::vector<TokenId>& text, double real_seconds = 0.005,
-                const Clock* clock = &RealClock()) {
+                const Clock* clock = nullptr) {
   Replayed result;
+  const TickingClock own(1000);
   const std::string name(drafter->name());
-  Speculator speculator(std::move(drafter), {.max_rows = 16, .costs = &costs, .clock = clock});
+  Speculator speculator(std::move(drafter), {.max_rows = 16, .costs = &costs, .clock = clock != nullptr ? clock : &own});
   speculator.Begin({text.data(), 1});
   for (size_t place = 1; place < text.size();) {
     const int64_t calls = speculator.report().sources[0].account.calls;
