@@ -252,7 +252,8 @@ class CheckTest(unittest.TestCase):
 
     def test_sleeps_catches_a_sleep_in_a_test(self):
         for path, line in (("tests/base/half_test.cc", "  std::this_thread::sleep_for(std::chrono::milliseconds(20));"),
-                           ("tests/fakes/slow.h", "inline void Wait() { SleepNanos(5); }"), ("tests/base/half_test.cc", "  usleep(300'000);"),
+                           ("tests/fakes/slow.h", "inline void Wait() { SleepNanos(5); }"),
+                           ("tests/base/half_test.cc", "  usleep(300'000);"),
                            ("tests/base/half_test.cc", "  EXPECT_EQ(done.wait_for(kSome), std::future_status::timeout);"),
                            ("tests/base/half_test.cc", '  system("trap a HUP; (sleep 0.5; kill -HUP $$) | b");'),
                            ("tests/half_test.py", "time.sleep(0.2)"), ("tests/half_test.py", "threading.Event().wait(0.5)"),

@@ -22,9 +22,8 @@ namespace tessera {
 class MachineProbe {
  public:
   static constexpr int64_t kBufferBytes = int64_t{512} << 20;
-  // Of arithmetic between readings of the clock: a few microseconds; some milliseconds in plain C++.
-  static constexpr int64_t kRounds = 1 << 12;
-  static constexpr int kBarriers = 4096;   // They take less than one or two milliseconds.
+  static constexpr int64_t kRounds = 1 << 12;   // Between readings of the clock: a few microseconds; some milliseconds in plain C++.
+  static constexpr int kBarriers = 4096;        // They take less than one or two milliseconds.
 
   // `pool` and `clock` must outlive the probe. ResourceExhausted if there is no memory for the buffer. REQUIRES: bytes is a multiple of
   // PeakLoops::kReadStep; the larger, the less caches help.

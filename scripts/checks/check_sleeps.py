@@ -13,9 +13,9 @@ SLEEPS = re.compile(
     r"(?<![\w.:])sleep\s*\(|time\.sleep\s*\(|\bEvent\(\)\.wait\s*\(|(?<![\w-])sleep +[\d.$\"'{]|\b(?:poll|select)\s*\((?:nullptr|NULL|0),|"
     r"\bselect\.select\(\[\], *\[\], *\[\]")
 CLOCKS = re.compile(
-    r"\bRealClock\(\)|\b(?:steady|system|high_resolution)_clock\b|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\babsl::(?:Now|GetCurrentTimeNanos)\b|"
-    r"(?<![\w.>])time\s*\(\s*(?:nullptr|NULL)\s*\)|\btime\.(?:time|monotonic|perf_counter)(?:_ns)?\b|\bdatetime\.now\b|\bSECONDS\b|"
-    r"\bdate \+%s")
+    r"\bRealClock\(\)|\b(?:steady|system|high_resolution)_clock\b|\bclock_gettime\s*\(|\bgettimeofday\s*\(|"
+    r"\babsl::(?:Now|GetCurrentTimeNanos)\b|(?<![\w.>])time\s*\(\s*(?:nullptr|NULL)\s*\)|"
+    r"\btime\.(?:time|monotonic|perf_counter)(?:_ns)?\b|\bdatetime\.now\b|\bSECONDS\b|\bdate \+%s")
 EXCEPTIONS = {
     "tests/base/clock_test.cc": "SleepNanos and the real clock are what is tested, with lower bounds alone",
     "tests/fakes/await.h": "the pause and the deadline of every wait in C++",

@@ -13,11 +13,9 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/stream_plan.h"
 #include "tessera/tests/fakes/await.h"
-#include "tessera/tests/fakes/device_over_device.h"
 #include "tessera/tests/fakes/faulty_device.h"
 #include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/temporary_folder.h"
-#include "tessera/tests/fakes/thread_state.h"
 #include "tessera/tests/fakes/tsr_sample.h"
 
 namespace tessera {
@@ -176,45 +174,6 @@ TEST_F(LayerStreamerTest, AnyOrderIsServed) {
     }
   }
   EXPECT_GT(source->stats().out_of_order, 20);
-}
-
-// Counts the reads in flight.
-class CountingDevice : public DeviceOverDevice {
- public:
-  CountingDevice(std::unique_ptr<BlockDevice> below, std::atomic<int>& in_flight)
-      : DeviceOverDevice(std::move(below)), in_flight_(in_flight) {}
-  absl::Status Submit(const Read& read) override {
-    ++in_flight_;
-    return below_->Submit(read);
-  }
-  absl::Status Wait(std::vector<Completion>& done) override {
-    const size_t before = done.size();
-    const absl::Status status = below_->Wait(done);
-    in_flight_ -= static_cast<int>(done.size() - before);
-    return status;
-  }
-
- private:
-  std::atomic<int>& in_flight_;
-};
-
-// As the head of a model leases again what its norm has leased.
-TEST_F(LayerStreamerTest, AUnitStaysUntilOneAfterItIsAskedFor) {
-  LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
-  options.ring_bytes = 5 * kMiB;
-  std::atomic<int> in_flight = 0;
-  options.wrap_device = [&](std::unique_ptr<BlockDevice> device) { return std::make_unique<CountingDevice>(std::move(device), in_flight); };
-  const std::unique_ptr<LayerStreamer> source = Open(options);
-  for (int pass = 0; pass < 3; ++pass) {
-    for (int unit = 0; unit + 1 < source->units(); ++unit) {
-      for (int time = 0; time < 3; ++time) {
-        ASSERT_TRUE(Holds(Must(source->Acquire(unit)), unit));
-        ASSERT_TRUE(Await([&] { return in_flight == 0 && OthersAreAsleep(); }));   // Reading has come as far ahead as it may.
-      }
-    }
-    ASSERT_TRUE(Holds(Must(source->Acquire(source->units() - 1)), source->units() - 1));
-  }
-  EXPECT_EQ(source->stats().out_of_order, 0);
 }
 
 // Also when what was on its way at the jump is met again later.
