@@ -7,7 +7,7 @@
 import time
 from pathlib import Path
 
-PATIENCE = 60  # Seconds until something that does not come is missing.
+PATIENCE = 180  # Seconds until something that does not come is missing.
 NEVER_ENDS = "tail -f /dev/null"
 
 
