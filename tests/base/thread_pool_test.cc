@@ -101,7 +101,7 @@ TEST(ThreadPool, WorkersThatWentToSleepWakeUp) {
     for (int run = 0; run < 40; ++run) {
       // Every second Run meets workers that sleep; the others come sooner and later, so that some meet workers just going to sleep.
       if (run % 2 == 0) ASSERT_TRUE(Await(OthersAreAsleep)) << "run " << run;
-      else TakeTurns(run * 40);
+      else Dawdle(run * 20);
       pool.Run([&](int) { visits.fetch_add(1); });
     }
     EXPECT_EQ(visits.load(), 40 * threads);
@@ -244,7 +244,7 @@ TEST(ThreadPool, TheCallerWaitsForTheSlowestWorker) {
       return;
     }
     EXPECT_TRUE(Await([&] { return ended == 2; }));
-    TakeTurns(1000);   // In which a caller that did not wait would go on.
+    Dawdle(1000);   // In which a caller that did not wait would go on.
     written = true;
   });
   EXPECT_TRUE(written);

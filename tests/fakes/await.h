@@ -1,7 +1,7 @@
 // Waits for a condition, and never for a time: a busy machine makes a wait longer, and changes no outcome.
 //
 //   EXPECT_TRUE(Await([&] { return held.asked().size() == 3; }));     // false once the deadline has passed without
-//   TakeTurns(random.Below(200));                                     // in a race, every outcome of which must be right
+//   Dawdle(random.Below(200));                                        // in a race, every outcome of which must be right
 //
 // A test in which something must not happen waits for the sign that all has happened which could: that a thread is asleep
 // (thread_state.h), that a counter has come to its end.
@@ -46,9 +46,10 @@ inline bool Await(absl::FunctionRef<bool()> condition, std::chrono::seconds most
   return true;
 }
 
-// Gives the CPU to other threads so many times: in races, to come at one moment or another.
-inline void TakeTurns(int64_t turns) {
-  for (int64_t turn = 0; turn < turns; ++turn) std::this_thread::yield();
+// Computes so many steps of about a microsecond each: in races, to come at one moment or another, while other threads go on.
+inline void Dawdle(int64_t steps) {
+  volatile uint64_t state = 1;
+  for (int64_t i = 0; i < 500 * steps; ++i) state = state * 6364136223846793005u + 1;
 }
 
 }  // namespace tessera

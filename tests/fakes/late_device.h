@@ -4,7 +4,7 @@
 //   BlockReader(device).Start(extent);                        // and destroyed at once
 //   EXPECT_EQ(device.in_flight(), 0);
 //
-// Which read is next, and how often other threads may go on before it, follow from the seed. CHECKs that no two reads in flight go to the
+// Which read is next, and how much is computed before it, follow from the seed. CHECKs that no two reads in flight go to the
 // same bytes, and that the memory of those in flight when it is destroyed is still there, by writing to it. Used on one thread.
 #pragma once
 
@@ -69,9 +69,9 @@ class LateDevice : public DeviceOverDevice {
       if (reads_.empty()) return;
       const auto next = reads_.begin() + random_.Below(static_cast<int64_t>(reads_.size()));
       const Read read = *next;
-      const int64_t turns = random_.Below(500);   // That others have before it reads.
+      const int64_t steps = random_.Below(300);
       lock.unlock();
-      TakeTurns(turns);
+      Dawdle(steps);
       const int64_t result = below_->ReadPlain(read.offset, read.out);
       lock.lock();
       std::erase_if(reads_, [&](const Read& other) { return other.tag == read.tag; });

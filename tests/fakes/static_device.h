@@ -183,7 +183,7 @@ class StaticDevice : public Device {
     if (loaded_ == options_.graphs) {
       return absl::ResourceExhaustedError(absl::StrCat("graphs: found ", loaded_ + 1, ", expected at most ", options_.graphs));
     }
-    TakeTurns(100);   // The run of another graph goes on.
+    Dawdle(100);   // The run of another graph goes on.
     ++loads_;
     if (waited_for_) ++loads_ahead_;
     most_loaded_ = std::max(most_loaded_, ++loaded_);

@@ -358,7 +358,7 @@ TEST(ModelExpander, WaitsForCallsOfOtherThreads) {
     while (!done) {
       session->Append({1, 2}).IgnoreError();
       session->Truncate(0);
-      TakeTurns(200);
+      Dawdle(100);
     }
   });
   const auto expander = Must(ModelExpander::Create(draft, {}));

@@ -82,7 +82,7 @@ TEST_F(HistoryFaults, ASaveUnderWayBringsNothingBackThatAnotherClears) {
     ASSERT_TRUE(saves->Save().ok());
     saves->Add({}, {{1, 2}});
     std::thread saving([&] { EXPECT_TRUE(saves->Save().ok()); });
-    TakeTurns(round * 100);
+    Dawdle(round * 50);
     EXPECT_TRUE(clears->Clear().ok());
     saving.join();
     open()->Read([&](const SuffixAutomaton& texts, int64_t) {

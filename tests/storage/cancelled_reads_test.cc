@@ -42,7 +42,7 @@ void ReadAndGiveUp(BlockDevice& device, SeededRandom& random) {
   }
   const std::vector<std::byte> before(buffer.size(), std::byte{0xCD});
   std::memcpy(buffer.data(), before.data(), before.size());
-  TakeTurns(random.Below(1000));
+  Dawdle(random.Below(1000));
   ASSERT_EQ(std::memcmp(buffer.data(), before.data(), before.size()), 0);
 }
 
@@ -109,12 +109,12 @@ class CancelledPasses : public testing::Test {
   void AskSome(LayerStreamer& source, SeededRandom& random) {
     for (int64_t left = 1 + random.Below(25), unit = 0; left > 0; --left, unit = (unit + 1) % source.units()) {
       if (random.Below(6) == 0) unit = random.Below(source.units());
-      const int64_t turns = random.Below(2) * random.Below(1000);
+      const int64_t steps = random.Below(2) * random.Below(400);
       std::thread canceller;
       if (random.Below(3) == 0) {
-        if (turns == 0) cancel_ = true;
-        canceller = std::thread([this, turns] {
-          TakeTurns(turns);
+        if (steps == 0) cancel_ = true;
+        canceller = std::thread([this, steps] {
+          Dawdle(steps);
           cancel_ = true;
         });
       }
