@@ -61,8 +61,6 @@ void Pause() {
 #endif
 }
 
-int64_t NanosNow() { return std::chrono::nanoseconds(SteadyClock::now().time_since_epoch()).count(); }
-
 // The time that this thread has spent at counted barriers of any pool.
 thread_local int64_t barrier_nanos = 0;
 
@@ -96,7 +94,7 @@ struct ThreadPool::State {
   int threads;
   const absl::FunctionRef<void(int)>* body = nullptr;
   bool stop = false;
-  bool counting = false;
+  const Clock* clock = nullptr;                // That counts times; null while none are counted.
   int64_t run_nanos = 0;                       // The caller's alone.
   std::string shortage;
   std::vector<std::thread> workers;
@@ -167,10 +165,10 @@ bool ThreadPool::State::Await(Ready ready, std::chrono::nanoseconds limit) const
 void ThreadPool::State::Serve(int worker) {
   const int cpu = sched_getcpu();
   if (cpu != cpu_of[worker].load(std::memory_order_relaxed)) cpu_of[worker].store(cpu, std::memory_order_relaxed);
-  if (!counting) return (*body)(worker);
-  const int64_t begin = NanosNow(), barriers_before = barrier_nanos;
+  if (clock == nullptr) return (*body)(worker);
+  const int64_t begin = clock->NowNanos(), barriers_before = barrier_nanos;
   (*body)(worker);
-  const int64_t working = NanosNow() - begin - (barrier_nanos - barriers_before);
+  const int64_t working = clock->NowNanos() - begin - (barrier_nanos - barriers_before);
   working_nanos.fetch_add(working, std::memory_order_relaxed);  // Seen by the caller through (3).
 }
 
@@ -242,10 +240,10 @@ void ThreadPool::Run(absl::FunctionRef<void(int worker)> body) {
   State& state = *state_;
   CHECK(!state.running.exchange(true, std::memory_order_acquire)) << "Run inside a Run, or from two threads";
   state.body = &body;
-  if (state.counting) {
-    const int64_t begin = NanosNow();
+  if (state.clock != nullptr) {
+    const int64_t begin = state.clock->NowNanos();
     state.RunOnAll();
-    state.run_nanos += NanosNow() - begin;
+    state.run_nanos += state.clock->NowNanos() - begin;
   } else {
     state.RunOnAll();
   }
@@ -259,16 +257,16 @@ uint64_t ThreadPool::Arrive() { return state_->threads == 1 ? 0 : state_->Arrive
 void ThreadPool::AwaitOthers(uint64_t arrival) {
   State& state = *state_;
   if (state.threads == 1) return;
-  if (!state.counting) return state.AwaitOthers(arrival);
-  const int64_t begin = NanosNow();
+  if (state.clock == nullptr) return state.AwaitOthers(arrival);
+  const int64_t begin = state.clock->NowNanos();
   state.AwaitOthers(arrival);
-  barrier_nanos += NanosNow() - begin;
+  barrier_nanos += state.clock->NowNanos() - begin;
 }
 
-void ThreadPool::CountTimes(bool on) {
+void ThreadPool::CountTimes(bool on, const Clock& clock) {
   State& state = *state_;
   CHECK(!state.running.load()) << "CountTimes inside a Run";
-  state.counting = on;
+  state.clock = on ? &clock : nullptr;
   state.run_nanos = 0;
   state.working_nanos.store(0, std::memory_order_relaxed);
 }

@@ -20,6 +20,7 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/cpp20.h"
 
 namespace tessera {
@@ -57,8 +58,8 @@ class ThreadPool {
     int64_t working = 0;  // All threads together, inside bodies and outside barriers.
   };
   // Starts counting anew, or stops it. While counting is off, as it is at first, it costs Runs and barriers one branch. REQUIRES: no Run is
-  // under way.
-  void CountTimes(bool on);
+  // under way; the clock outlives the counting.
+  void CountTimes(bool on, const Clock& clock = RealClock());
   Times times() const;  // Since counting began; REQUIRES: no Run is under way.
 
  private:

@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/aligned_buffer.h"
-#include "tessera/base/clock.h"
 #include "tessera/base/start_thread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/block_reader.h"
@@ -29,7 +28,7 @@ constexpr int64_t kMostInFlight = int64_t{8} * (4 << 20);
 constexpr int64_t kRound = int64_t{256} << 20;  // Read at once, of the bytes for a shape.
 constexpr double kMostDrainSeconds = 0.05;      // What waiting for all that is in flight may take.
 
-double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }   // Real time: this machine's disk is measured.
+double Seconds(const FlashProbeOptions& options) { return static_cast<double>(GivenOrRealClock(options.clock).NowNanos()) * 1e-9; }
 
 double CpuSeconds() {
   rusage used;
@@ -79,7 +78,7 @@ absl::Status CheckCancelled(const FlashProbeOptions& options) {
 absl::Status AddShape(BlockDevice& device, const FlashProbeOptions& options, Walk& walk, const FlashProfile::Speed& shape, int64_t bytes,
                       Cost& cost) {
   BlockReader reader(device, {.block_bytes = shape.block_bytes});
-  const double begin = Seconds();
+  const double begin = Seconds(options);
   const double cpu_begin = CpuSeconds();
   for (int i = 0; i < shape.depth; ++i) reader.Start(walk.Next(shape.block_bytes));
   for (int64_t left = bytes / shape.block_bytes - shape.depth; reader.unfinished() > 0;) {
@@ -89,7 +88,7 @@ absl::Status AddShape(BlockDevice& device, const FlashProbeOptions& options, Wal
     RETURN_IF_ERROR(finished->status);
     if (left-- > 0) reader.Start(walk.Next(shape.block_bytes));
   }
-  cost.seconds += Seconds() - begin;
+  cost.seconds += Seconds(options) - begin;
   cost.cpu_seconds += CpuSeconds() - cpu_begin;
   cost.bytes += static_cast<double>(reader.counters().bytes);
   return absl::OkStatus();
@@ -98,7 +97,7 @@ absl::Status AddShape(BlockDevice& device, const FlashProbeOptions& options, Wal
 // One pread after the other: past the page cache, or through it where that cannot be helped.
 absl::Status AddSequential(const DeviceFile& file, const FlashProbeOptions& options, Walk& walk, int64_t bytes, Cost& cost) {
   const int64_t block_bytes = std::min(kSequentialBlock, file.size() / BlockDevice::kAlignment * BlockDevice::kAlignment);
-  const double begin = Seconds();
+  const double begin = Seconds(options);
   for (int64_t done = 0; done < bytes; done += block_bytes) {
     RETURN_IF_ERROR(CheckCancelled(options));
     const auto [offset, out, id] = walk.Next(block_bytes);
@@ -109,7 +108,7 @@ absl::Status AddSequential(const DeviceFile& file, const FlashProbeOptions& opti
     }
     cost.bytes += static_cast<double>(got);
   }
-  cost.seconds += Seconds() - begin;
+  cost.seconds += Seconds(options) - begin;
   return absl::OkStatus();
 }
 

@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tessera/base/clock.h"
 #include "tessera/storage/flash_profile.h"
 #include "tessera/storage/open_block_device.h"
 
@@ -35,6 +36,7 @@ struct FlashProbeOptions {
   const std::atomic<bool>* cancel = nullptr;     // True ends it with Cancelled, once what is in flight has come. Null: never.
   // Wraps the device that all but the plain read is measured on: for tests. Null: the device as it is.
   std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device = {};
+  const Clock* clock = nullptr;  // That reads are timed by; must outlive the measurement. Null: the real one.
 };
 
 struct FlashMeasurement {

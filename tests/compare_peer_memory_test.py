@@ -12,6 +12,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from patience import NEVER_ENDS
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts/measure"))
 import compare_peer_memory  # noqa: E402
 import memory_group  # noqa: E402
@@ -93,7 +95,7 @@ class Running(unittest.TestCase):
         self.assertEqual(self.run_in_group("exit 7").ended, "exit code 7: no words")
 
     def test_a_program_that_takes_too_long_is_ended(self):
-        self.assertEqual(self.run_in_group("exec sleep 60", seconds=1).ended, "no result in 1 s")
+        self.assertEqual(self.run_in_group("exec " + NEVER_ENDS, seconds=1).ended, "no result in 1 s")
 
     def test_a_kill_by_the_kernel_is_told_from_other_ends(self):
         self.assertEqual(self.run_in_group("kill -9 $$", kills=1).ended, "killed for want of memory")
@@ -123,8 +125,7 @@ class Running(unittest.TestCase):
         group = None
         try:
             with self.assertRaises(Signal), MemoryGroup(64 * MIB) as group:
-                signal.setitimer(signal.ITIMER_REAL, 0.5)
-                group.run(["sh", "-c", "sleep 1000 & exec sleep 1000"], seconds=60)
+                group.run(["sh", "-c", f"{NEVER_ENDS} & kill -ALRM {os.getpid()}; exec {NEVER_ENDS}"], seconds=60)
         except NoGroup as none:
             self.skipTest(str(none))
         self.assertFalse(group.folder.exists())
@@ -132,7 +133,7 @@ class Running(unittest.TestCase):
     def test_one_that_takes_too_long_is_ended_with_its_children(self):
         try:
             with MemoryGroup() as group:
-                outcome = group.run(["sh", "-c", "sleep 1000 & exec sleep 1000"], seconds=1)
+                outcome = group.run(["sh", "-c", f"{NEVER_ENDS} & exec {NEVER_ENDS}"], seconds=1)
         except NoGroup as none:
             self.skipTest(str(none))
         self.assertEqual(outcome.ended, "no result in 1 s")

@@ -7,9 +7,9 @@ import json
 import os
 import signal
 import subprocess
-import threading
 import unittest
 from path_kinds import ANSWER, BIN, EARLIER, GAINS, MAKERS, MODEL, ROOT, ROWS, TOKENIZE, Folder, limit_files, pipe_without_reader, run
+from patience import all_asleep, await_that
 
 
 class Readers(Folder):
@@ -95,8 +95,7 @@ class Readers(Folder):
             os.close(write)
             process.stdin.write(requests.encode())
             process.stdin.close()
-            process.poll()
-            threading.Event().wait(0.5)
+            await_that(lambda: all_asleep(process.pid))  # The program waits for room in the pipe.
             with os.fdopen(read) as reader:
                 lines = reader.read().splitlines()
         self.assertEqual(process.returncode, 0)

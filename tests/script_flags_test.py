@@ -8,9 +8,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
+
+from patience import NEVER_ENDS, await_that
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 
@@ -165,15 +166,14 @@ esac
             with tempfile.TemporaryDirectory() as folder:
                 Path(folder, "m.gguf").write_text("a model")
                 for name in ("tessera_pack", "tessera_generate"):
-                    Path(folder, name).write_text(f"#!/bin/sh\necho $$ >{folder}/started\nexec sleep 1000\n")
+                    Path(folder, name).write_text(f"#!/bin/sh\necho $$ >{folder}/started\nexec {NEVER_ENDS}\n")
                     Path(folder, name).chmod(0o755)
                 # Where nohup or a shell's & began the tests, these signals are ignored.
                 with subprocess.Popen([sys.executable, str(SCRIPTS / "measure/compare_start.py"), f"{folder}/m.gguf", "--bin", folder],
                                       preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
                                       stderr=subprocess.PIPE, text=True) as process:
                     started = Path(folder, "started")
-                    while not (started.exists() and started.read_text().endswith("\n")):
-                        time.sleep(0.01)
+                    await_that(lambda: started.exists() and started.read_text().endswith("\n"))
                     self.assertEqual(len(os.listdir(folder)), 5, "model, two programs, started, and the temporary folder")
                     process.send_signal(number)
                     said = process.communicate(timeout=60)[1]

@@ -250,6 +250,36 @@ class CheckTest(unittest.TestCase):
         self.plant("scripts/checks/size_exceptions.txt", "base/gone.cc F: reason\n")
         self.fails("check_sizes", "short or gone")
 
+    def test_sleeps_catches_a_sleep_in_a_test(self):
+        for path, line in (("tests/base/half_test.cc", "  std::this_thread::sleep_for(std::chrono::milliseconds(20));"),
+                           ("tests/fakes/slow.h", "inline void Wait() { SleepNanos(5); }"),
+                           ("tests/base/half_test.cc", "  usleep(300'000);"),
+                           ("tests/base/half_test.cc", "  EXPECT_EQ(done.wait_for(kSome), std::future_status::timeout);"),
+                           ("tests/base/half_test.cc", '  system("trap a HUP; (sleep 0.5; kill -HUP $$) | b");'),
+                           ("tests/half_test.py", "time.sleep(0.2)"), ("tests/half_test.py", "threading.Event().wait(0.5)"),
+                           ("scripts/tests/test_half.sh", "sleep 3")):
+            self.planted("check_sleeps", path, "\n" + line + "\n", f"{path}:2: ")
+            self.fails("check_sleeps", "sleeps: wait for a condition")
+            (self.root / path).unlink()
+
+    def test_sleeps_catches_a_comparison_of_wall_clock_seconds(self):
+        for path, line in (("tests/base/half_test.cc", "  EXPECT_LT(RealClock().NowNanos() - begin, 200'000'000);"),
+                           ("tests/base/half_test.cc", "  EXPECT_LT(std::chrono::steady_clock::now() - begin, kBound);"),
+                           ("tests/base/half_test.cc", "  ASSERT_GE(absl::Now() - begin, absl::Seconds(1));"),
+                           ("tests/half_test.py", "self.assertLess(time.monotonic() - begin, 0.2)"),
+                           ("scripts/tests/test_half.sh", "((SECONDS < 9)) || die")):
+            self.planted("check_sleeps", path, "\n" + line + "\n", f"{path}:2: ")
+            self.fails("check_sleeps", "reads the system's clock")
+            (self.root / path).unlink()
+
+    def test_sleeps_lets_comments_and_programs_be_and_an_exception_have_its_reason(self):
+        self.plant("tests/base/half_test.cc", "// Neither sleep_for(x) nor usleep(3), not on the RealClock().\nWorkersThatSleep();\n")
+        self.plant("base/half.cc", "void Pause() { std::this_thread::sleep_for(kPause); }\n")
+        self.plant("tests/fakes/await.h", "inline void Pause() { std::this_thread::sleep_for(kPause); }\n")
+        self.passes("check_sleeps")
+        self.plant("tests/fakes/await.h", "inline void Pause() { std::this_thread::yield(); }\n")
+        self.fails("check_sleeps", "tests/fakes/await.h:1: needs no exception")
+
     def test_tests_ran_catches_a_file_in_no_binary(self):
         ran = [{"name": "A", "status": "RUN", "result": "COMPLETED", "file": str(self.root / path)}
                for path in sorted(GOOD_TREE) if path.endswith("_test.cc")]

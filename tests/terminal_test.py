@@ -10,15 +10,15 @@ import select
 import signal
 import subprocess
 import termios
-import time
 import unittest
 from pathlib import Path
+
+from patience import PATIENCE, all_asleep, await_that, times_asleep
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATE = str(ROOT / "build/bin/tessera_generate")
 FLAGS = [f"--model={ROOT}/tests/golden/tiny/llama.gguf", "--threads=1", "--temperature=0", "--n_predict=4", "--context=256", "--chat",
          "--chat_template=none"]
-PATIENCE = 60  # Seconds until something that does not come is missing.
 
 
 def without_times(answers):
@@ -49,9 +49,8 @@ class Dialogue:
 
     def wait_for(self, text):
         """Waits until the terminal shows it, after what was waited for before."""
-        end = time.monotonic() + PATIENCE
         while (at := self.seen.find(text, self.read)) < 0:
-            if not select.select([self.master], [], [], max(0, end - time.monotonic()))[0]:
+            if not select.select([self.master], [], [], PATIENCE)[0]:
                 raise AssertionError(f"{text} is not in {self.seen[self.read:]}")
             self.seen += os.read(self.master, 1 << 16)
         self.read = at + len(text)
@@ -109,9 +108,7 @@ class TerminalTest(unittest.TestCase):
     def test_a_line_of_any_length_reaches_the_model_whole(self):
         for terminal in ("xterm", "dumb"):
             dialogue = self.start(terminal)
-            end = time.monotonic() + PATIENCE
-            while not dialogue.is_raw() and time.monotonic() < end:
-                time.sleep(0.001)
+            await_that(dialogue.is_raw)
             dialogue.type("word " * 1600 + "\n")  # Perhaps before the first prompt: what is typed while a model loads is not lost, either.
             dialogue.wait_for(b"prompt: found ")
             dialogue.wait_for(b" ")
@@ -128,9 +125,7 @@ class TerminalTest(unittest.TestCase):
             termios.tcsetattr(slave, termios.TCSANOW, modes)
         dialogue = Dialogue("dumb", [str(part) for part in command], prepare)
         self.addCleanup(dialogue.close)
-        end = time.monotonic() + PATIENCE
-        while not dialogue.takes_bytes() and dialogue.process.poll() is None and time.monotonic() < end:
-            time.sleep(0.001)
+        await_that(lambda: dialogue.takes_bytes() or dialogue.process.poll() is not None)
         dialogue.feed(keys)
         output, code = dialogue.end()
         self.assertEqual(code, 0, dialogue.seen)
@@ -158,7 +153,7 @@ class TerminalTest(unittest.TestCase):
 
     def test_a_line_that_a_terminal_cuts_is_an_error(self):
         dialogue = self.start(command=(GENERATE, *FLAGS, "--flagfile=/dev/tty"))
-        time.sleep(0.2)
+        await_that(lambda: all_asleep(dialogue.process.pid))  # The program waits for a line.
         dialogue.feed("--prompt=" + "word " * 1600 + "\n\x04")
         dialogue.wait_for(b"/dev/tty: found a line of 4095 bytes or more")
         self.assertEqual(dialogue.end()[1], 2)
@@ -242,8 +237,11 @@ class TerminalTest(unittest.TestCase):
         dialogue.wait_for(b"> ")
         dialogue.type("hel")
         dialogue.wait_for(b"hel")
+        pid = dialogue.process.pid
+        await_that(lambda: all_asleep(pid))
+        before = times_asleep(pid)
         dialogue.type("\x1a")
-        time.sleep(0.1)          # The system drops what it has not passed on when a key makes a signal.
+        await_that(lambda: times_asleep(pid) > before and all_asleep(pid))  # The system drops what comes before it has made the signal.
         dialogue.type("lo\n")
         self.assertEqual(self.answers("hello"), self.finish(dialogue))
 

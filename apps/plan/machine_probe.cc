@@ -7,7 +7,6 @@
 
 #include <glog/logging.h>
 
-#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/quant/matmul_kernels.h"
 
@@ -15,16 +14,12 @@ namespace tessera {
 namespace {
 
 constexpr double kSecondsOfArithmetic = 0.02;
-constexpr int kBarriers = 4096;        // They take less than one or two milliseconds.
-constexpr int64_t kRounds = 1 << 12;  // Between readings of the clock: a few microseconds; some milliseconds in plain C++.
-
-double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 }  // namespace
 
-absl::StatusOr<MachineProbe> MachineProbe::Create(ThreadPool& pool, KernelPath path, int64_t bytes) {
+absl::StatusOr<MachineProbe> MachineProbe::Create(ThreadPool& pool, KernelPath path, int64_t bytes, const Clock& clock) {
   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kLarge, "measuring the machine"));
-  MachineProbe probe(pool, MatMulKernelsFor(path).peaks, std::move(buffer));
+  MachineProbe probe(pool, MatMulKernelsFor(path).peaks, std::move(buffer), clock);
   pool.Run([&](int worker) {  // Each thread touches its own pages first, so that they are near it.
     const Share share = ShareOf(bytes / PeakLoops::kReadStep, worker, pool.threads());
     std::memset(probe.buffer_.data() + share.begin * PeakLoops::kReadStep, 1, (share.end - share.begin) * PeakLoops::kReadStep);

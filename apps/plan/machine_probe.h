@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/quant/peak_loops.h"
@@ -21,10 +22,13 @@ namespace tessera {
 class MachineProbe {
  public:
   static constexpr int64_t kBufferBytes = int64_t{512} << 20;
+  static constexpr int64_t kRounds = 1 << 12;   // Between readings of the clock: a few microseconds; some milliseconds in plain C++.
+  static constexpr int kBarriers = 4096;        // They take less than one or two milliseconds.
 
-  // `pool` must outlive it. ResourceExhausted if there is no memory for the buffer. REQUIRES: bytes is a multiple of
+  // `pool` and `clock` must outlive the probe. ResourceExhausted if there is no memory for the buffer. REQUIRES: bytes is a multiple of
   // PeakLoops::kReadStep; the larger, the less caches help.
-  static absl::StatusOr<MachineProbe> Create(ThreadPool& pool, KernelPath path, int64_t bytes = kBufferBytes);
+  static absl::StatusOr<MachineProbe> Create(ThreadPool& pool, KernelPath path, int64_t bytes = kBufferBytes,
+                                             const Clock& clock = RealClock());
 
   double Read() const;   // Bytes per second, all threads together.
   double Int8() const;   // Operations per second.
@@ -34,13 +38,15 @@ class MachineProbe {
   double BarrierNanos() const;
 
  private:
-  MachineProbe(ThreadPool& pool, const PeakLoops& loops, AlignedBuffer buffer)
-      : pool_(&pool), loops_(&loops), buffer_(std::move(buffer)) {}
+  MachineProbe(ThreadPool& pool, const PeakLoops& loops, AlignedBuffer buffer, const Clock& clock)
+      : pool_(&pool), loops_(&loops), buffer_(std::move(buffer)), clock_(&clock) {}
+  double Now() const { return static_cast<double>(clock_->NowNanos()) * 1e-9; }
   double RateOf(int64_t (*loop)(int64_t rounds)) const;
 
   ThreadPool* pool_;
   const PeakLoops* loops_;
   AlignedBuffer buffer_;
+  const Clock* clock_;
 };
 
 }  // namespace tessera

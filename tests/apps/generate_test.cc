@@ -221,8 +221,7 @@ TEST(Generate, AnInterruptEndsTheWaitForRequests) {
   program.Write("{\"id\": 1, \"text\": \"the\", \"n\": 2}\n");
   EXPECT_NE(program.FirstOutput(), "");
   program.Signal(SIGINT);
-  for (int i = 0; i < 500 && program.Running(); ++i) usleep(10'000);
-  EXPECT_FALSE(program.Running());
+  EXPECT_TRUE(program.Ends());
   EXPECT_EQ(program.Finish("").code, 128 + SIGINT);
 }
 
@@ -234,7 +233,7 @@ TEST(Generate, TwoInterruptsBetweenAnswersEndADialogue) {
   ASSERT_TRUE(program.WaitForErrors("Ctrl-C again or /exit ends the program."));
   EXPECT_TRUE(program.Running());
   program.Signal(SIGINT);
-  program.MillisToEnd();
+  EXPECT_TRUE(program.Ends());
   EXPECT_EQ(program.Finish("").code, 128 + SIGINT);
 }
 

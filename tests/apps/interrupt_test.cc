@@ -4,8 +4,12 @@
 #include <functional>
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tessera/tests/fakes/await.h"
+#include "tessera/tests/fakes/thread_state.h"
 
 namespace tessera {
 namespace {
@@ -26,7 +30,7 @@ int CodeOf(const std::function<int()>& body, ReaderGone reader = ReaderGone::kEn
 // Sends this process a signal, and waits until it has been heard.
 void Send(int signal) {
   kill(getpid(), signal);
-  while (!CancelRequested()) usleep(100);
+  if (!Await([] { return CancelRequested().load(); })) _exit(99);
 }
 
 // Sends one that must end this process, for which the alarm leaves it time enough.
@@ -119,7 +123,7 @@ TEST(Interrupt, IsHeardWhileTheThreadThatWorksIsInASystemCall) {
     const pid_t parent = getpid();
     if (vfork() == 0) {
       kill(parent, SIGTERM);
-      for (int i = 0; i < 5000 && getppid() == parent; ++i) usleep(1000);
+      Await([&] { return getppid() != parent; }, std::chrono::seconds(10));   // Less than CodeOf gives the parent.
       _exit(write(told[1], getppid() == parent ? "late" : "soon", 4) == 4 ? 0 : 1);
     }
     return pause();
@@ -140,6 +144,28 @@ TEST(Interrupt, AReaderThatHasGoneEndsTheProcessAtOnceOrAfterItsWork) {
   EXPECT_EQ(CodeOf(work, ReaderGone::kEndsInOrder), 128 + SIGPIPE) << "by EndAsSignalled";
 }
 
+// Whether a thread of this process waits for signals with a limit of time, once all that wait for something do.
+bool WaitsForSignalsWithALimit() {
+  if (!Await(OthersAreAsleep)) _exit(98);
+  for (const pid_t thread : ThreadsOf(getpid())) {
+    const std::vector<uint64_t> call = SystemCallOf(thread);
+    if (call.size() > 3 && call[0] == SYS_rt_sigtimedwait && call[3] != 0) return true;   // The set, what came, the limit.
+  }
+  return false;
+}
+
+TEST(Interrupt, ASignalSetsALimitOfTime) {
+  EXPECT_EQ(CodeOf([] {
+    CatchSignals(CtrlC::kEndsAnswer);
+    Send(SIGINT);
+    if (WaitsForSignalsWithALimit()) return 1;
+    ForgetInterrupt();
+    Send(SIGTERM);   // From here on the process has kGraceMillis.
+    if (!WaitsForSignalsWithALimit()) return 2;
+    while (true) pause();
+  }), 128 + SIGTERM);
+}
+
 TEST(Interrupt, AReaderThatHasGoneEndsAnAnswerInOrderWithoutALimitOfTime) {
   for (const bool before : {false, true}) {
     EXPECT_EQ(CodeOf([&] {
@@ -147,8 +173,7 @@ TEST(Interrupt, AReaderThatHasGoneEndsAnAnswerInOrderWithoutALimitOfTime) {
       CatchSignals(CtrlC::kEndsProgram);
       if (!before) TellReaderGone();
       if (!CancelRequested() || !TerminationRequested() || WaitForInput(SilentInput()) != Wake::kSignal) return 1;
-      usleep(3 * kGraceMillis * 1000);
-      return 7;
+      return WaitsForSignalsWithALimit() ? 2 : 7;
     }, ReaderGone::kEndsInOrder), 7);
   }
 }

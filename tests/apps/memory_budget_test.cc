@@ -16,6 +16,7 @@
 #include "tessera/base/byte_size.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/real_models.h"
@@ -138,10 +139,11 @@ class MemoryBudget : public testing::Test {
     }
     Measured measured;
     int status = 0;
-    while (waitpid(child, &status, WNOHANG) == 0) {  // Where there is no group: often enough for buffers, which stay.
+    const auto has_ended = [&] {   // Where there is no group, memory is looked at often enough for buffers, which stay.
       measured.peak = std::max(measured.peak, StatusBytes(child, "RssAnon:") + StatusBytes(child, "RssShmem:"));
-      usleep(2000);
-    }
+      return waitpid(child, &status, WNOHANG) != 0;
+    };
+    EXPECT_TRUE(Await(has_ended, std::chrono::seconds(600)));
     measured.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     measured.peak = group != nullptr ? group->PeakBytes() : measured.peak + CachedBytes(work.model);
     measured.by = group != nullptr ? "control group" : "anonymous pages and page cache";

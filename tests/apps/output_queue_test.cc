@@ -12,7 +12,9 @@
 
 #include "tessera/apps/cli/answers_in_turn.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/thread_state.h"
 
 namespace tessera {
 namespace {
@@ -78,10 +80,9 @@ TEST(OutputQueue, HoldsNoMoreThanItsBoundAndLosesNothing) {
     std::thread pushing([&] {
       for (; pushed < kTexts; ++pushed) output.Push(text);
     });
-    usleep(300'000);
+    EXPECT_TRUE(Await([&] { return pushed > 1 && OthersAreAsleep(); }));   // One waits for the reader, the other for the queue.
     const int before = pushed;
     EXPECT_LE(before, static_cast<int>(OutputQueue::kMostBytes / text.size()) + 1);
-    EXPECT_GT(before, 1);
     seen = piped.Read(kTexts * text.size());
     pushing.join();
     Must(output.Flush());

@@ -1,12 +1,12 @@
 // Units that are read with nobody computing, timed and in the background.
 #include "tessera/apps/bench/reading_speed.h"
 
-#include <chrono>
-
 #include <gtest/gtest.h>
 
 #include "tessera/storage/tsr_writer.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/thread_state.h"
 
 namespace tessera {
 namespace {
@@ -35,7 +35,7 @@ class ReadingSpeedTest : public testing::Test {
 TEST_F(ReadingSpeedTest, HeaderExample) {
   const absl::StatusOr<ReadingSpeed> alone = TimeReading(*file_, {.io = IoKind::kAuto, .ring_bytes = 16 << 20, .least_bytes = 64 << 20});
   ASSERT_TRUE(alone.ok()) << alone.status();
-  EXPECT_GT(alone->bytes_per_second, 1e6);
+  EXPECT_GT(alone->bytes_per_second, 0);
   EXPECT_GT(alone->core_share, 0);
   EXPECT_LT(alone->core_share, 16);
 }
@@ -45,9 +45,12 @@ TEST_F(ReadingSpeedTest, NoMoreIsReadThanIsAllowed) {
   ASSERT_TRUE(reader.ok()) << reader.status();
   EXPECT_EQ(*(*reader)->bytes(), 0);
   (*reader)->Allow(2 * kUnits * kUnitBytes + 1);
-  while (*(*reader)->bytes() < (2 * kUnits + 1) * kUnitBytes) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(*(*reader)->bytes(), (2 * kUnits + 1) * kUnitBytes) << "whole units";
+  for (int more = 1; more <= 5; ++more) {   // Each time one unit more is read, since whole units are.
+    const int64_t allowed = (2 * kUnits + more) * kUnitBytes;
+    EXPECT_TRUE(Await([&] { return *(*reader)->bytes() >= allowed && OthersAreAsleep(); }));
+    EXPECT_EQ(*(*reader)->bytes(), allowed) << more;
+    (*reader)->Allow(1);
+  }
 }
 
 TEST_F(ReadingSpeedTest, CancellingEndsIt) {

@@ -16,8 +16,10 @@
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/quant/matmul_kernels.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/ticking_clock.h"
 
 namespace tessera {
 namespace {
@@ -98,19 +100,26 @@ TEST(PassWorks, SecondsFollowThePeakOfEachFormat) {
   EXPECT_DOUBLE_EQ(work.ProductSeconds(50, 10, /*reachable=*/true), 2 / 0.68 + 3);
 }
 
-TEST(MachineProbes, RatesAreThoseOfAProcessor) {
+// All that is read or computed between two looks at the clock takes a millisecond.
+TEST(MachineProbes, RatesAreOfAllThatWasReadAndComputed) {
   ThreadPool pool(1);
-  const MachineProbe probe = *MachineProbe::Create(pool, BestKernelPath());
-  EXPECT_GT(probe.Read(), 1e8);
-  EXPECT_GT(probe.Int8(), 1e7);
-  EXPECT_GT(probe.Fp32(), 1e6);
+  const TickingClock clock(1'000'000);
+  const int64_t bytes = 16 * PeakLoops::kReadStep;
+  const MachineProbe probe = *MachineProbe::Create(pool, BestKernelPath(), bytes, clock);
+  const PeakLoops& loops = MatMulKernelsFor(BestKernelPath()).peaks;
+  const auto operations = [](int64_t products) { return 2e3 * static_cast<double>(products); };
+  EXPECT_NEAR(probe.Read() / (1e3 * static_cast<double>(bytes)), 1, 1e-9);
+  EXPECT_NEAR(probe.Int8() / operations(loops.int8(MachineProbe::kRounds)), 1, 1e-9);
+  EXPECT_NEAR(probe.Fp32() / operations(loops.fp32(MachineProbe::kRounds)), 1, 1e-9);
 }
 
-TEST(MachineProbes, ThreadsMeetInLessThanTheyWouldSleepFor) {
+// Both threads look at the clock before the first barrier, one of them after the last.
+TEST(MachineProbes, ABarrierTakesItsShareOfTheTimeOfAll) {
   ThreadPool pool(2);
-  const MachineProbe probe = *MachineProbe::Create(pool, BestKernelPath(), PeakLoops::kReadStep);
-  EXPECT_GT(probe.BarrierNanos(), 1);
-  EXPECT_LT(probe.BarrierNanos(), 1e8);
+  const TickingClock clock(1000 * MachineProbe::kBarriers);
+  const MachineProbe probe = *MachineProbe::Create(pool, BestKernelPath(), PeakLoops::kReadStep, clock);
+  const double nanos = probe.BarrierNanos();
+  EXPECT_TRUE(std::abs(nanos - 1000) < 1 || std::abs(nanos - 2000) < 1) << nanos;
 }
 
 TEST(RowsCurves, TheListIsChecked) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +24,8 @@
 
 #include "absl/strings/str_split.h"
 #include "tessera/base/json.h"
+#include "tessera/tests/fakes/await.h"
+#include "tessera/tests/fakes/thread_state.h"
 
 namespace tessera {
 
@@ -64,6 +66,7 @@ struct Ended {
   int code;            // 128 + the signal's number if one ended it.
   std::string output;
   std::string errors;
+  int64_t cpu_micros = 0;   // For which its threads have computed.
   int64_t peak_memory = 0;  // Bytes it had at most, as the system says; those of the test before it became the program count, too.
 };
 
@@ -145,12 +148,31 @@ class Program {
     return process_ > 0;
   }
 
-  // Waits for its end; the milliseconds that took, or 10000 if it has not come by then.
-  double MillisToEnd() {
-    const auto begin = std::chrono::steady_clock::now();
-    const auto passed = [&] { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count(); };
-    while (Running() && passed() < 10'000) usleep(500);
-    return Running() ? 10'000 : passed();
+  // Waits for its end, whose input stays open. False if the end does not come.
+  bool Ends() {
+    return Await([&] { return !Running(); }, std::chrono::seconds(30));
+  }
+
+  // Waits until the program has computed for so many microseconds, however long the machine takes for them. False if it ended before.
+  bool Computes(int64_t micros) {
+    return Await([&] { return !Running() || CpuNanosOfProcess(process_) >= micros * 1000; }) && Running();
+  }
+  // Waits until all its threads wait: for input, or for room for output. False if it ended before.
+  bool FallsAsleep() {
+    return Await([&] { return !Running() || AllAreAsleep(process_); }) && Running();
+  }
+  // Waits for the first of both.
+  bool ComputesOrWaits(int64_t micros) {
+    return Await([&] { return !Running() || CpuNanosOfProcess(process_) >= micros * 1000 || AllAreAsleep(process_); }) && Running();
+  }
+  // Waits until it has taken all that was written to it. False if it ended before.
+  bool TakesInput() {
+    return Await([&] { return !Running() || BytesIn(input_[1]) == 0; }) && Running();
+  }
+  // Waits until it waits for its reader, since standard output has no more room. False if it ended before.
+  bool FillsOutput() {
+    const int half = fcntl(output_[0], F_GETPIPE_SZ) / 2;   // A page may have room for what is not written in parts.
+    return Await([&] { return !Running() || (BytesIn(output_[0]) > half && AllAreAsleep(process_)); }) && Running();
   }
 
   // Gives it `input` and the end of input, and waits for its end.
@@ -171,11 +193,18 @@ class Program {
     writer.join();
     Wait(0);
     ended.code = code_;
+    ended.cpu_micros = cpu_micros_;
     ended.peak_memory = peak_memory_;
     return ended;
   }
 
  private:
+  static int BytesIn(int pipe) {
+    int bytes = 0;
+    CHECK_EQ(ioctl(pipe, FIONREAD, &bytes), 0);
+    return bytes;
+  }
+
   static std::string ReadAll(int file) {
     std::string text;
     char bytes[4096];
@@ -189,6 +218,8 @@ class Program {
     rusage usage;
     if (process_ <= 0 || wait4(process_, &status, options, &usage) != process_) return;
     code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    const auto micros = [](const timeval& time) { return int64_t{time.tv_sec} * 1'000'000 + time.tv_usec; };
+    cpu_micros_ = micros(usage.ru_utime) + micros(usage.ru_stime);
     peak_memory_ = int64_t{usage.ru_maxrss} * 1024;
     process_ = 0;
   }
@@ -197,7 +228,7 @@ class Program {
   pid_t process_;
   std::string seen_errors_;
   int code_ = -1;
-  int64_t peak_memory_ = 0;
+  int64_t cpu_micros_ = 0, peak_memory_ = 0;
 };
 
 // What a program printed with --json.

@@ -105,7 +105,7 @@ TEST_F(SessionFlag, ADialogueThatCtrlCEndsIsKept) {
     Program program("tessera_generate", Flags(chat));
     program.Write("the\n");
     first = program.FirstOutput();
-    usleep(300'000);   // Until it waits for the next message.
+    ASSERT_TRUE(program.FallsAsleep());   // It waits for the next message.
     program.Signal(SIGINT);
     ASSERT_TRUE(program.WaitForErrors("Ctrl-C again"));
     program.Signal(SIGINT);

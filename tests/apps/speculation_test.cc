@@ -188,7 +188,9 @@ TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
       ASSERT_TRUE(program.WaitForErrors("Ctrl-C again"));
       program.Signal(SIGINT);
     }
-    if (end != kCtrlD && end != kExit) program.MillisToEnd();   // Before the end of its input comes, too.
+    if (end != kCtrlD && end != kExit) {
+      EXPECT_TRUE(program.Ends());   // Before the end of its input comes, too.
+    }
     const int code = program.Finish(end == kExit ? "/exit\n" : "").code;
     EXPECT_EQ(code, end == kCtrlD || end == kExit ? 0 : 128 + (end == kCtrlCTwice ? SIGINT : end));
     EXPECT_GT(std::filesystem::file_size(HistoryFile(folder)), 60u) << "30 tokens are more, however they are written";
@@ -205,7 +207,7 @@ TEST(Speculate, AnswersToRequestsAreInTheirHistoryHoweverTheyEnd) {
     ASSERT_NE(program.FirstOutput(), "");
     if (end < kNoJson) {
       program.Signal(end);
-      program.MillisToEnd();   // Before the end of its input comes, too.
+      EXPECT_TRUE(program.Ends());   // Before the end of its input comes, too.
     }
     const int code = program.Finish(end == kNoJson ? "{\n" : "").code;
     EXPECT_EQ(code, end == kEndOfInput ? 0 : end == kNoJson ? 1 : 128 + end);

@@ -1,8 +1,5 @@
 #include "tessera/base/clock.h"
 
-#include <chrono>
-#include <thread>
-
 #include "gtest/gtest.h"
 
 namespace tessera {
@@ -25,7 +22,7 @@ TEST(Clock, SleepsAtLeastAsLongAsAsked) {
 
 TEST(RealClock, CountsNanosecondsAndNeverGoesBack) {
   const int64_t begin = RealClock().NowNanos();
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  SleepNanos(2'000'000);
   int64_t last = RealClock().NowNanos();
   EXPECT_GE(last - begin, 2'000'000);
   for (int i = 0; i < 1000; ++i) {

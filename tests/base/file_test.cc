@@ -16,9 +16,10 @@
 
 #include "glog/logging.h"
 #include "gtest/gtest.h"
-#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/thread_state.h"
 
 namespace tessera {
 namespace {
@@ -280,7 +281,7 @@ TEST_F(FileTest, WritableIsKnownBeforeTheWork) {
 }
 
 // A handler of a signal that ends the process calls it, wherever the write stands. The first signal waits for a whole file, which says
-// how long that takes here; the others come before, and a little after.
+// how much of the CPU the child takes for it; the others come before, and a little after.
 TEST_F(FileTest, RemoveTemporaryFilesLeavesOnlyWholeFiles) {
   const std::string contents(8 << 20, 'x');
   int64_t nanos = 0;
@@ -296,11 +297,10 @@ TEST_F(FileTest, RemoveTemporaryFilesLeavesOnlyWholeFiles) {
     }
     int status;
     if (i == 0) {
-      const int64_t begin = RealClock().NowNanos();
-      while (access(Path("whole").c_str(), F_OK) != 0 && waitpid(child, &status, WNOHANG) == 0) usleep(100);
-      nanos = RealClock().NowNanos() - begin;
+      EXPECT_TRUE(Await([&] { return access(Path("whole").c_str(), F_OK) == 0; }));
+      nanos = CpuNanosOfProcess(child);
     }
-    SleepNanos(nanos * i / 20);
+    EXPECT_TRUE(Await([&] { return CpuNanosOfProcess(child) >= nanos * i / 20; }));
     kill(child, SIGTERM);
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << "it could not write";

@@ -35,7 +35,7 @@ TEST(StartThreadDeathTest, NoThreadToBeHadIsAnError) {
     if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(1);
     std::vector<std::thread> threads;
     while (threads.size() < 1000) {
-      absl::StatusOr<std::thread> thread = StartThread([] { sleep(60); });
+      absl::StatusOr<std::thread> thread = StartThread([] { pause(); });
       if (!thread.ok()) {
         std::cerr << thread.status();
         std::_Exit(absl::IsResourceExhausted(thread.status()) ? 0 : 1);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -13,7 +12,10 @@
 
 #include "gtest/gtest.h"
 #include "tessera/base/available_cpus.h"
+#include "tessera/base/random.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/sanitized.h"
+#include "tessera/tests/fakes/thread_state.h"
 
 namespace tessera {
 namespace {
@@ -96,12 +98,13 @@ TEST(ThreadPool, WorkersThatWentToSleepWakeUp) {
   for (int threads : {2, 3}) {
     ThreadPool pool(threads);
     std::atomic<int> visits{0};
-    for (int run = 0; run < 20; ++run) {
-      // Shorter and longer than the spinning, so that some Runs meet workers just going to sleep.
-      std::this_thread::sleep_for(std::chrono::microseconds(run * 20));
+    for (int run = 0; run < 40; ++run) {
+      // Every second Run meets workers that sleep; the others come sooner and later, so that some meet workers just going to sleep.
+      if (run % 2 == 0) ASSERT_TRUE(Await(OthersAreAsleep)) << "run " << run;
+      else Dawdle(run * 20);
       pool.Run([&](int) { visits.fetch_add(1); });
     }
-    EXPECT_EQ(visits.load(), 20 * threads);
+    EXPECT_EQ(visits.load(), 40 * threads);
   }
 }
 
@@ -111,19 +114,31 @@ TEST(ThreadPool, APoolThatNeverRanOrSleepsCanBeDestroyed) {
     ThreadPool asleep(threads);
     std::atomic<int> visits{0};
     asleep.Run([&](int) { visits.fetch_add(1); });
-    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    EXPECT_TRUE(Await(OthersAreAsleep));
     EXPECT_EQ(visits.load(), threads);
   }
 }
 
-// Spinning, these workers would take 7 x 200 ms of CPUs.
+// Once the workers sleep, none of them computes while this thread does: a worker that spins, or looks at something now and then, would.
 TEST(ThreadPool, AnIdlePoolUsesNoCpu) {
+  if (kThreadSanitized) GTEST_SKIP() << "the thread sanitizer has a thread of its own, which computes";
   ThreadPool unused(8), asleep(8);
   asleep.Run([](int) {});
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // Now they sleep.
-  const double begin = CpuSeconds();
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  EXPECT_LT(CpuSeconds() - begin, TimeLimit(0.005));
+  ASSERT_TRUE(Await(OthersAreAsleep));
+  const auto of_workers = [] {
+    std::vector<int64_t> nanos;
+    for (const pid_t thread : ThreadsOf(getpid())) {
+      if (thread != gettid()) nanos.push_back(CpuNanosOfThread(thread));
+    }
+    return nanos;
+  };
+  const std::vector<int64_t> before = of_workers();
+  SeededRandom random(1);
+  int64_t sum = 0;
+  for (int i = 0; i < 5'000'000; ++i) sum += random.Below(2);
+  EXPECT_NE(sum, 0);
+  EXPECT_EQ(of_workers(), before);
+  EXPECT_EQ(before.size(), 14u);
 }
 
 TEST(ThreadPool, EveryThreadTakesPartAlsoWhereThereAreFewerCpus) {
@@ -173,22 +188,45 @@ TEST(ThreadPool, AResizedPoolIsAsIfMadeSo) {
   }
 }
 
-// The first half of each body is work of worker 1 alone, which the others wait for at the barrier; the second is the caller's.
+// Time goes on when a worker says so, and knows how often the pool has looked at it.
+class WatchedClock : public VirtualClock {
+ public:
+  int64_t NowNanos() const override {
+    const int64_t now = VirtualClock::NowNanos();
+    ++looks_;
+    return now;
+  }
+  int looks() const { return looks_; }
+
+ private:
+  mutable std::atomic<int> looks_ = 0;
+};
+
+// The first half of each body is work of the last worker alone, which the others wait for at the barrier; the second is the caller's. Each
+// works once the others have looked at the clock, as they do where they begin to wait and where they end.
 TEST(ThreadPool, TimesAreOfWorkAndNotOfWaiting) {
-  constexpr auto kWork = std::chrono::milliseconds(10);
+  constexpr int64_t kWork = 10'000'000;
   for (const int threads : {1, 2, 3}) {
     ThreadPool pool(threads);
-    pool.CountTimes(true);
-    const auto body = [&](int worker) {
-      if (worker == threads - 1) std::this_thread::sleep_for(kWork);
-      pool.Barrier();
-      if (worker == 0) std::this_thread::sleep_for(kWork);
+    WatchedClock clock;
+    pool.CountTimes(true, clock);
+    const auto work_after = [&](int looks) {
+      EXPECT_TRUE(Await([&] { return clock.looks() == looks; })) << clock.looks() << " looks, expected " << looks;
+      clock.Advance(kWork);
     };
-    for (int run = 0; run < 2; ++run) pool.Run(body);
+    // A Run looks once in the beginning and once in the end, each worker around its body, and around a barrier for several.
+    const int waiting = threads - 1, of_barrier = threads == 1 ? 0 : threads, of_run = 2 + 2 * threads + 2 * of_barrier;
+    for (int run = 0; run < 2; ++run) {
+      pool.Run([&](int worker) {
+        if (worker == threads - 1) work_after(run * of_run + 1 + threads + waiting);
+        pool.Barrier();
+        if (worker == 0) work_after(run * of_run + 1 + threads + 2 * of_barrier + waiting);
+      });
+    }
     const ThreadPool::Times times = pool.times();
-    EXPECT_GE(times.runs, 40'000'000);
-    EXPECT_GE(times.working, 40'000'000);
-    EXPECT_LE(times.working, times.runs + 10'000'000 * (threads - 1)) << "all but one of " << threads << " waited";
+    EXPECT_EQ(times.runs, 4 * kWork);
+    EXPECT_EQ(times.working, 4 * kWork) << "all but one of " << threads << " waited";
+    const auto body = [&](int) { clock.Advance(kWork); };
     pool.CountTimes(false);
     pool.Run(body);
     EXPECT_EQ(pool.times().runs, 0);
@@ -198,10 +236,15 @@ TEST(ThreadPool, TimesAreOfWorkAndNotOfWaiting) {
 
 TEST(ThreadPool, TheCallerWaitsForTheSlowestWorker) {
   ThreadPool pool(3);
+  std::atomic<int> ended = 0;
   bool written = false;
   pool.Run([&](int worker) {
-    if (worker != 2) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (worker != 2) {
+      ++ended;
+      return;
+    }
+    EXPECT_TRUE(Await([&] { return ended == 2; }));
+    Dawdle(1000);   // In which a caller that did not wait would go on.
     written = true;
   });
   EXPECT_TRUE(written);

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/clock.h"
 #include "tessera/base/random.h"
 #include "tessera/spec/drafter.h"
+#include "tessera/tests/fakes/ticking_clock.h"
 
 namespace tessera {
 
@@ -69,18 +69,20 @@ class LateDrafter : public CountingDrafter {
   std::vector<size_t> earlier_;      // What was emitted at each step.
 };
 
-// Right, but it takes its time: another program has the processor.
+// Right, but takes its time by the clock: another program has the processor.
 class SlowDrafter : public ScriptedDrafter {
  public:
-  SlowDrafter(std::vector<TokenId> text, int64_t nanos) : ScriptedDrafter(std::move(text)), nanos_(nanos) {}
+  SlowDrafter(std::vector<TokenId> text, int64_t nanos, TickingClock& clock)
+      : ScriptedDrafter(std::move(text)), nanos_(nanos), clock_(clock) {}
   absl::string_view name() const override { return "slow"; }
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
-    SleepNanos(nanos_);
+    clock_.Advance(nanos_);
     return ScriptedDrafter::Propose(budget, tree);
   }
 
  private:
   const int64_t nanos_;
+  TickingClock& clock_;
 };
 
 // Trees of any shape and size: tokens at random, the same few again and again, and among them the right ones of the text given.

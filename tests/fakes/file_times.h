@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "glog/logging.h"
+#include "tessera/tests/fakes/await.h"
 
 namespace tessera {
 
@@ -24,10 +25,10 @@ inline auto LastChange(const std::string& path) {
 inline void WaitForLaterFileTime(const std::string& path) {
   const std::string other = path + ".time";
   const auto then = LastChange(path);
-  do {
-    usleep(100);
+  CHECK(Await([&] {
     std::ofstream(other) << "now";
-  } while (LastChange(other) <= then);
+    return LastChange(other) > then;
+  })) << path << ": found a file system whose time stands still";
   unlink(other.c_str());
 }
 

@@ -6,7 +6,7 @@
 //   ... the others come ...
 //   held.LetGo();
 //
-// After half a minute the read comes in any case, so that a test that fails ends. A HeldRead is thread-safe; a device is used on one
+// After a minute the read comes in any case, so that a test that fails ends. A HeldRead is thread-safe; a device is used on one
 // thread.
 #pragma once
 
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/clock.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/device_over_device.h"
 
 namespace tessera {
@@ -59,8 +59,7 @@ class HeldDevice : public DeviceOverDevice {
     if (came.empty() || held_.Holds(offset_of_[came[0].tag])) {
       kept_ = std::exchange(came, {});
       if (below_in_flight_ == 0) {
-        SleepNanos(1'000'000);
-        if (++idle_ == 30'000) held_.LetGo();
+        if (!patience_.Pause()) held_.LetGo();
       } else if (const absl::Status status = below_->Wait(came); !status.ok()) {
         return status;
       }
@@ -74,7 +73,8 @@ class HeldDevice : public DeviceOverDevice {
   HeldRead& held_;
   std::map<uint64_t, int64_t> offset_of_;  // By tag.
   std::vector<Completion> kept_;           // The held read, once it is done below.
-  int below_in_flight_ = 0, idle_ = 0;
+  int below_in_flight_ = 0;
+  Patience patience_;                      // Begins where the held read alone is waited for.
 };
 
 inline std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> HeldRead::Wrap() {

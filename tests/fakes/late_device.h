@@ -4,8 +4,8 @@
 //   BlockReader(device).Start(extent);                        // and destroyed at once
 //   EXPECT_EQ(device.in_flight(), 0);
 //
-// Which read is next, and how long it takes, follow from the seed. CHECKs that no two reads in flight go to the same bytes, and that
-// the memory of those in flight when it is destroyed is still there, by writing to it. Used on one thread.
+// Which read is next, and how much is computed before it, follow from the seed. CHECKs that no two reads in flight go to the
+// same bytes, and that the memory of those in flight when it is destroyed is still there, by writing to it. Used on one thread.
 #pragma once
 
 #include <condition_variable>
@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "glog/logging.h"
-#include "tessera/base/clock.h"
 #include "tessera/base/random.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/device_over_device.h"
 
 namespace tessera {
@@ -69,9 +69,9 @@ class LateDevice : public DeviceOverDevice {
       if (reads_.empty()) return;
       const auto next = reads_.begin() + random_.Below(static_cast<int64_t>(reads_.size()));
       const Read read = *next;
-      const int64_t nanos = random_.Below(300'000);
+      const int64_t steps = random_.Below(300);
       lock.unlock();
-      SleepNanos(nanos);
+      Dawdle(steps);
       const int64_t result = below_->ReadPlain(read.offset, read.out);
       lock.lock();
       std::erase_if(reads_, [&](const Read& other) { return other.tag == read.tag; });

@@ -1,4 +1,4 @@
-// A device as accelerators are: it runs on a thread of its own, takes its time to load a graph, holds few of them, and computes all rows
+// A device as accelerators are: it runs on a thread of its own, also while a graph is loaded, holds few of them, and computes all rows
 // of a graph, whether they are there or not.
 //
 //   StaticDevice device({.graphs = 2, .load_nanos = 200'000});
@@ -23,9 +23,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/host/host_device.h"
+#include "tessera/tests/fakes/await.h"
 
 namespace tessera {
 
@@ -148,7 +148,7 @@ class StaticDevice : public Device {
   struct Options {
     HostDevice::Options host = {};
     int graphs = 2;                // Most at once.
-    int64_t load_nanos = 100'000;  // That loading takes.
+    int64_t load_nanos = 100'000;  // That loading takes, as CostOf says.
   };
   explicit StaticDevice(const Options& options) : options_(options), thread_([this] { Work(); }) {}
   ~StaticDevice() override {
@@ -183,7 +183,7 @@ class StaticDevice : public Device {
     if (loaded_ == options_.graphs) {
       return absl::ResourceExhaustedError(absl::StrCat("graphs: found ", loaded_ + 1, ", expected at most ", options_.graphs));
     }
-    SleepNanos(options_.load_nanos);
+    Dawdle(100);   // The run of another graph goes on.
     ++loads_;
     if (waited_for_) ++loads_ahead_;
     most_loaded_ = std::max(most_loaded_, ++loaded_);

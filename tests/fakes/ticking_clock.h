@@ -1,6 +1,7 @@
 // A clock that goes on by the same time whenever it is read: what is timed by it takes as long in every run, on every machine.
 //
 //   TickingClock clock(1'000'000);   // a millisecond per look
+//   clock.Advance(50'000'000);       // something takes its time
 //
 // Thread-safe.
 #pragma once
@@ -16,6 +17,7 @@ class TickingClock : public Clock {
  public:
   explicit TickingClock(int64_t nanos) : nanos_(nanos) {}
   int64_t NowNanos() const override { return now_ += nanos_; }
+  void Advance(int64_t nanos) { now_ += nanos; }
 
  private:
   const int64_t nanos_;

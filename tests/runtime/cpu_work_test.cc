@@ -1,7 +1,6 @@
 // Work of the CPU beside passes is told to whoever charges a modeled machine for it, within the time that it is a part of.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -11,22 +10,13 @@
 #include "tessera/runtime/stepper.h"
 #include "tessera/spec/calibrated_tree.h"
 #include "tessera/spec/prompt_lookup.h"
+#include "tessera/tests/fakes/ticking_clock.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kStep = 3'000'000, kSample = 2'000'000;
-
-// A look takes a microsecond; all else takes nothing, but for what is charged.
-class ChargedClock : public Clock {
- public:
-  int64_t NowNanos() const override { return now_ += 1000; }
-  void Advance(int64_t nanos) { now_ += nanos; }
-
- private:
-  mutable std::atomic<int64_t> now_ = 0;
-};
 
 class CpuWorkOf : public testing::Test {
  protected:
@@ -42,7 +32,7 @@ class CpuWorkOf : public testing::Test {
     return {.weigh_costs = false, .clock = &clock_, .drafted = SpendDraftStep(engine_->options())};
   }
 
-  ChargedClock clock_;
+  TickingClock clock_{1000};   // All else takes nothing, but for what is charged.
   int64_t steps_ = 0, sampled_ = 0;
   std::unique_ptr<Engine> engine_;
 };

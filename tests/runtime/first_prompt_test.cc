@@ -1,6 +1,7 @@
 // The first prompt of a streamed model is read while its pinned weights come, and has the bits that it has when all of them are there.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -11,10 +12,12 @@
 #include "tessera/npu/host/host_device.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/runtime/test_hooks.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/held_device.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/partly_pinned.h"
+#include "tessera/tests/fakes/thread_state.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -98,7 +101,7 @@ TEST_F(FirstPrompt, BeginsBeforeThePinsAreReadAndReadsThemOnce) {
   const auto session = Must(engine->NewSession()), other = Must(engine->NewSession());
   int before = 0;
   std::thread lets_go([&] {
-    for (int waited = 0; layers == 0 && waited < 20'000; ++waited) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(Await([&] { return layers > 0; }, std::chrono::seconds(30)));   // Less than the held read waits.
     before = layers;
     held.LetGo();
   });
@@ -160,8 +163,13 @@ TEST_F(FirstPrompt, CancelledItLeavesWhatIsNotReadToTheNext) {
   options_.cancel = &cancel;
   const auto engine = Open();
   const auto session = Must(engine->NewSession());
+  const pid_t appends = gettid();
   std::thread cancels([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const auto is_asked_for = [&] {
+      const std::vector<int64_t> asked = held.asked();
+      return std::count(asked.begin(), asked.end(), last_pin_place_) > 0;
+    };
+    EXPECT_TRUE(Await([&] { return is_asked_for() && IsAsleep(appends); }));   // The pass waits for a read.
     cancel = true;
   });
   const absl::Status status = session->Append(Prompt());

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "tessera/runtime/draft_vocabulary.h"
 #include "tessera/runtime/test_hooks.h"
 #include "tessera/spec/expanding_drafter.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/failing_source.h"
 #include "tessera/tests/fakes/ticking_clock.h"
 #include "tessera/tests/fakes/tiny_engine.h"
@@ -358,7 +358,7 @@ TEST(ModelExpander, WaitsForCallsOfOtherThreads) {
     while (!done) {
       session->Append({1, 2}).IgnoreError();
       session->Truncate(0);
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      Dawdle(100);
     }
   });
   const auto expander = Must(ModelExpander::Create(draft, {}));

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <thread>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/runtime/stepper.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/partly_pinned.h"
 #include "tessera/tests/fakes/sanitized.h"
@@ -98,15 +98,19 @@ TEST(StreamedTinyModel, GivesMemoryBackDuringPassesAndWritesTheSame) {
     const auto engine = PartlyPinned();
     const int64_t least = LeastOf(*engine);
     std::thread shrinks;
+    std::atomic<bool> is_written = false;
+    const auto used = [&] { return engine->model().streamer()->stats().bytes_used; };
     const Logits written = Write(*engine, tokens, [&](size_t token) {
       if (token != 2) return;
       shrinks = std::thread([&] {
         for (int64_t more = engine->model().streamer()->stats().pinned_bytes; more >= 0; more -= kMiB) {
+          const int64_t before = used();
           Must(engine->ShrinkMemory(least + more).status());
-          std::this_thread::sleep_for(std::chrono::milliseconds(1 + repetition));
+          EXPECT_TRUE(Await([&] { return is_written || used() > before + repetition * kMiB; }));   // The pass goes on.
         }
       });
     });
+    is_written = true;
     shrinks.join();
     EXPECT_EQ(written, expected);
     EXPECT_LT(engine->model().streamer()->stats().pinned_bytes, 2 * kMiB);

@@ -2,7 +2,7 @@
 // or a thread that is not his own.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -13,9 +13,11 @@
 #include "tessera/runtime/session_file.h"
 #include "tessera/runtime/stepper.h"
 #include "tessera/runtime/text_queue.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/random_adapter.h"
 #include "tessera/tests/fakes/small_texts.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/thread_state.h"
 
 namespace tessera {
 namespace {
@@ -94,8 +96,12 @@ TEST(StepperCompany, AStepWaitsForCallsOfOtherThreads) {
   options.on_end = answers.Keep(1);
   stepper->Submit(std::move(options));
   std::optional<EngineCore::Hold> hold = Must(CoreOf(*engine).TryHold());
-  std::thread other([&] { Must(stepper->Run()); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::atomic<pid_t> thread = 0;
+  std::thread other([&] {
+    thread = gettid();
+    Must(stepper->Run());
+  });
+  EXPECT_TRUE(Await([&] { return IsAsleep(thread); }));
   hold.reset();
   other.join();
   EXPECT_EQ(answers.texts[1].tokens, Alone(TextNumber(1)).tokens);

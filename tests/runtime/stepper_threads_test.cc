@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "tessera/runtime/stepper.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/lone_text.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/partly_pinned.h"
@@ -55,11 +55,13 @@ void ExpectAsAlone(const Told& told, LoneWriter& alone) {
   EXPECT_EQ(written.reason, expected.reason);
 }
 
-// Each thread submits its texts and cancels every third, some at once and some while they are written. One more thread does `beside`.
+// Each thread submits its texts and cancels every third, some at once and some while they are written. One more thread does `beside`, again
+// once rows were computed.
 void WriteFromThreads(Engine& engine, LoneWriter& alone, int threads, int texts, const std::function<void(int turn)>& beside) {
   const auto stepper = Must(Stepper::Create(engine, {}));
   std::vector<Told> told(static_cast<size_t>(threads * texts));
   std::atomic<int> working = threads;
+  std::atomic<bool> ended = false;
   std::vector<std::thread> workers;
   for (int thread = 0; thread < threads; ++thread) {
     workers.emplace_back([&, thread] {
@@ -74,10 +76,15 @@ void WriteFromThreads(Engine& engine, LoneWriter& alone, int threads, int texts,
     });
   }
   std::thread other([&] {
-    for (int turn = 0; working > 0 || turn < 20; ++turn) beside(turn);
+    for (int turn = 0; working > 0 || turn < 20; ++turn) {
+      const int64_t rows = engine.stats().rows;
+      beside(turn);
+      EXPECT_TRUE(Await([&] { return ended || engine.stats().rows > rows; }));
+    }
   });
   while (working > 0) Must(stepper->Step().status());
   Must(stepper->Run());
+  ended = true;
   for (std::thread& worker : workers) worker.join();
   other.join();
   Must(stepper->Run());   // What was submitted after the last look.
@@ -95,10 +102,7 @@ TEST(StepperThreads, TextsSubmittedAndCancelledFromManyThreadsEndOnceAndAreAsAlo
   TinyModelBuilder({.layers = 2, .writes_letters = true}).WriteTo(options.model_path);
   const auto engine = Must(Engine::Load(options));
   LoneWriter alone(options);
-  WriteFromThreads(*engine, alone, /*threads=*/3, Fewer(60, 15), [&](int) {
-    EXPECT_GE(engine->stats().rows, 0);
-    std::this_thread::yield();
-  });
+  WriteFromThreads(*engine, alone, /*threads=*/3, Fewer(60, 15), [&](int) { EXPECT_GE(engine->stats().rows, 0); });
 }
 
 TEST(StepperThreads, MemoryIsGivenBackWhileTextsAreWritten) {
@@ -112,7 +116,6 @@ TEST(StepperThreads, MemoryIsGivenBackWhileTextsAreWritten) {
   WriteFromThreads(*engine, alone, /*threads=*/2, Fewer(24, 8), [&](int turn) {
     const absl::Status status = engine->ShrinkMemory(options.streaming.memory_budget - turn * (int64_t{128} << 10)).status();
     EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;   // It has a least, which the rings of a pass take.
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   });
   EXPECT_LT(engine->model().streamer()->stats().pinned_bytes, pinned);
 }

@@ -144,10 +144,10 @@ TEST(CompositeDrafter, OneThatIsOffIsNotAskedButFollowsTheText) {
 
 class SlowDraft : public testing::Test {
  protected:
-  SlowDraft() : composite_(Slow()) { composite_.Begin({{1}}); }
-  static std::vector<std::unique_ptr<Drafter>> Slow() {
+  SlowDraft() { composite_.Begin({{1}}); }
+  static std::vector<std::unique_ptr<Drafter>> Slow(TickingClock& clock) {
     std::vector<std::unique_ptr<Drafter>> drafters;
-    drafters.push_back(std::make_unique<SlowDrafter>(std::vector<TokenId>{5, 6, 7}, /*nanos=*/50'000'000));
+    drafters.push_back(std::make_unique<SlowDrafter>(std::vector<TokenId>{5, 6, 7}, /*nanos=*/50'000'000, clock));
     return drafters;
   }
   void Step(TokenId root) {
@@ -156,7 +156,8 @@ class SlowDraft : public testing::Test {
     EXPECT_GE(composite_.propose_seconds(0), 0.05);
     composite_.Commit(tree, {.path = {0}, .emitted = {5}});
   }
-  CompositeDrafter composite_;
+  TickingClock clock_{1000};
+  CompositeDrafter composite_{Slow(clock_), clock_};
 };
 
 TEST_F(SlowDraft, AStepInWhichNobodyWasAskedIsNotChargedForTheOneBefore) {

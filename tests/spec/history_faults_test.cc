@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -17,12 +18,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "tessera/base/clock.h"
 #include "tessera/base/file.h"
 #include "tessera/base/folder_lock.h"
 #include "tessera/spec/history_store.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/bad_histories.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/thread_state.h"
 
 namespace tessera {
 namespace {
@@ -52,9 +54,16 @@ TEST_F(HistoryFaults, AClearWaitsForASaveOfAnotherProcess) {
   store->Add({}, {{1, 2}});
   ASSERT_TRUE(store->Save().ok());
   std::thread clearing;
+  std::atomic<pid_t> thread = 0;
+  std::atomic<bool> cleared = false;
   const auto while_another_saves = [&] {
-    clearing = std::thread([&] { EXPECT_TRUE(store->Clear().ok()); });
-    SleepNanos(50'000'000);
+    clearing = std::thread([&] {
+      thread = gettid();
+      EXPECT_TRUE(store->Clear().ok());
+      cleared = true;
+    });
+    EXPECT_TRUE(Await([&] { return cleared || IsAsleep(thread); }));
+    EXPECT_FALSE(cleared);
     EXPECT_TRUE(std::filesystem::exists(store->path()));
     return absl::OkStatus();
   };
@@ -73,7 +82,7 @@ TEST_F(HistoryFaults, ASaveUnderWayBringsNothingBackThatAnotherClears) {
     ASSERT_TRUE(saves->Save().ok());
     saves->Add({}, {{1, 2}});
     std::thread saving([&] { EXPECT_TRUE(saves->Save().ok()); });
-    SleepNanos(round * 50'000);
+    Dawdle(round * 50);
     EXPECT_TRUE(clears->Clear().ok());
     saving.join();
     open()->Read([&](const SuffixAutomaton& texts, int64_t) {

@@ -95,10 +95,11 @@ struct Replayed {
 
 // What the speculator does where the model writes `text`.
 Replayed Replay(std::unique_ptr<Drafter> drafter, CostProfile& costs, const std::vector<TokenId>& text, double real_seconds = 0.005,
-                const Clock* clock = &RealClock()) {
+                const Clock* clock = nullptr) {
   Replayed result;
+  const TickingClock own(1000);
   const std::string name(drafter->name());
-  Speculator speculator(std::move(drafter), {.max_rows = 16, .costs = &costs, .clock = clock});
+  Speculator speculator(std::move(drafter), {.max_rows = 16, .costs = &costs, .clock = clock != nullptr ? clock : &own});
   speculator.Begin({text.data(), 1});
   for (size_t place = 1; place < text.size();) {
     const int64_t calls = speculator.report().sources[0].account.calls;
@@ -227,7 +228,8 @@ TEST(Speculator, OneThatAnswersLateIsPaused) {
   CostProfile costs;
   for (const int rows : {1, 16}) costs.AddPass({.rows = rows}, 0.0001);
   costs.AddHead(1, 0.00001);
-  const Replayed late = Replay(std::make_unique<SlowDrafter>(text, /*nanos=*/5'000'000), costs, text, 0.0001);
+  TickingClock clock(1000);
+  const Replayed late = Replay(std::make_unique<SlowDrafter>(text, /*nanos=*/5'000'000, clock), costs, text, 0.0001, &clock);
   EXPECT_GT(late.report.sources[0].pauses, 0);
   EXPECT_LE(late.report.sources[0].account.calls, 8);
   EXPECT_GT(late.report.paused_steps, 50);

@@ -6,15 +6,16 @@
 
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "tessera/base/checked_math.h"
 #include "tessera/base/file.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/thread_state.h"
 
 namespace tessera {
 namespace {
@@ -112,14 +113,17 @@ TEST_F(BorrowedPagesTest, AWriterWaitsUntilAllHaveReturnedTheFile) {
   auto pages = BorrowedPages::Map(file_->descriptor(), kSize), more = BorrowedPages::Map(other->descriptor(), kSize);
   ASSERT_TRUE(pages != nullptr && more != nullptr && pages->Hold(pages->bytes()));
   std::atomic<bool> shortened = false;
+  std::atomic<pid_t> thread = 0;
   std::thread writer([&] {
+    thread = gettid();
     EXPECT_EQ(truncate(path_.c_str(), 1), 0);
     shortened = true;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const auto has_come_as_far_as_it_can = [&] { return shortened || IsAsleep(thread); };
+  EXPECT_TRUE(Await(has_come_as_far_as_it_can));
   pages->Return();
   pages->Return();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(Await(has_come_as_far_as_it_can));   // One that may go on is awake from the moment on at which the last has returned.
   EXPECT_FALSE(shortened);
   EXPECT_TRUE(IsContents(more->bytes()));
   more = nullptr;

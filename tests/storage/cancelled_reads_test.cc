@@ -11,6 +11,7 @@
 #include "tessera/base/random.h"
 #include "tessera/storage/block_reader.h"
 #include "tessera/storage/layer_streamer.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/late_device.h"
 #include "tessera/tests/fakes/memory_device.h"
 #include "tessera/tests/fakes/random_file.h"
@@ -41,7 +42,7 @@ void ReadAndGiveUp(BlockDevice& device, SeededRandom& random) {
   }
   const std::vector<std::byte> before(buffer.size(), std::byte{0xCD});
   std::memcpy(buffer.data(), before.data(), before.size());
-  SleepNanos(random.Below(1'000'000));
+  Dawdle(random.Below(1000));
   ASSERT_EQ(std::memcmp(buffer.data(), before.data(), before.size()), 0);
 }
 
@@ -104,15 +105,16 @@ class CancelledPasses : public testing::Test {
     ++leased_;
   }
 
-  // Some requests, some out of order; about every third is cancelled at some moment of its wait.
+  // Some requests, some out of order; about every third is cancelled at some moment of its wait, half of these at its beginning.
   void AskSome(LayerStreamer& source, SeededRandom& random) {
     for (int64_t left = 1 + random.Below(25), unit = 0; left > 0; --left, unit = (unit + 1) % source.units()) {
       if (random.Below(6) == 0) unit = random.Below(source.units());
-      const int64_t after = random.Below(400'000);
+      const int64_t steps = random.Below(2) * random.Below(400);
       std::thread canceller;
       if (random.Below(3) == 0) {
-        canceller = std::thread([this, after] {
-          SleepNanos(after);
+        if (steps == 0) cancel_ = true;
+        canceller = std::thread([this, steps] {
+          Dawdle(steps);
           cancel_ = true;
         });
       }

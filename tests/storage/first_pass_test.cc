@@ -14,10 +14,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/storage/layer_streamer.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/held_device.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/thread_state.h"
 #include "tessera/tests/fakes/tsr_sample.h"
 
 namespace tessera {
@@ -95,11 +97,11 @@ class FirstPass : public testing::Test {
     }
   }
   void AwaitReadOf(int unit, const HeldRead& held) const {
-    const TimeLimit limit;
-    for (std::vector<int64_t> asked; std::count(asked.begin(), asked.end(), file_->UnitOffset(unit)) == 0; asked = held.asked()) {
-      ASSERT_FALSE(limit.is_over()) << "found no read of unit " << unit << " within a minute, expected one";
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    const auto was_asked = [&] {
+      const std::vector<int64_t> asked = held.asked();
+      return std::count(asked.begin(), asked.end(), file_->UnitOffset(unit)) > 0;
+    };
+    ASSERT_TRUE(Await(was_asked)) << "found no read of unit " << unit << ", expected one";
   }
 
   static inline const TsrSample sample_ = MakeTsrSample(kUnitBytes);
@@ -138,8 +140,16 @@ TEST_F(FirstPass, WaitsForNoPinButTheOneItNeeds) {
     const std::unique_ptr<LayerStreamer> source = Open(options);
     ExpectLeases(*source, held);
     EXPECT_LT(source->stats().bytes_used, AllBytes());
-    std::future<bool> leased = std::async(std::launch::async, [&] { return Holds(Must(source->Acquire(held)), held); });
-    EXPECT_EQ(leased.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+    std::atomic<pid_t> thread = 0;
+    std::atomic<bool> has_lease = false;
+    std::future<bool> leased = std::async(std::launch::async, [&] {
+      thread = gettid();
+      const WeightLease lease = Must(source->Acquire(held));
+      has_lease = true;
+      return Holds(lease, held);
+    });
+    EXPECT_TRUE(Await([&] { return has_lease || IsAsleep(thread); }));
+    EXPECT_FALSE(has_lease);
     held_.LetGo();
     EXPECT_TRUE(leased.get());
     EXPECT_GT(source->LoadingSeconds(), 0);
@@ -155,10 +165,8 @@ TEST_F(FirstPass, FindsPinsReadThatComeAfterAFullRing) {
   options.cancel = &limit.is_over();
   const std::unique_ptr<LayerStreamer> source = Open(options);
   const int64_t there = file_->StoredBytes(0) + options.pins.bytes;
-  while (source->stats().bytes_read < there) {   // With no lease at all.
-    ASSERT_FALSE(limit.is_over()) << "found " << source->stats().bytes_read << " bytes read within a minute, expected " << there;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  ASSERT_TRUE(Await([&] { return source->stats().bytes_read >= there; }))   // With no lease at all.
+      << "found " << source->stats().bytes_read << " bytes read, expected " << there;
   EXPECT_EQ(source->AwaitChecked(), absl::OkStatus());
   EXPECT_EQ(source->stats().bytes_read, there);
   ExpectLeases(*source);

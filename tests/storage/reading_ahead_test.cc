@@ -1,13 +1,17 @@
 // Reading goes on while nobody waits for it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <future>
 
 #include "tessera/storage/layer_streamer.h"
+#include "tessera/tests/fakes/await.h"
+#include "tessera/tests/fakes/device_over_device.h"
 #include "tessera/tests/fakes/faulty_device.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/thread_state.h"
 #include "tessera/tests/fakes/tsr_sample.h"
 
 namespace tessera {
@@ -52,6 +56,53 @@ TEST(ReadingAhead, BetweenPassesTheBeginningOfTheNextIsRead) {
     EXPECT_EQ(reads_of_first, 1);
   }
   EXPECT_EQ(read_again.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
+
+// Counts the reads in flight.
+class CountingDevice : public DeviceOverDevice {
+ public:
+  CountingDevice(std::unique_ptr<BlockDevice> below, std::atomic<int>& in_flight)
+      : DeviceOverDevice(std::move(below)), in_flight_(in_flight) {}
+  absl::Status Submit(const Read& read) override {
+    ++in_flight_;
+    return below_->Submit(read);
+  }
+  absl::Status Wait(std::vector<Completion>& done) override {
+    const size_t before = done.size();
+    const absl::Status status = below_->Wait(done);
+    in_flight_ -= static_cast<int>(done.size() - before);
+    return status;
+  }
+
+ private:
+  std::atomic<int>& in_flight_;
+};
+
+// As the head of a model leases again what its norm has leased.
+TEST(ReadingAhead, AUnitStaysUntilOneAfterItIsAskedFor) {
+  const std::vector<int64_t> unit_bytes = {5000, 3 * kMiB + 100, 64, kMiB, 700000, 2 * kMiB, 4096, 900000};
+  const TsrSample sample = MakeTsrSample(unit_bytes);
+  const TemporaryFolder folder;
+  ASSERT_EQ(WriteTsrSample(folder.Path("sample.tsr"), sample), absl::OkStatus());
+  const std::unique_ptr<TsrReader> file = *TsrReader::Open(folder.Path("sample.tsr"));
+  LayerStreamer::Options options = {.pins = PlanPins(unit_bytes, 0, PinPolicy::kNone), .ring_bytes = 5 * kMiB};
+  std::atomic<int> in_flight = 0;
+  options.wrap_device = [&](std::unique_ptr<BlockDevice> device) { return std::make_unique<CountingDevice>(std::move(device), in_flight); };
+  const std::unique_ptr<LayerStreamer> source = *LayerStreamer::Open(*file, options);
+  const auto holds = [&](int unit) {
+    const absl::StatusOr<WeightLease> lease = source->Acquire(unit);
+    return lease.ok() && std::equal(lease->bytes().begin(), lease->bytes().end(), sample.units[unit].begin(), sample.units[unit].end());
+  };
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int unit = 0; unit + 1 < source->units(); ++unit) {
+      for (int time = 0; time < 3; ++time) {
+        ASSERT_TRUE(holds(unit)) << unit;
+        ASSERT_TRUE(Await([&] { return in_flight == 0 && OthersAreAsleep(); }));   // Reading has come as far ahead as it may.
+      }
+    }
+    ASSERT_TRUE(holds(source->units() - 1));
+  }
+  EXPECT_EQ(source->stats().out_of_order, 0);
 }
 
 // What a pass found read already, and what it left to the next, can be told from counters alone.

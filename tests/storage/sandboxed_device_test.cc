@@ -225,13 +225,12 @@ bool HasOverflow(int ring) {
 }
 
 TEST_F(SandboxedIoUringDeathTest, CompletionsThatTheQueueHasNoRoomForComeLater) {
-  int waits = 0;
   bool seen = false;
   const auto answer = [&](pid_t pid, const seccomp_data& call) -> std::optional<int64_t> {
     if (!IsOurs(pid)) return std::nullopt;
     if (call.nr == SCMP_SYS(io_uring_setup)) return MakeSmallestRing(pid, call);
     const bool waiting = call.args[3] & IORING_ENTER_GETEVENTS;
-    if (waiting && ++waits <= 2) usleep(30'000);  // For all that is in flight to be done.
+    if (waiting && !seen) usleep(30'000);   // For all that is in flight to be done, which shows nowhere before the thread is in the kernel.
     if (!std::exchange(seen, seen || HasOverflow(static_cast<int>(call.args[0]))) && seen) std::cerr << "overflowed\n";
     return std::nullopt;
   };

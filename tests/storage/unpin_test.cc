@@ -1,13 +1,14 @@
 // Pins are given up while others read, and every lease holds what it held.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <thread>
 
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/layer_streamer.h"
+#include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/backed_bytes.h"
 #include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -162,13 +163,21 @@ TEST_F(Unpin, PartsThatCannotBeReadKeepNoPin) {
 
 TEST_F(Unpin, WhileOthersReadAndLease) {
   const std::unique_ptr<LayerStreamer> source = Open(Pinned(100 * kMiB));
+  std::atomic<int> leases = 0;
   std::thread unpins([&] {
+    int before = 0;   // The leases that are made before the next: each unit goes at another moment of a pass.
     for (const int unit : {4, 1, 7, 0, 5, 3, 2, 6}) {
+      EXPECT_TRUE(Await([&] { return leases >= before; }));
       CHECK_EQ(source->Unpin({unit}), absl::OkStatus());
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      before = leases + kUnits + 1;
     }
   });
-  while (source->stats().pinned_bytes > 0) ExpectPass(*source);
+  while (source->stats().pinned_bytes > 0) {
+    for (int unit = 0; unit < kUnits; ++unit, ++leases) {
+      const absl::StatusOr<WeightLease> lease = source->Acquire(unit);
+      EXPECT_TRUE(lease.ok() && Holds(*lease, unit)) << unit << " " << lease.status();
+    }
+  }
   unpins.join();
   ExpectPass(*source);
   int64_t all = 0;
