@@ -1,6 +1,5 @@
 #include "tessera/apps/cli/sampling_flags.h"
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -11,10 +10,12 @@
 #include "tessera/apps/cli/seed_flag.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/files/recommended_sampling.h"
+#include "tessera/model/files/model_sampling.h"
 
 namespace tessera {
 namespace {
+
+constexpr char kOfFlag[] = "flag";
 
 // All but the seed.
 SamplingOptions SamplingOfFlags() {
@@ -26,12 +27,29 @@ SamplingOptions SamplingOfFlags() {
           .penalty_window = FLAGS_penalty_window};
 }
 
-// Takes the file's value for a field whose flag is not given. True: it was taken.
-template <typename Value>
-bool Take(const std::optional<Value>& recommended, const char* flag, Value& value) {
-  if (!recommended.has_value() || IsGiven(flag)) return false;
-  value = *recommended;
-  return true;
+// How one field is chosen.
+struct Choice {
+  std::string flag, value;
+  std::string from;   // "flag", an origin of ModelSampling, or empty: the usual value.
+  bool changes;       // The value is not the usual one.
+};
+
+// Each field is the flag's where that is given, else the model's. Puts the values into `sampling`, which holds those of the flags.
+std::vector<Choice> Choose(const ModelSampling& model, SamplingOptions& sampling) {
+  const SamplingOptions usual;
+  std::vector<Choice> choices;
+  const auto choose = [&](const char* flag, auto SamplingOptions::*field) {
+    const bool given = IsGiven(flag);
+    if (!given) sampling.*field = model.options.*field;
+    choices.push_back({flag, absl::StrCat(sampling.*field), given ? kOfFlag : model.OriginOf(flag), sampling.*field != usual.*field});
+  };
+  choose("temperature", &SamplingOptions::temperature);
+  choose("top_k", &SamplingOptions::top_k);
+  choose("top_p", &SamplingOptions::top_p);
+  choose("min_p", &SamplingOptions::min_p);
+  choose("repetition_penalty", &SamplingOptions::repetition_penalty);
+  choose("penalty_window", &SamplingOptions::penalty_window);
+  return choices;
 }
 
 // What a value does beside the others.
@@ -42,6 +60,7 @@ struct Effect {
   const char* decides;
 };
 
+// In the order of Choose.
 std::vector<Effect> EffectsOf(const SamplingOptions& sampling) {
   const bool greedy = sampling.temperature == 0, one = sampling.top_k == 1;
   const char* const likeliest = greedy ? "temperature 0" : "top_k 1";
@@ -70,55 +89,37 @@ absl::Status CheckSamplingFlags() {
 }
 
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
-  const RecommendedSampling recommended = ReadRecommendedSampling(file);
-  for (const RecommendedSampling::Wrong& each : recommended.wrong) {  // No harm where a flag is above it.
+  const ModelSampling model = SamplingOfModel(file);
+  for (const RecommendedSampling::Wrong& each : model.wrong) {  // No harm where a flag is above it.
     if (!IsGiven(each.field)) return each.problem;
   }
   SamplingOptions sampling = SamplingOfFlags();
   ASSIGN_OR_RETURN(sampling.seed, SeedOfFlag());
-  std::map<std::string, std::string> changes;
-  const auto take = [&](const auto& value, const char* flag, auto& place) {
-    const auto before = place;
-    if (Take(value, flag, place) && place != before) changes[flag] = absl::StrCat(flag, " ", place);
-  };
-  take(recommended.temperature, "temperature", sampling.temperature);
-  take(recommended.top_k, "top_k", sampling.top_k);
-  take(recommended.top_p, "top_p", sampling.top_p);
-  take(recommended.min_p, "min_p", sampling.min_p);
-  take(recommended.repetition_penalty, "repetition_penalty", sampling.repetition_penalty);
-  take(recommended.penalty_window, "penalty_window", sampling.penalty_window);
+  const std::vector<Choice> choices = Choose(model, sampling);
   const std::vector<Effect> effects = EffectsOf(sampling);
   WarnOfNoEffect(effects);
   std::vector<std::string> changed;
-  for (const Effect& effect : effects) {
-    if (const auto change = changes.find(effect.flag); change != changes.end() && effect.counts) changed.push_back(change->second);
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const bool of_file = choices[i].from == kOfFile && choices[i].changes;
+    if (of_file && effects[i].counts) changed.push_back(absl::StrCat(choices[i].flag, " ", choices[i].value));
   }
   if (!changed.empty() && !FLAGS_stats) {  // SamplingText says more.
     const std::string line = absl::StrCat("sampling as the model's file recommends: ", absl::StrJoin(changed, ", "), "\n");
     if (IsSaidFirst(line)) WriteError(line);
   }
-  if (!recommended.not_applied.empty()) {
-    WarnOnce(absl::StrCat(file.path(), ": recommends sampling that there is not here: ", absl::StrJoin(recommended.not_applied, ", ")));
+  if (!model.not_applied.empty()) {
+    WarnOnce(absl::StrCat(file.path(), ": recommends sampling that there is not here: ", absl::StrJoin(model.not_applied, ", ")));
   }
   return sampling;
 }
 
 std::string SamplingText(const GgufFile& file) {
-  const RecommendedSampling recommended = ReadRecommendedSampling(file);
-  if (recommended.empty()) return "";
-  std::string text = "sampling:";
-  const auto add = [&](const char* flag, const auto& value, auto of_flag) {
-    const bool taken = Take(value, flag, of_flag);
-    absl::StrAppend(&text, text.back() == ':' ? " " : ", ", flag, " ", of_flag, taken ? " (file)" : "");
-  };
-  const SamplingOptions flags = SamplingOfFlags();
-  add("temperature", recommended.temperature, flags.temperature);
-  add("top_k", recommended.top_k, flags.top_k);
-  add("top_p", recommended.top_p, flags.top_p);
-  add("min_p", recommended.min_p, flags.min_p);
-  add("repetition_penalty", recommended.repetition_penalty, flags.repetition_penalty);
-  add("penalty_window", recommended.penalty_window, flags.penalty_window);
-  return text + "\n";
+  SamplingOptions sampling = SamplingOfFlags();
+  std::vector<std::string> parts;
+  for (const Choice& choice : Choose(SamplingOfModel(file), sampling)) {
+    parts.push_back(absl::StrCat(choice.flag, " ", choice.value, choice.from.empty() ? "" : absl::StrCat(" (", choice.from, ")")));
+  }
+  return absl::StrCat("sampling: ", absl::StrJoin(parts, ", "), "\n");
 }
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
-// How the next token is chosen: what flags say and, where a flag is not given, what the model's file recommends.
+// How the next token is chosen: each value is that of its flag and, where the flag is not given, the model's (model_sampling.h): its file's,
+// else its family's, else the usual one.
 //
 //   RETURN_IF_ERROR(CheckSamplingFlags());                                        // before the model is opened
 //   ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(engine->model().gguf()));
@@ -23,7 +24,8 @@ absl::Status CheckSamplingFlags();
 // recommendation is no error where its flag is given.
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file);
 
-// "sampling: temperature 0.6 (file), top_k 40, ...": a line if the file recommends anything, else empty. REQUIRES: SamplingFor was OK.
+// Returns "sampling: temperature 0.2 (SmolLM2), top_k 7 (flag), ...", a line: each value and, in brackets, who says it; the usual values
+// have no brackets. REQUIRES: SamplingFor was OK.
 std::string SamplingText(const GgufFile& file);
 
 }  // namespace tessera
