@@ -7,6 +7,7 @@
 #include "tessera/apps/bench/random_model.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/model_names.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/seed_flag.h"
 #include "tessera/apps/cli/warnings.h"

@@ -17,7 +17,8 @@ namespace tessera {
 
 inline constexpr char kDraft[] = "draft";   // Its name in --speculate.
 
-// What --draft_model means: FILE (or the name of a fetched model: model_names.h), self:NAME, self:NAME:FILE, self:layers=N or self:layers=N,head=FILE.
+// What --draft_model means: FILE, self:NAME, self:NAME:FILE, self:layers=N or self:layers=N,head=FILE. FILE may be the name of a fetched
+// model (model_names.h), but for that of head=.
 struct DraftSource {
   std::string file = {};   // Empty: that of --model.
   std::string copy = {};   // One of LowBitCopy::Names(): a copy of the file. Empty: the file itself.

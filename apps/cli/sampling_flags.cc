@@ -28,28 +28,28 @@ SamplingOptions SamplingOfFlags() {
 }
 
 // How one field is chosen.
-struct Choice {
+struct Setting {
   std::string flag, value;
   std::string from;   // "flag", an origin of ModelSampling, or empty: the usual value.
   bool changes;       // The value is not the usual one.
 };
 
 // Each field is the flag's where that is given, else the model's. Puts the values into `sampling`, which holds those of the flags.
-std::vector<Choice> Choose(const ModelSampling& model, SamplingOptions& sampling) {
+std::vector<Setting> SetFields(const ModelSampling& model, SamplingOptions& sampling) {
   const SamplingOptions usual;
-  std::vector<Choice> choices;
-  const auto choose = [&](const char* flag, auto SamplingOptions::*field) {
+  std::vector<Setting> settings;
+  const auto set = [&](const char* flag, auto SamplingOptions::*field) {
     const bool given = IsGiven(flag);
     if (!given) sampling.*field = model.options.*field;
-    choices.push_back({flag, absl::StrCat(sampling.*field), given ? kOfFlag : model.OriginOf(flag), sampling.*field != usual.*field});
+    settings.push_back({flag, absl::StrCat(sampling.*field), given ? kOfFlag : model.OriginOf(flag), sampling.*field != usual.*field});
   };
-  choose("temperature", &SamplingOptions::temperature);
-  choose("top_k", &SamplingOptions::top_k);
-  choose("top_p", &SamplingOptions::top_p);
-  choose("min_p", &SamplingOptions::min_p);
-  choose("repetition_penalty", &SamplingOptions::repetition_penalty);
-  choose("penalty_window", &SamplingOptions::penalty_window);
-  return choices;
+  set("temperature", &SamplingOptions::temperature);
+  set("top_k", &SamplingOptions::top_k);
+  set("top_p", &SamplingOptions::top_p);
+  set("min_p", &SamplingOptions::min_p);
+  set("repetition_penalty", &SamplingOptions::repetition_penalty);
+  set("penalty_window", &SamplingOptions::penalty_window);
+  return settings;
 }
 
 // What a value does beside the others.
@@ -60,7 +60,7 @@ struct Effect {
   const char* decides;
 };
 
-// In the order of Choose.
+// In the order of SetFields.
 std::vector<Effect> EffectsOf(const SamplingOptions& sampling) {
   const bool greedy = sampling.temperature == 0, one = sampling.top_k == 1;
   const char* const likeliest = greedy ? "temperature 0" : "top_k 1";
@@ -95,13 +95,13 @@ absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
   }
   SamplingOptions sampling = SamplingOfFlags();
   ASSIGN_OR_RETURN(sampling.seed, SeedOfFlag());
-  const std::vector<Choice> choices = Choose(model, sampling);
+  const std::vector<Setting> settings = SetFields(model, sampling);
   const std::vector<Effect> effects = EffectsOf(sampling);
   WarnOfNoEffect(effects);
   std::vector<std::string> changed;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    const bool of_file = choices[i].from == kOfFile && choices[i].changes;
-    if (of_file && effects[i].counts) changed.push_back(absl::StrCat(choices[i].flag, " ", choices[i].value));
+  for (size_t i = 0; i < settings.size(); ++i) {
+    const bool of_file = settings[i].from == kOfFile && settings[i].changes;
+    if (of_file && effects[i].counts) changed.push_back(absl::StrCat(settings[i].flag, " ", settings[i].value));
   }
   if (!changed.empty() && !FLAGS_stats) {  // SamplingText says more.
     const std::string line = absl::StrCat("sampling as the model's file recommends: ", absl::StrJoin(changed, ", "), "\n");
@@ -116,8 +116,8 @@ absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
 std::string SamplingText(const GgufFile& file) {
   SamplingOptions sampling = SamplingOfFlags();
   std::vector<std::string> parts;
-  for (const Choice& choice : Choose(SamplingOfModel(file), sampling)) {
-    parts.push_back(absl::StrCat(choice.flag, " ", choice.value, choice.from.empty() ? "" : absl::StrCat(" (", choice.from, ")")));
+  for (const Setting& setting : SetFields(SamplingOfModel(file), sampling)) {
+    parts.push_back(absl::StrCat(setting.flag, " ", setting.value, setting.from.empty() ? "" : absl::StrCat(" (", setting.from, ")")));
   }
   return absl::StrCat("sampling: ", absl::StrJoin(parts, ", "), "\n");
 }

@@ -1,5 +1,4 @@
-// How the next token is chosen: each value is that of its flag and, where the flag is not given, the model's (model_sampling.h): its file's,
-// else its family's, else the usual one.
+// How the next token is chosen: each value is the flag's and, where the flag is not given, the model's (model/files/model_sampling.h).
 //
 //   RETURN_IF_ERROR(CheckSamplingFlags());                                        // before the model is opened
 //   ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(engine->model().gguf()));

@@ -9,8 +9,8 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
+#include "absl/types/span.h"
 #include "tessera/model/files/gguf.h"
 
 namespace tessera {
@@ -20,10 +20,10 @@ struct FamilySampling {
   const char* family;        // "SmolLM2"
   const char* source;        // Where the makers say it.
   const char* architecture;
-  std::vector<const char*> basenames;   // In lower case, with dashes: "qwen2.5-coder".
-  std::vector<const char*> sizes = {};  // Of general.size_label; empty: all.
-  const char* with = "";                // Text in general.name or general.finetune, so written; empty: none.
-  const char* without = "";             // Text that is in neither; empty: none.
+  const char* basenames;     // In lower case, with dashes: "qwen2.5,qwen2.5-coder".
+  const char* sizes = "";    // Sizes as in general.size_label: "0.5b,1.5b"; empty: all.
+  const char* with = "";     // Text in general.name or general.finetune, so written; empty: none.
+  const char* without = "";  // Text that is in neither; empty: none.
   bool has_template = false;            // Only files with a chat template: a base model of this name is sampled otherwise.
   std::optional<float> temperature = std::nullopt;
   std::optional<int> top_k = std::nullopt;
@@ -33,7 +33,7 @@ struct FamilySampling {
 };
 
 // All rows; of two that fit a file the first counts.
-const std::vector<FamilySampling>& FamilySamplings();
+absl::Span<const FamilySampling> FamilySamplings();
 
 // Null: no family of the table.
 const FamilySampling* FamilySamplingOf(const GgufFile& file);

@@ -15,7 +15,9 @@ ModelSampling SamplingOfModel(const GgufFile& file) {
   const RecommendedSampling of_file = ReadRecommendedSampling(file);
   const FamilySampling* const row = FamilySamplingOf(file);
   const FamilySampling of_family = row == nullptr ? FamilySampling() : *row;
-  ModelSampling model = {.not_applied = of_file.not_applied, .wrong = of_file.wrong};
+  ModelSampling model;
+  model.not_applied = of_file.not_applied;
+  model.wrong = of_file.wrong;
   const auto take = [&](const char* field, auto& place, const auto& files, const auto& familys) {
     if (!files.has_value() && !familys.has_value()) return;
     place = files.has_value() ? *files : *familys;

@@ -5,7 +5,8 @@
 #include <set>
 #include <string>
 
-#include "tessera/base/status_macros.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/base/text_file.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/tests/fakes/gguf_builder.h"
 #include "tessera/tests/fakes/must.h"
@@ -95,6 +96,20 @@ TEST(FamilySampling, EveryRowIsTakenByTheSampler) {
                           .min_p = row.min_p.value_or(usual.min_p),
                           .repetition_penalty = row.repetition_penalty.value_or(usual.repetition_penalty)}));
   }
+}
+
+// "| Qwen3 | 0.6 | 20 | 0.95 | 0 | . | generation_config.json ... |"
+std::string RowOfDocument(const FamilySampling& row) {
+  const auto text = [](const auto& value) { return value.has_value() ? absl::StrCat(*value) : std::string("."); };
+  return absl::StrCat("| ", row.family, " | ", text(row.temperature), " | ", text(row.top_k), " | ", text(row.top_p), " | ",
+                      text(row.min_p), " | ", text(row.repetition_penalty), " | ", row.source, " |\n");
+}
+
+TEST(FamilySampling, TheDocumentHasEveryRowInTheSameOrder) {
+  std::string table;
+  for (const FamilySampling& row : FamilySamplings()) table += RowOfDocument(row);
+  const std::string document = Must(ReadTextFile(TESSERA_SOURCE_DIR "/docs/flags.md", 1 << 20));
+  EXPECT_NE(document.find("|---|---|---|---|---|---|---|\n" + table + "\n"), std::string::npos) << table;
 }
 
 TEST(FamilySampling, TheModelsOfFetchModelAreOfTheirFamilies) {

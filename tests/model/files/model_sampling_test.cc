@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/gguf_builder.h"
@@ -26,16 +29,19 @@ GgufBuilder SmolLm2() {
 TEST(ModelSampling, HeaderExample) {
   const auto file = Parsed(SmolLm2());
   std::string origin;
+  float temperature = 0;
   const auto run = [&]() -> absl::Status {
     const ModelSampling model = SamplingOfModel(*file);
     for (const RecommendedSampling::Wrong& each : model.wrong) RETURN_IF_ERROR(each.problem);
     ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create(model.options));
     const std::string from = model.OriginOf("temperature");
     origin = from;
+    temperature = sampler.options().temperature;
     return absl::OkStatus();
   };
   Must(run());
   EXPECT_EQ(origin, "SmolLM2");
+  EXPECT_EQ(temperature, 0.2f);
 }
 
 TEST(ModelSampling, EachValueIsTheFilesElseTheFamilysElseTheUsualOne) {
