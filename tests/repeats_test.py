@@ -28,7 +28,8 @@ class RepeatedTest(unittest.TestCase):
         self.assertIsNotNone(repeated("The sky is blue. " * 3))
 
     def test_a_text_that_repeats_nothing_has_none(self):
-        for text in ("", "One.\nTwo.\n\n\nThree.", "for i in x:\n    {\n    }\n    {\n    }", "a = 1" + " " * 40 + "b", "-" * 23, "ha ha ha"):
+        for text in ("", "One.\nTwo.\n\n\nThree.", "for i in x:\n    {\n    }\n    {\n    }", "a = 1" + " " * 40 + "b", "-" * 23,
+                     "ha ha ha"):
             self.assertIsNone(repeated(text), text)
 
 
