@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "tessera/model/files/architectures/family_sampling.h"
+#include "tessera/model/files/family_sampling.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 // How a model wants its tokens chosen: each value is the file's (recommended_sampling.h), else that of the model's family
-// (architectures/family_sampling.h), else the usual one.
+// (family_sampling.h), else the usual one.
 //
 //   const ModelSampling model = SamplingOfModel(*file);
 //   for (const RecommendedSampling::Wrong& each : model.wrong) RETURN_IF_ERROR(each.problem);

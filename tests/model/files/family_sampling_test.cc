@@ -1,4 +1,4 @@
-#include "tessera/model/files/architectures/family_sampling.h"
+#include "tessera/model/files/family_sampling.h"
 
 #include <gtest/gtest.h>
 

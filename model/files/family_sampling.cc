@@ -1,4 +1,4 @@
-#include "tessera/model/files/architectures/family_sampling.h"
+#include "tessera/model/files/family_sampling.h"
 
 #include <algorithm>
 #include <iterator>
@@ -14,68 +14,9 @@
 namespace tessera {
 namespace {
 
-constexpr FamilySampling kRows[] = {
-    {.family = "SmolLM2",
-     .source = "model cards of SmolLM2-135M-Instruct, -360M-Instruct and -1.7B-Instruct",
-     .architecture = "llama",
-     .basenames = "smollm2",
-     .has_template = true,
-     .temperature = 0.2f,
-     .top_p = 0.9f},
-    {.family = "Llama 3",
-     .source = "generation_config.json of Meta-Llama-3-8B-Instruct, Llama-3.1-8B-Instruct and Llama-3.2-1B-Instruct",
-     .architecture = "llama",
-     .basenames = "llama-3,llama-3.1,llama-3.2,llama-3.3,meta-llama-3,meta-llama-3.1",
-     .with = "instruct",
-     .temperature = 0.6f,
-     .top_p = 0.9f},
-    {.family = "Qwen2.5 up to 1.5B",
-     .source = "generation_config.json of Qwen2.5-0.5B-Instruct, Qwen2.5-1.5B-Instruct and Qwen2.5-Coder-7B-Instruct",
-     .architecture = "qwen2",
-     .basenames = "qwen2.5,qwen2.5-coder",
-     .sizes = "0.5b,1.5b",
-     .with = "instruct",
-     .temperature = 0.7f,
-     .top_k = 20,
-     .top_p = 0.8f,
-     .repetition_penalty = 1.1f},
-    {.family = "Qwen2.5",
-     .source = "documentation of Qwen2.5, decoding of Qwen2.5-7B-Instruct",
-     .architecture = "qwen2",
-     .basenames = "qwen2.5,qwen2.5-coder",
-     .with = "instruct",
-     .temperature = 0.7f,
-     .top_k = 20,
-     .top_p = 0.8f,
-     .repetition_penalty = 1.05f},
-    {.family = "Qwen3-2507",
-     .source = "model card of Qwen3-4B-Instruct-2507",
-     .architecture = "qwen3",
-     .basenames = "qwen3",
-     .with = "instruct-2507",
-     .temperature = 0.7f,
-     .top_k = 20,
-     .top_p = 0.8f,
-     .min_p = 0.0f},
-    {.family = "Qwen3",
-     .source = "generation_config.json and model card of Qwen3-0.6B, when it thinks",
-     .architecture = "qwen3",
-     .basenames = "qwen3",
-     .without = "base",
-     .temperature = 0.6f,
-     .top_k = 20,
-     .top_p = 0.95f,
-     .min_p = 0.0f},
-    {.family = "Gemma 3",
-     .source = "generation_config.json of gemma-3-270m and gemma-3-270m-it",
-     .architecture = "gemma3",
-     .basenames = "gemma-3",
-     .temperature = 1.0f,
-     .top_k = 64,
-     .top_p = 0.95f},
-};
+#include "tessera/model/files/architectures/family_samplings.inc"  // kRows: a FamilySampling each.
 
-// "Qwen2.5 Coder" becomes "qwen2.5-coder".
+// "SmolLM2 Instruct" becomes "smollm2-instruct".
 std::string Normalized(absl::string_view name) {
   std::string text = absl::AsciiStrToLower(name);
   std::replace_if(text.begin(), text.end(), [](char c) { return c == ' ' || c == '_'; }, '-');

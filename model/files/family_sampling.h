@@ -20,7 +20,7 @@ struct FamilySampling {
   const char* family;        // "SmolLM2"
   const char* source;        // Where the makers say it.
   const char* architecture;
-  const char* basenames;     // In lower case, with dashes: "qwen2.5,qwen2.5-coder".
+  const char* basenames;     // In lower case, with dashes: "smollm2,smollm".
   const char* sizes = "";    // Sizes as in general.size_label: "0.5b,1.5b"; empty: all.
   const char* with = "";     // Text in general.name or general.finetune, so written; empty: none.
   const char* without = "";  // Text that is in neither; empty: none.
