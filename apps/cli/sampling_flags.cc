@@ -1,6 +1,8 @@
 #include "tessera/apps/cli/sampling_flags.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -115,11 +117,17 @@ absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
 
 std::string SamplingText(const GgufFile& file) {
   SamplingOptions sampling = SamplingOfFlags();
-  std::vector<std::string> parts;
+  std::vector<std::pair<std::string, std::vector<std::string>>> parts;   // By who says it, in the order of their first values.
   for (const Setting& setting : SetFields(SamplingOfModel(file), sampling)) {
-    parts.push_back(absl::StrCat(setting.flag, " ", setting.value, setting.from.empty() ? "" : absl::StrCat(" (", setting.from, ")")));
+    const auto same = [&](const auto& part) { return part.first == setting.from; };
+    auto part = std::find_if(parts.begin(), parts.end(), same);
+    if (part == parts.end()) part = parts.insert(parts.end(), {setting.from, {}});
+    part->second.push_back(absl::StrCat(setting.flag, " ", setting.value));
   }
-  return absl::StrCat("sampling: ", absl::StrJoin(parts, ", "), "\n");
+  const auto with_origin = [](std::string* text, const auto& part) {
+    absl::StrAppend(text, absl::StrJoin(part.second, ", "), " (", part.first.empty() ? "default" : part.first, ")");
+  };
+  return absl::StrCat("sampling: ", absl::StrJoin(parts, "; ", with_origin), "\n");
 }
 
 }  // namespace tessera

@@ -23,8 +23,8 @@ absl::Status CheckSamplingFlags();
 // recommendation is no error where its flag is given.
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file);
 
-// Returns "sampling: temperature 0.2 (SmolLM2), top_k 7 (flag), ...", a line: each value and, in brackets, who says it; the usual values
-// have no brackets. REQUIRES: SamplingFor was OK.
+// Returns "sampling: temperature 0.2, top_p 0.9 (SmolLM2); top_k 7 (flag); min_p 0.05, ... (default)", a line: all values, and behind them
+// who says them. REQUIRES: SamplingFor was OK.
 std::string SamplingText(const GgufFile& file);
 
 }  // namespace tessera

@@ -51,7 +51,8 @@ TEST_F(RecommendedByTheFile, HeaderExample) {
   };
   Must(run());
   EXPECT_EQ(temperature, 0);
-  EXPECT_EQ(written, "sampling: temperature 0 (file), top_k 7 (file), top_p 0.95, min_p 0.05, repetition_penalty 1, penalty_window 64\n");
+  EXPECT_EQ(written, "sampling: temperature 0, top_k 7 (file); top_p 0.95, min_p 0.05, repetition_penalty 1, "
+                     "penalty_window 64 (default)\n");
 }
 
 TEST_F(RecommendedByTheFile, IsTakenUnlessAFlagIsGivenAndPrinted) {
@@ -61,8 +62,8 @@ TEST_F(RecommendedByTheFile, IsTakenUnlessAFlagIsGivenAndPrinted) {
   ASSERT_EQ(hot.code, 0) << hot.errors;
   EXPECT_EQ(plain.output, greedy.output);
   EXPECT_NE(plain.output, hot.output);
-  EXPECT_NE(plain.errors.find("sampling: temperature 0 (file), top_k 7 (file), top_p 0.95,"), std::string::npos) << plain.errors;
-  EXPECT_NE(hot.errors.find("sampling: temperature 3 (flag), top_k 7 (file), top_p 0.95,"), std::string::npos) << hot.errors;
+  EXPECT_NE(plain.errors.find("sampling: temperature 0, top_k 7 (file); top_p 0.95,"), std::string::npos) << plain.errors;
+  EXPECT_NE(hot.errors.find("sampling: temperature 3 (flag); top_k 7 (file); top_p 0.95,"), std::string::npos) << hot.errors;
 }
 
 // The name of a family, and nothing about sampling.
@@ -74,19 +75,19 @@ TEST_F(RecommendedByTheFile, AFamilysValuesAreTakenWhereTheFileSaysNothing) {
   const Ended plain = Generate({"--stats"}), said = Generate({"--stats", "--temperature=0.2", "--top_p=0.9", "--top_k=7"});
   ASSERT_EQ(plain.code, 0) << plain.errors;
   EXPECT_EQ(plain.output, said.output);
-  EXPECT_NE(plain.errors.find("sampling: temperature 0.2 (SmolLM2), top_k 7 (file), top_p 0.9 (SmolLM2), min_p 0.05, "
-                              "repetition_penalty 1, penalty_window 64\n"), std::string::npos) << plain.errors;
+  EXPECT_NE(plain.errors.find("sampling: temperature 0.2, top_p 0.9 (SmolLM2); top_k 7 (file); min_p 0.05, repetition_penalty 1, "
+                              "penalty_window 64 (default)\n"), std::string::npos) << plain.errors;
   const Ended hot = Generate({"--stats", "--temperature=3"});
   EXPECT_NE(hot.output, plain.output);
-  EXPECT_NE(hot.errors.find("temperature 3 (flag), top_k 7 (file), top_p 0.9 (SmolLM2)"), std::string::npos) << hot.errors;
+  EXPECT_NE(hot.errors.find("temperature 3 (flag); top_k 7 (file); top_p 0.9 (SmolLM2);"), std::string::npos) << hot.errors;
   EXPECT_EQ(Generate({"--temperature=0"}).output, Generate({"--temperature=0", "--top_k=1", "--top_p=1"}).output);
 }
 
 TEST_F(RecommendedByTheFile, AModelOfNoFamilyHasTheUsualValues) {
   TinyModelBuilder({.writes_letters = true}).WriteTo(path_);
   const Ended ended = Generate({"--stats"});
-  EXPECT_NE(ended.errors.find("sampling: temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, repetition_penalty 1, penalty_window 64\n"),
-            std::string::npos) << ended.errors;
+  EXPECT_NE(ended.errors.find("sampling: temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, repetition_penalty 1, "
+                              "penalty_window 64 (default)\n"), std::string::npos) << ended.errors;
 }
 
 // What the flags leave out is the model's; what a request says counts for this request alone.

@@ -24,6 +24,7 @@ struct Names {
   bool has_template = true;
 };
 
+// The family's name, and a penalty that its size has.
 std::string FamilyOf(const Names& names) {
   GgufBuilder builder;
   builder.String("general.architecture", names.architecture);
@@ -35,7 +36,8 @@ std::string FamilyOf(const Names& names) {
   const std::string bytes = builder.Build();
   const auto file = Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "tiny"));
   const FamilySampling* const family = FamilySamplingOf(*file);
-  return family == nullptr ? "" : family->family;
+  if (family == nullptr) return "";
+  return family->repetition_penalty.has_value() ? absl::StrCat(family->family, " ", *family->repetition_penalty) : family->family;
 }
 
 TEST(FamilySampling, HeaderExample) {
@@ -55,15 +57,15 @@ TEST(FamilySampling, AFamilyIsToldByItsBasename) {
   EXPECT_EQ(FamilyOf({.name = "Meta Llama 3.1 8B Instruct", .basename = "Meta-Llama-3.1", .finetune = "Instruct"}), "Llama 3");
   EXPECT_EQ(FamilyOf({.architecture = "gemma3", .basename = "gemma-3", .has_template = false}), "Gemma 3");
   EXPECT_EQ(FamilyOf({.architecture = "qwen2", .basename = "Qwen2.5-Coder", .size = "0.5B", .finetune = "Instruct-AWQ"}),
-            "Qwen2.5 up to 1.5B");
-  EXPECT_EQ(FamilyOf({.architecture = "qwen2", .basename = "Qwen2.5", .size = "7B", .finetune = "Instruct"}), "Qwen2.5");
+            "Qwen2.5 1.1");
+  EXPECT_EQ(FamilyOf({.architecture = "qwen2", .basename = "Qwen2.5", .size = "7B", .finetune = "Instruct"}), "Qwen2.5 1.05");
 }
 
 TEST(FamilySampling, AFamilyWithoutABasenameIsToldByItsName) {
   EXPECT_EQ(FamilyOf({.name = "SmolLM2 1.7B Instruct"}), "SmolLM2");
   EXPECT_EQ(FamilyOf({.name = "Llama-3.2-1B-Instruct"}), "Llama 3");
-  EXPECT_EQ(FamilyOf({.architecture = "qwen2", .name = "Qwen2.5 Coder 1.5B Instruct GGUF"}), "Qwen2.5 up to 1.5B");
-  EXPECT_EQ(FamilyOf({.architecture = "qwen2", .name = "qwen2.5-14b-instruct"}), "Qwen2.5");
+  EXPECT_EQ(FamilyOf({.architecture = "qwen2", .name = "Qwen2.5 Coder 1.5B Instruct GGUF"}), "Qwen2.5 1.1");
+  EXPECT_EQ(FamilyOf({.architecture = "qwen2", .name = "qwen2.5-14b-instruct"}), "Qwen2.5 1.05");
   EXPECT_EQ(FamilyOf({.architecture = "qwen3", .name = "Qwen3 0.6B"}), "Qwen3");
 }
 
@@ -87,7 +89,7 @@ TEST(FamilySampling, OfTwoRowsThatFitTheFirstCounts) {
 TEST(FamilySampling, EveryRowIsTakenByTheSampler) {
   std::set<std::string> families;
   for (const FamilySampling& row : FamilySamplings()) {
-    EXPECT_TRUE(families.insert(row.family).second) << row.family;
+    EXPECT_TRUE(families.insert(absl::StrCat(row.family, row.sizes)).second) << row.family;
     EXPECT_STRNE(row.source, "") << row.family;
     const SamplingOptions usual;
     Must(Sampler::Create({.temperature = row.temperature.value_or(usual.temperature),
@@ -101,8 +103,8 @@ TEST(FamilySampling, EveryRowIsTakenByTheSampler) {
 // "| Qwen3 | 0.6 | 20 | 0.95 | 0 | . | generation_config.json ... |"
 std::string RowOfDocument(const FamilySampling& row) {
   const auto text = [](const auto& value) { return value.has_value() ? absl::StrCat(*value) : std::string("."); };
-  return absl::StrCat("| ", row.family, " | ", text(row.temperature), " | ", text(row.top_k), " | ", text(row.top_p), " | ",
-                      text(row.min_p), " | ", text(row.repetition_penalty), " | ", row.source, " |\n");
+  return absl::StrCat("| ", row.family, *row.sizes == '\0' ? "" : ", ", row.sizes, " | ", text(row.temperature), " | ",
+                      text(row.top_k), " | ", text(row.top_p), " | ", text(row.min_p), " | ", text(row.repetition_penalty), " | ", row.source, " |\n");
 }
 
 TEST(FamilySampling, TheDocumentHasEveryRowInTheSameOrder) {
