@@ -104,7 +104,8 @@ TEST(FamilySampling, EveryRowIsTakenByTheSampler) {
 std::string RowOfDocument(const FamilySampling& row) {
   const auto text = [](const auto& value) { return value.has_value() ? absl::StrCat(*value) : std::string("."); };
   return absl::StrCat("| ", row.family, *row.sizes == '\0' ? "" : ", ", row.sizes, " | ", text(row.temperature), " | ",
-                      text(row.top_k), " | ", text(row.top_p), " | ", text(row.min_p), " | ", text(row.repetition_penalty), " | ", row.source, " |\n");
+                      text(row.top_k), " | ", text(row.top_p), " | ", text(row.min_p), " | ", text(row.repetition_penalty), " | ",
+                      row.source, " |\n");
 }
 
 TEST(FamilySampling, TheDocumentHasEveryRowInTheSameOrder) {
