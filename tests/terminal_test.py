@@ -204,15 +204,11 @@ class TerminalTest(unittest.TestCase):
         drawn.wait_for(b"> ")
         seed = re.search(rb"The seed is (\d+); --seed=\1 repeats this run\.", drawn.seen)[1].decode()
         drawn.type("hello\n")
-        drawn.wait_for(b"> ")
-        drawn.type("/exit\n")
         answers = self.finish(drawn)
         repeated = self.start(command=[*sampled, f"--seed={seed}"])
         repeated.wait_for(b"> ")
         self.assertNotIn(b"The seed is", repeated.seen)
         repeated.type("hello\n")
-        repeated.wait_for(b"> ")
-        repeated.type("/exit\n")
         self.assertEqual(self.finish(repeated), answers)
 
     def test_a_dialogue_from_a_pipe_has_seed_0(self):
