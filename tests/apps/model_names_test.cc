@@ -108,7 +108,7 @@ TEST_F(ModelNames, EveryProgramTakesANameForAModel) {
       {"tessera_generate", {named, "--prompt=abc", "--raw", "--n_predict=2", "--draft_model=gemma3", "--temperature=0"}},
       {"tessera_tokenize", {named, "--prompt=abc"}},
       {"tessera_logits", {named, "--prompt=abc"}},
-      {"tessera_perplexity", {named, "--prompt=abc abc"}},
+      {"tessera_perplexity", {named, "--prompt=abc abc", "--window=4"}},
       {"tessera_inspect", {named}},
       {"tessera_pack", {"gemma3", out + ".tsr"}},
       {"tessera_quantize", {"--format=Q8_0", "gemma3", out + ".gguf"}},
