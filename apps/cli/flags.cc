@@ -2,7 +2,7 @@
 
 #include <gflags/gflags.h>
 
-DEFINE_string(model, "", "FILE|A file (GGUF or .tsr), or a fetched model: smollm2 (the default), gemma3, ...");
+DEFINE_string(model, "", "FILE|A file (GGUF or .tsr), or a fetched model: smollm2 (default), gemma3, ...");
 DEFINE_int32(threads, 0, "N|Most threads; 0: one per CPU within a quota. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: what the program needs, at most 8192.");
 DEFINE_int32(cache_tokens, 0, "TOKENS|Tokens of all texts at once, at least the context; 0: as usual.");
@@ -36,12 +36,12 @@ DEFINE_bool(history_prompts, false, "|Keep prompts in the history, too. Needs --
 DEFINE_string(cost_profile, "", "FILE|Choose drafts by the costs in this file; written if it is not there.");
 DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
 
-DEFINE_string(seed, "0", "N|The same seed, the same text; random draws one, as does --chat at a terminal.");
-DEFINE_double(temperature, 0.8, "T|Temperature; 0: always the likeliest token. Default: the model's, else 0.8.");
-DEFINE_int32(top_k, 40, "K|Choose among K tokens, the likeliest; 0: all. Default: the model's, else 40.");
+DEFINE_string(seed, "0", "N|Same seed, same text; random draws one, as --chat at a terminal does.");
+DEFINE_double(temperature, 0.8, "T|Temperature; 0: the likeliest token. Default: the model's, else 0.8.");
+DEFINE_int32(top_k, 40, "K|Choose among the K likeliest; 0: all. Default: the model's, else 40.");
 DEFINE_double(top_p, 0.95, "P|Choose among the likeliest with P in sum. Default: the model's, else 0.95.");
 DEFINE_double(min_p, 0.05, "P|Drop tokens below P of the likeliest's. Default: the model's, else 0.05.");
-DEFINE_double(repetition_penalty, 1.0, "X|Divide logits of the last tokens by X; 1: off. Default: the model's, else 1.");
+DEFINE_double(repetition_penalty, 1.0, "X|Divide logits of last tokens by X; 1: off. Default: the model's, else 1.");
 DEFINE_int32(penalty_window, 64, "N|Tokens of the answer that the penalty sees. Default: the model's, else 64.");
 DEFINE_string(stop, "", "TEXT|End the answer before this text, or one of '[\"###\", \"User:\"]'.");
 

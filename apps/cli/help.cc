@@ -78,7 +78,7 @@ constexpr SharedLine kShared[] = {
     {"history", "history_prompts", "--history=NAME", "Draft also from answers kept as NAME, keep these; --history_prompts, too."},
     {"switching", "blocks", "--switching=NAME", "When unshared graphs change: none, planned, ... [auto]; --blocks=N moved."},
     {"repetition_penalty", "penalty_window", "--repetition_penalty=X",
-     "Divide logits of --penalty_window=N tokens by X. Default: the model's, else 64, 1."},
+     "Divide logits of --penalty_window=N tokens by X. Default: the model's."},
     {"adapter", "use_adapter", "--[use_]adapter=LIST", "Adapters (LoRA), NAME:PATH[:SCALE]; use_: that of texts that name none."},
     {"lora_mode", "adapter_memory", "--lora_mode=NAME", "graph, input or mask; --adapter_memory=SIZE: read others where named."},
     {"parallel", "unordered", "--parallel=N", "Answer N requests of --jsonl at once [1]; --unordered: as they end."},
