@@ -24,6 +24,7 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/parallel_flags.h"
 #include "tessera/apps/cli/sampling_flags.h"
+#include "tessera/apps/cli/seed_flag.h"
 #include "tessera/apps/cli/session_flag.h"
 #include "tessera/apps/phone/phone_run.h"
 #include "tessera/apps/answers/beam_answers.h"
@@ -72,6 +73,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckNotBoth("answers", FLAGS_answers > 1, "session", !FLAGS_session.empty()));
   RETURN_IF_ERROR(CheckSessionFlag());
   RETURN_IF_ERROR(CheckConversationFlags());
+  if (FLAGS_chat && isatty(STDIN_FILENO) == 1 && !FLAGS_dry_run) DrawSeedUnlessGiven();   // Piped dialogues are repeated.
   RETURN_IF_ERROR(CheckSamplingFlags());
   RETURN_IF_ERROR(CheckParallelFlags());
   RETURN_IF_ERROR(CheckBestOfFlags());

@@ -7,6 +7,7 @@
 #include "tessera/apps/bench/random_model.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/model_names.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/seed_flag.h"
 #include "tessera/apps/cli/warnings.h"
@@ -116,7 +117,8 @@ absl::Status CheckOut() {
 }
 
 absl::StatusOr<std::unique_ptr<ModelFile>> OpenSmall() {
-  absl::StatusOr<std::unique_ptr<ModelFile>> small = ModelFile::Open(FLAGS_around);
+  ASSIGN_OR_RETURN(const std::string path, PathOfModel("around", FLAGS_around));
+  absl::StatusOr<std::unique_ptr<ModelFile>> small = ModelFile::Open(path);
   RETURN_IF_ERROR(ForFile("around", small.status()));
   if ((*small)->packed() == nullptr) return small;
   return WrongUsage("around", absl::StrCat(FLAGS_around, ", a packed model"), "a GGUF file");

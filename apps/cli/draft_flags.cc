@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/apps/cli/seed_flag.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/byte_size.h"
@@ -58,7 +59,7 @@ absl::StatusOr<std::shared_ptr<DraftModel>> DraftModel::OfFlags(absl::string_vie
   draft->threshold_ = static_cast<float>(FLAGS_prune_threshold);
   draft->may_be_left_out_ = chooses && speculate == "auto" && draft->forecasts_ == nullptr;
   if (!AcceptsByRejection()) return draft;
-  draft->sampling_ = DraftSampling{.temperature = FLAGS_temperature, .children = kDrawn};
+  draft->sampling_ = DraftSampling{.children = kDrawn};   // Begin() has the temperature.
   ASSIGN_OR_RETURN(draft->seed_, SeedOfFlag());
   return draft;
 }
@@ -91,7 +92,17 @@ absl::Status DraftModel::Begin(const Engine& target) {
   target_ = SharedCoreOf(target);
   own_before_ = OwnMemoryBytes();
   path_ = source_.layers > 0 ? target_->options().model_path : source_.file;
+  RETURN_IF_ERROR(DrawAsTarget());
   return SizePredictor();
+}
+
+// Drafts are drawn at the temperature of the target's texts, which may be the model's.
+absl::Status DraftModel::DrawAsTarget() {
+  if (!sampling_.has_value()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(target_->model().gguf()));
+  RETURN_IF_ERROR(CheckAcceptedByRejection(sampling.temperature));
+  sampling_->temperature = sampling.temperature;
+  return absl::OkStatus();
 }
 
 absl::Status DraftModel::SizePredictor() {

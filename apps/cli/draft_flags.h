@@ -120,6 +120,7 @@ class DraftModel : public std::enable_shared_from_this<DraftModel> {
   absl::Status CheckRoomToCopy() const;
   absl::Status PrepareCopy();                 // It is there afterwards.
   absl::Status Begin(const Engine& target);
+  absl::Status DrawAsTarget();
   absl::Status SizePredictor();
   int CacheTokens() const;
   EngineOptions OptionsFor(const ModelConfig& config);

@@ -14,6 +14,7 @@
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/forecast_draft.h"
 #include "tessera/apps/cli/low_bit_copy.h"
+#include "tessera/apps/cli/model_names.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -40,9 +41,7 @@ absl::Status CheckAcceptFlag() {
   if (FLAGS_accept == kMatch) return absl::OkStatus();
   if (FLAGS_accept != kRejection) return WrongUsage(kAccept, Quoted(FLAGS_accept), absl::StrCat(kMatch, " or ", kRejection));
   if (FLAGS_draft_model.empty()) return WrongUsage(kAccept, "rejection without --draft_model", "both: a draft that is sampled");
-  if (FLAGS_temperature > 0) return absl::OkStatus();
-  return WrongUsage(kAccept, absl::StrCat("rejection with --temperature=", FLAGS_temperature),
-                    "match, or a temperature above 0: what is not sampled has one token to accept");
+  return CheckAcceptedByRejection(FLAGS_temperature);   // Without the flag the model has the last word.
 }
 
 // What --draft_model names, if that has forecasts.
@@ -65,17 +64,24 @@ absl::StatusOr<DraftSource> ParseLayers(absl::string_view text, absl::string_vie
   return source;
 }
 
+// file: empty is that of --model.
+absl::StatusOr<DraftSource> OfFile(absl::string_view file, const std::string& copy) {
+  if (file.empty()) return DraftSource{.copy = copy};
+  ASSIGN_OR_RETURN(std::string path, PathOfModel(kFlag, std::string(file)));
+  return DraftSource{.file = std::move(path), .copy = copy};
+}
+
 }  // namespace
 
 absl::StatusOr<DraftSource> DraftSource::Parse(absl::string_view text) {
   absl::string_view rest = text;
-  if (!absl::ConsumePrefix(&rest, "self:")) return DraftSource{.file = std::string(text)};
+  if (!absl::ConsumePrefix(&rest, "self:")) return OfFile(text, /*copy=*/"");
   if (absl::ConsumePrefix(&rest, "layers=")) return ParseLayers(text, rest);
   const std::pair<std::string, std::string> parts = absl::StrSplit(rest, absl::MaxSplits(':', 1));
   const std::vector<std::string>& names = LowBitCopy::Names();
   const bool is_known = std::find(names.begin(), names.end(), parts.first) != names.end();
   if (!is_known || (parts.second.empty() && absl::StrContains(rest, ':'))) return WrongUsage(kFlag, Quoted(text), kSources);
-  return DraftSource{.file = parts.second, .copy = parts.first};
+  return OfFile(parts.second, parts.first);
 }
 
 bool DraftSource::IsHead() const {
@@ -128,6 +134,12 @@ absl::Status CheckDraftFlags(absl::string_view speculate) {
   if (NamesForecasts()) return CheckForecastFlags();   // Their rows are in the model's own passes, on a phone, too.
   if (!FLAGS_device.empty()) return WrongUsage(kFlag, "beside --device", "forecasts, or none: the phone's clock knows no second model");
   return ForField("tree", MakeTreePolicy(TreeOfFlag(), {}).status());
+}
+
+absl::Status CheckAcceptedByRejection(double temperature) {
+  if (temperature > 0) return absl::OkStatus();
+  return WrongUsage(kAccept, absl::StrCat("rejection with --temperature=", temperature),
+                    "match, or a temperature above 0: what is not sampled has one token to accept");
 }
 
 bool AcceptsByRejection() { return FLAGS_accept == kRejection; }

@@ -1,9 +1,6 @@
 #include "tessera/apps/cli/engine_flags.h"
 
-#include <cstdlib>
 #include <limits>
-
-#include <sys/stat.h>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -11,9 +8,9 @@
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/interrupt.h"
+#include "tessera/apps/cli/model_names.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/base/byte_size.h"
-#include "tessera/base/cache_folder.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/joined_status.h"
 #include "tessera/base/quoted.h"
@@ -26,8 +23,6 @@
 
 namespace tessera {
 namespace {
-
-constexpr char kDefaultModel[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
 // A generation of 1000 tokens with 30 layers has some 65,000 events of 32 bytes each.
 constexpr int64_t kTraceEvents = 1 << 20;
@@ -72,15 +67,7 @@ ComputePath PathOfDevice(ComputePath path) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ModelPath() {
-  if (!FLAGS_model.empty()) return FLAGS_model;
-  const absl::StatusOr<std::string> cache = CacheFolder();
-  RETURN_IF_ERROR(ForField("model", cache.status()));
-  const std::string path = absl::StrCat(*cache, "/", kDefaultModel);
-  struct stat status;
-  if (stat(path.c_str(), &status) == 0) return path;
-  return WrongUsage("model", absl::StrCat("none, and no default model at ", path), "--model=FILE, or a run of scripts/fetch_model.sh");
-}
+absl::StatusOr<std::string> ModelPath() { return PathOfModel("model", FLAGS_model); }
 
 absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_budgets) {
   EngineOptions options;

@@ -21,7 +21,7 @@
 
 namespace tessera {
 
-// --model, or the default model in the cache. An error says how to fetch that.
+// Returns the path of --model: a file, or a fetched model by its name (model_names.h); without the flag the default model.
 absl::StatusOr<std::string> ModelPath();
 
 // The file of --model. InvalidArgument if it is a packed model.

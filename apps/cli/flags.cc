@@ -2,7 +2,7 @@
 
 #include <gflags/gflags.h>
 
-DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Default: that of scripts/fetch_model.sh.");
+DEFINE_string(model, "", "FILE|A file (GGUF or .tsr), or a fetched model: smollm2 (default), gemma3, ...");
 DEFINE_int32(threads, 0, "N|Most threads; 0: one per CPU within a quota. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: what the program needs, at most 8192.");
 DEFINE_int32(cache_tokens, 0, "TOKENS|Tokens of all texts at once, at least the context; 0: as usual.");
@@ -36,13 +36,13 @@ DEFINE_bool(history_prompts, false, "|Keep prompts in the history, too. Needs --
 DEFINE_string(cost_profile, "", "FILE|Choose drafts by the costs in this file; written if it is not there.");
 DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
 
-DEFINE_string(seed, "0", "N|The same seed gives the same result; random takes any, and says it.");
-DEFINE_double(temperature, 0.8, "T|Temperature of sampling; 0: always choose the likeliest token.");
-DEFINE_int32(top_k, 40, "K|Choose among the K likeliest tokens; 0: no limit.");
-DEFINE_double(top_p, 0.95, "P|Choose among the likeliest that have probability P in sum; 1: all.");
-DEFINE_double(min_p, 0.05, "P|Leave out tokens below P of the likeliest's probability; 0: none.");
-DEFINE_double(repetition_penalty, 1.0, "X|Divide logits of the answer's last tokens by X; 1: no penalty.");
-DEFINE_int32(penalty_window, 64, "N|Tokens of the answer that the penalty looks back at; 0: none.");
+DEFINE_string(seed, "0", "N|Same seed, same text; random draws one, as --chat at a terminal does.");
+DEFINE_double(temperature, 0.8, "T|Temperature; 0: the likeliest token. Default: the model's, else 0.8.");
+DEFINE_int32(top_k, 40, "K|Choose among the K likeliest; 0: all. Default: the model's, else 40.");
+DEFINE_double(top_p, 0.95, "P|Choose among the likeliest with P in sum. Default: the model's, else 0.95.");
+DEFINE_double(min_p, 0.05, "P|Drop tokens below P of the likeliest's. Default: the model's, else 0.05.");
+DEFINE_double(repetition_penalty, 1.0, "X|Divide logits of last tokens by X; 1: off. Default: the model's, else 1.");
+DEFINE_int32(penalty_window, 64, "N|Tokens of the answer that the penalty sees. Default: the model's, else 64.");
 DEFINE_string(stop, "", "TEXT|End the answer before this text, or one of '[\"###\", \"User:\"]'.");
 
 DEFINE_string(prompt, "", "TEXT|The prompt.");

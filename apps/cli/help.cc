@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -58,7 +59,8 @@ std::string FirstSentence(const std::string& text) {
 std::string FlagLine(const FlagDescription& flag) {
   const std::string value = flag.placeholder.empty() ? "" : absl::StrCat("=", flag.placeholder);
   const std::string left = absl::StrCat("--", flag.name, flag.alone.empty() ? value : absl::StrCat("[", value, "]"));
-  const bool shows_default = flag.type != "bool" && !flag.default_value.empty();
+  const bool says_default = absl::StrContains(flag.help, "Default: ");   // The model may have one of its own.
+  const bool shows_default = flag.type != "bool" && !flag.default_value.empty() && !says_default;
   return HelpLine(left, shows_default ? absl::StrCat(flag.help, " [", flag.default_value, "]") : flag.help);
 }
 
@@ -76,7 +78,7 @@ constexpr SharedLine kShared[] = {
     {"history", "history_prompts", "--history=NAME", "Draft also from answers kept as NAME, keep these; --history_prompts, too."},
     {"switching", "blocks", "--switching=NAME", "When unshared graphs change: none, planned, ... [auto]; --blocks=N moved."},
     {"repetition_penalty", "penalty_window", "--repetition_penalty=X",
-     "Divide logits of the last --penalty_window=N [64] tokens by X; 1: no. [1]"},
+     "Divide logits of --penalty_window=N tokens by X. Default: the model's."},
     {"adapter", "use_adapter", "--[use_]adapter=LIST", "Adapters (LoRA), NAME:PATH[:SCALE]; use_: that of texts that name none."},
     {"lora_mode", "adapter_memory", "--lora_mode=NAME", "graph, input or mask; --adapter_memory=SIZE: read others where named."},
     {"parallel", "unordered", "--parallel=N", "Answer N requests of --jsonl at once [1]; --unordered: as they end."},

@@ -14,6 +14,7 @@
 #include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/model_names.h"
 #include "tessera/apps/cli/scorer_flags.h"
 #include "tessera/base/same_file.h"
 #include "tessera/base/status_macros.h"
@@ -60,7 +61,8 @@ std::vector<UsedFile> UsedFiles(const AppInfo& info) {
   for (const PathFlag& flag : PathFlags()) {
     if (!Takes(info, flag.name)) continue;
     std::string path = ValueOf(flag.name);
-    if (flag.name == "model" && path.empty()) path = ModelPath().value_or("");
+    if (flag.name == "model") path = ModelPath().value_or(path);
+    if (flag.name == "around" && !path.empty()) path = PathOfModel(flag.name, path).value_or(path);
     if (flag.name == "draft_model") {
       const DraftSource source = DraftSource::Parse(path).value_or(DraftSource());
       path = source.layers > 0 ? source.map : source.file;   // That which is copied.

@@ -1,7 +1,8 @@
 #include "tessera/apps/cli/sampling_flags.h"
 
-#include <map>
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,10 +12,12 @@
 #include "tessera/apps/cli/seed_flag.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/files/recommended_sampling.h"
+#include "tessera/model/files/model_sampling.h"
 
 namespace tessera {
 namespace {
+
+constexpr char kOfFlag[] = "flag";
 
 // All but the seed.
 SamplingOptions SamplingOfFlags() {
@@ -26,12 +29,29 @@ SamplingOptions SamplingOfFlags() {
           .penalty_window = FLAGS_penalty_window};
 }
 
-// Takes the file's value for a field whose flag is not given. True: it was taken.
-template <typename Value>
-bool Take(const std::optional<Value>& recommended, const char* flag, Value& value) {
-  if (!recommended.has_value() || IsGiven(flag)) return false;
-  value = *recommended;
-  return true;
+// How one field is chosen.
+struct Setting {
+  std::string flag, value;
+  std::string from;   // "flag", an origin of ModelSampling, or empty: the usual value.
+  bool changes;       // The value is not the usual one.
+};
+
+// Each field is the flag's where that is given, else the model's. Puts the values into `sampling`, which holds those of the flags.
+std::vector<Setting> SetFields(const ModelSampling& model, SamplingOptions& sampling) {
+  const SamplingOptions usual;
+  std::vector<Setting> settings;
+  const auto set = [&](const char* flag, auto SamplingOptions::*field) {
+    const bool given = IsGiven(flag);
+    if (!given) sampling.*field = model.options.*field;
+    settings.push_back({flag, absl::StrCat(sampling.*field), given ? kOfFlag : model.OriginOf(flag), sampling.*field != usual.*field});
+  };
+  set("temperature", &SamplingOptions::temperature);
+  set("top_k", &SamplingOptions::top_k);
+  set("top_p", &SamplingOptions::top_p);
+  set("min_p", &SamplingOptions::min_p);
+  set("repetition_penalty", &SamplingOptions::repetition_penalty);
+  set("penalty_window", &SamplingOptions::penalty_window);
+  return settings;
 }
 
 // What a value does beside the others.
@@ -42,6 +62,7 @@ struct Effect {
   const char* decides;
 };
 
+// In the order of SetFields.
 std::vector<Effect> EffectsOf(const SamplingOptions& sampling) {
   const bool greedy = sampling.temperature == 0, one = sampling.top_k == 1;
   const char* const likeliest = greedy ? "temperature 0" : "top_k 1";
@@ -70,55 +91,43 @@ absl::Status CheckSamplingFlags() {
 }
 
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
-  const RecommendedSampling recommended = ReadRecommendedSampling(file);
-  for (const RecommendedSampling::Wrong& each : recommended.wrong) {  // No harm where a flag is above it.
+  const ModelSampling model = SamplingOfModel(file);
+  for (const RecommendedSampling::Wrong& each : model.wrong) {  // No harm where a flag is above it.
     if (!IsGiven(each.field)) return each.problem;
   }
   SamplingOptions sampling = SamplingOfFlags();
   ASSIGN_OR_RETURN(sampling.seed, SeedOfFlag());
-  std::map<std::string, std::string> changes;
-  const auto take = [&](const auto& value, const char* flag, auto& place) {
-    const auto before = place;
-    if (Take(value, flag, place) && place != before) changes[flag] = absl::StrCat(flag, " ", place);
-  };
-  take(recommended.temperature, "temperature", sampling.temperature);
-  take(recommended.top_k, "top_k", sampling.top_k);
-  take(recommended.top_p, "top_p", sampling.top_p);
-  take(recommended.min_p, "min_p", sampling.min_p);
-  take(recommended.repetition_penalty, "repetition_penalty", sampling.repetition_penalty);
-  take(recommended.penalty_window, "penalty_window", sampling.penalty_window);
+  const std::vector<Setting> settings = SetFields(model, sampling);
   const std::vector<Effect> effects = EffectsOf(sampling);
   WarnOfNoEffect(effects);
   std::vector<std::string> changed;
-  for (const Effect& effect : effects) {
-    if (const auto change = changes.find(effect.flag); change != changes.end() && effect.counts) changed.push_back(change->second);
+  for (size_t i = 0; i < settings.size(); ++i) {
+    const bool of_file = settings[i].from == kOfFile && settings[i].changes;
+    if (of_file && effects[i].counts) changed.push_back(absl::StrCat(settings[i].flag, " ", settings[i].value));
   }
   if (!changed.empty() && !FLAGS_stats) {  // SamplingText says more.
     const std::string line = absl::StrCat("sampling as the model's file recommends: ", absl::StrJoin(changed, ", "), "\n");
     if (IsSaidFirst(line)) WriteError(line);
   }
-  if (!recommended.not_applied.empty()) {
-    WarnOnce(absl::StrCat(file.path(), ": recommends sampling that there is not here: ", absl::StrJoin(recommended.not_applied, ", ")));
+  if (!model.not_applied.empty()) {
+    WarnOnce(absl::StrCat(file.path(), ": recommends sampling that there is not here: ", absl::StrJoin(model.not_applied, ", ")));
   }
   return sampling;
 }
 
 std::string SamplingText(const GgufFile& file) {
-  const RecommendedSampling recommended = ReadRecommendedSampling(file);
-  if (recommended.empty()) return "";
-  std::string text = "sampling:";
-  const auto add = [&](const char* flag, const auto& value, auto of_flag) {
-    const bool taken = Take(value, flag, of_flag);
-    absl::StrAppend(&text, text.back() == ':' ? " " : ", ", flag, " ", of_flag, taken ? " (file)" : "");
+  SamplingOptions sampling = SamplingOfFlags();
+  std::vector<std::pair<std::string, std::vector<std::string>>> parts;   // By who says it, in the order of their first values.
+  for (const Setting& setting : SetFields(SamplingOfModel(file), sampling)) {
+    const auto same = [&](const auto& part) { return part.first == setting.from; };
+    auto part = std::find_if(parts.begin(), parts.end(), same);
+    if (part == parts.end()) part = parts.insert(parts.end(), {setting.from, {}});
+    part->second.push_back(absl::StrCat(setting.flag, " ", setting.value));
+  }
+  const auto with_origin = [](std::string* text, const auto& part) {
+    absl::StrAppend(text, absl::StrJoin(part.second, ", "), " (", part.first.empty() ? "default" : part.first, ")");
   };
-  const SamplingOptions flags = SamplingOfFlags();
-  add("temperature", recommended.temperature, flags.temperature);
-  add("top_k", recommended.top_k, flags.top_k);
-  add("top_p", recommended.top_p, flags.top_p);
-  add("min_p", recommended.min_p, flags.min_p);
-  add("repetition_penalty", recommended.repetition_penalty, flags.repetition_penalty);
-  add("penalty_window", recommended.penalty_window, flags.penalty_window);
-  return text + "\n";
+  return absl::StrCat("sampling: ", absl::StrJoin(parts, "; ", with_origin), "\n");
 }
 
 }  // namespace tessera

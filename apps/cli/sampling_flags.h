@@ -1,4 +1,4 @@
-// How the next token is chosen: what flags say and, where a flag is not given, what the model's file recommends.
+// How the next token is chosen: each value is the flag's and, where the flag is not given, the model's (model/files/model_sampling.h).
 //
 //   RETURN_IF_ERROR(CheckSamplingFlags());                                        // before the model is opened
 //   ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(engine->model().gguf()));
@@ -23,7 +23,8 @@ absl::Status CheckSamplingFlags();
 // recommendation is no error where its flag is given.
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file);
 
-// "sampling: temperature 0.6 (file), top_k 40, ...": a line if the file recommends anything, else empty. REQUIRES: SamplingFor was OK.
+// Returns "sampling: temperature 0.2, top_p 0.9 (SmolLM2); top_k 7 (flag); min_p 0.05, ... (default)", a line: all values, and behind them
+// who says them. REQUIRES: SamplingFor was OK.
 std::string SamplingText(const GgufFile& file);
 
 }  // namespace tessera

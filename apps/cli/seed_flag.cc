@@ -30,4 +30,8 @@ absl::StatusOr<uint64_t> SeedOfFlag() {
   return WrongUsage("seed", Quoted(FLAGS_seed), "a whole number, 0 and up, or random");
 }
 
+void DrawSeedUnlessGiven() {
+  if (!IsGiven("seed")) FLAGS_seed = "random";
+}
+
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // --seed: a number, or "random".
 //
-//   ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
+//   if (FLAGS_chat && isatty(STDIN_FILENO) == 1) DrawSeedUnlessGiven();
+//   ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());                   // "The seed is 7; --seed=7 repeats this run."
 //
 // Threads: one at a time.
 #pragma once
@@ -14,5 +15,8 @@ namespace tessera {
 // "random" is one number for the whole run; the first call says which on standard error, so that the run can be repeated. WrongUsage for
 // what is neither.
 absl::StatusOr<uint64_t> SeedOfFlag();
+
+// Takes --seed=random where the flag is not given: a dialogue at a terminal is another each time. REQUIRES: SeedOfFlag was not called.
+void DrawSeedUnlessGiven();
 
 }  // namespace tessera

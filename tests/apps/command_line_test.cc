@@ -135,7 +135,8 @@ TEST_F(CommandLine, OnlyTextMayBeEmpty) {
 }
 
 TEST_F(CommandLine, HelpFitsAScreenAndShowsDefaults) {
-  EXPECT_NE(HelpText(Info()).find("likeliest token. [0.8]\n"), std::string::npos) << HelpText(Info());
+  EXPECT_NE(HelpText(Info()).find("likeliest token. Default: the model's, else 0.8.\n"), std::string::npos) << HelpText(Info());
+  EXPECT_NE(HelpText(Info()).find("as --chat at a terminal does. [0]\n"), std::string::npos) << HelpText(Info());
   for (const std::string& program : Commands()) {
     const Ended ended = RunProgram(program, {"--help"});
     EXPECT_EQ(ended.code, 0);

@@ -51,7 +51,8 @@ TEST_F(RecommendedByTheFile, HeaderExample) {
   };
   Must(run());
   EXPECT_EQ(temperature, 0);
-  EXPECT_EQ(written, "sampling: temperature 0 (file), top_k 7 (file), top_p 0.95, min_p 0.05, repetition_penalty 1, penalty_window 64\n");
+  EXPECT_EQ(written, "sampling: temperature 0, top_k 7 (file); top_p 0.95, min_p 0.05, repetition_penalty 1, "
+                     "penalty_window 64 (default)\n");
 }
 
 TEST_F(RecommendedByTheFile, IsTakenUnlessAFlagIsGivenAndPrinted) {
@@ -61,8 +62,48 @@ TEST_F(RecommendedByTheFile, IsTakenUnlessAFlagIsGivenAndPrinted) {
   ASSERT_EQ(hot.code, 0) << hot.errors;
   EXPECT_EQ(plain.output, greedy.output);
   EXPECT_NE(plain.output, hot.output);
-  EXPECT_NE(plain.errors.find("sampling: temperature 0 (file), top_k 7 (file), top_p 0.95,"), std::string::npos) << plain.errors;
-  EXPECT_NE(hot.errors.find("sampling: temperature 3, top_k 7 (file), top_p 0.95,"), std::string::npos) << hot.errors;
+  EXPECT_NE(plain.errors.find("sampling: temperature 0, top_k 7 (file); top_p 0.95,"), std::string::npos) << plain.errors;
+  EXPECT_NE(hot.errors.find("sampling: temperature 3 (flag); top_k 7 (file); top_p 0.95,"), std::string::npos) << hot.errors;
+}
+
+// The name of a family, and nothing about sampling.
+TEST_F(RecommendedByTheFile, AFamilysValuesAreTakenWhereTheFileSaysNothing) {
+  GgufBuilder builder = TinyModelBuilder({.writes_letters = true});
+  builder.String("general.basename", "SmolLM2").String("tokenizer.chat_template", "{{ messages[0].content }}");
+  builder.Number("general.sampling.top_k", 7);
+  builder.WriteTo(path_);
+  const Ended plain = Generate({"--stats"}), said = Generate({"--stats", "--temperature=0.2", "--top_p=0.9", "--top_k=7"});
+  ASSERT_EQ(plain.code, 0) << plain.errors;
+  EXPECT_EQ(plain.output, said.output);
+  EXPECT_NE(plain.errors.find("sampling: temperature 0.2, top_p 0.9 (SmolLM2); top_k 7 (file); min_p 0.05, repetition_penalty 1, "
+                              "penalty_window 64 (default)\n"), std::string::npos) << plain.errors;
+  const Ended hot = Generate({"--stats", "--temperature=3"});
+  EXPECT_NE(hot.output, plain.output);
+  EXPECT_NE(hot.errors.find("temperature 3 (flag); top_k 7 (file); top_p 0.9 (SmolLM2);"), std::string::npos) << hot.errors;
+  EXPECT_EQ(Generate({"--temperature=0"}).output, Generate({"--temperature=0", "--top_k=1", "--top_p=1"}).output);
+}
+
+TEST_F(RecommendedByTheFile, AModelOfNoFamilyHasTheUsualValues) {
+  TinyModelBuilder({.writes_letters = true}).WriteTo(path_);
+  const Ended ended = Generate({"--stats"});
+  EXPECT_NE(ended.errors.find("sampling: temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, repetition_penalty 1, "
+                              "penalty_window 64 (default)\n"), std::string::npos) << ended.errors;
+}
+
+// What the flags leave out is the model's; what a request says counts for this request alone.
+TEST_F(RecommendedByTheFile, ARequestOverridesOneValue) {
+  GgufBuilder builder = TinyModelBuilder({.writes_letters = true});
+  builder.String("general.basename", "SmolLM2").String("tokenizer.chat_template", "{{ messages[0].content }}");
+  builder.WriteTo(path_);
+  const auto answers = [&](std::vector<std::string> flags, const std::string& more) {
+    flags.insert(flags.end(), {"--model=" + path_, "--jsonl", "--speculate=none", "--seed=3"});
+    const Ended ended = RunProgram("tessera_generate", flags, "{\"id\": 1, \"text\": \"abc\", \"n\": 24" + more + "}\n");
+    EXPECT_EQ(ended.code, 0) << ended.errors;
+    return ended.output.substr(0, ended.output.find("\"seconds\""));
+  };
+  EXPECT_EQ(answers({}, ""), answers({"--temperature=0.2", "--top_p=0.9"}, ""));
+  EXPECT_NE(answers({}, ", \"temperature\": 3"), answers({}, ""));
+  EXPECT_EQ(answers({}, ", \"temperature\": 3"), answers({"--top_p=0.9"}, ", \"temperature\": 3"));
 }
 
 TEST_F(RecommendedByTheFile, AStepThatThereIsNotIsAWarning) {
