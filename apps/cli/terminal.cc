@@ -1,0 +1,44 @@
+#include "tessera/apps/cli/terminal.h"
+
+#include <cstdlib>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/line_editor.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kUsualColumns = 80;
+constexpr absl::string_view kEnd = "\x1b[0m";
+
+absl::string_view Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+int TerminalColumns(int file) {
+  winsize size = {};
+  return ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualColumns;
+}
+
+bool HasColours(int file) {
+  const absl::string_view terminal = Variable("TERM");
+  return isatty(file) == 1 && !terminal.empty() && terminal != "dumb" && Variable("NO_COLOR").empty();
+}
+
+std::string Colours::PromptSign(absl::string_view text) const {
+  if (!on_) return std::string(text);
+  const std::string mark(1, LineEditor::kEscapeMark);
+  return absl::StrCat(mark, "\x1b[1m", mark, text, mark, kEnd, mark);
+}
+
+std::string Colours::Within(absl::string_view begin, absl::string_view text) const {
+  return on_ && !text.empty() ? absl::StrCat(begin, text, kEnd) : std::string(text);
+}
+
+}  // namespace tessera

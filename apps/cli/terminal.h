@@ -1,0 +1,40 @@
+// The terminal that a person sits at: its width, and its colours.
+//
+//   const Colours colours(STDOUT_FILENO);
+//   WriteOutput(colours.Answer("Paris is the capital of France."));      // in colour, if the terminal has colours
+//   WordWrap wrap(TerminalColumns(STDOUT_FILENO));
+//
+// Each text that has a colour ends with the terminal's own colour: a program that is stopped in between leaves no colour behind.
+// Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace tessera {
+
+// Returns the terminal's columns at this moment, or 80 where the system does not know them.
+int TerminalColumns(int file);
+
+// Returns whether `file` is a terminal with colours: TERM is set and not "dumb", NO_COLOR is unset or empty (https://no-color.org).
+bool HasColours(int file);
+
+// Puts colours around texts, or returns them unchanged where there are no colours.
+class Colours {
+ public:
+  explicit Colours(int file) : on_(HasColours(file)) {}
+
+  std::string Answer(absl::string_view text) const { return Within("\x1b[36m", text); }   // Cyan.
+  std::string Note(absl::string_view text) const { return Within("\x1b[2m", text); }      // Faint.
+  std::string Problem(absl::string_view text) const { return Within("\x1b[31m", text); }  // Red.
+  // For LineEditor: bold, with the escape sequences marked as such.
+  std::string PromptSign(absl::string_view text) const;
+
+ private:
+  std::string Within(absl::string_view begin, absl::string_view text) const;
+
+  bool on_;
+};
+
+}  // namespace tessera
