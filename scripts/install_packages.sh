@@ -29,6 +29,7 @@ packages=(
   unicode-data                                         # what scripts/make_unicode_table.py reads
   python3-numpy                                        # tests: numbers of block formats
   python3-jinja2                                       # tests: the texts of chat templates
+  tmux                                                 # tests: dialogues at a terminal
 )
 list=false
 for argument in "$@"; do

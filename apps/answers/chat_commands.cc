@@ -90,7 +90,8 @@ Step Load(const std::string& argument, ChatState& state) {
 Step Stats(const std::string& argument, ChatState& state) {
   RETURN_IF_ERROR(CheckNone("/stats", argument));
   WriteError(absl::StrCat(SummaryText(state.opened, state.answerer.timings()), "context: ", state.answerer.length(), " of ",
-                          state.opened.engine->context(), " tokens\n", StatisticsText(state.opened, state.answerer.timings())));
+                          state.opened.engine->context(), " tokens, ", state.conversation.messages().size(), " messages\n",
+                          StatisticsText(state.opened, state.answerer.timings())));
   return ChatStep::kMessage;
 }
 

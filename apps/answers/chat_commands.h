@@ -4,7 +4,7 @@
 //     ASSIGN_OR_RETURN(const ChatStep step, RunChatCommand("/set temperature 0", state));      // ChatStep::kMessage: the next message
 //   }
 //
-// They say what they did on standard error. An error changes nothing, and names what was found and expected. Threads: one at a time.
+// A command tells its effect on standard error. An error names what was found and expected, and changes nothing. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +25,19 @@ struct ChatState {
   Conversation& conversation;
   Answerer& answerer;
   SamplingOptions sampling;
-  int max_tokens;              // Of an answer; 0: until the context is full.
-  uint64_t attempt = 0;        // Answers that the last message had before: each has draws of its own.
+  int max_tokens;              // Most tokens of an answer; 0: until the context is full.
+  uint64_t attempt = 0;        // Earlier answers to the last message. Each answer has draws of its own.
 };
 
-enum class ChatStep { kMessage, kAnswer, kEnd };   // Read the next message; answer the last one again; end the dialogue.
+enum class ChatStep { kMessage, kAnswer, kEnd };   // Read the next message; answer the last message again; end the dialogue.
 
+// Returns whether the line begins with a slash.
 bool IsChatCommand(absl::string_view line);
 
-// InvalidArgument for a command that there is not, with the nearest; the errors of each command. REQUIRES: IsChatCommand(line).
+// Runs the command. InvalidArgument for an unknown command, with the nearest; else the command's error. REQUIRES: IsChatCommand(line).
 absl::StatusOr<ChatStep> RunChatCommand(absl::string_view line, ChatState& state);
 
-// Forgets the dialogue, but for its system message.
+// Forgets the dialogue except its system message.
 void ForgetDialogue(ChatState& state);
 
 }  // namespace tessera
