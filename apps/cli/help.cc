@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kColumns = 100;
 constexpr size_t kTextColumn = 26;
+constexpr char kExitCodes[] = "Exit codes: 0 ok, 1 failed, 2 wrong usage, 130 after Ctrl-C, 141 no reader left, 143 after SIGTERM.\n";
 
 // gflags writes 0.8 with 17 digits.
 std::string ShortDefault(const gflags::CommandLineFlagInfo& flag) {
@@ -22,21 +23,14 @@ std::string ShortDefault(const gflags::CommandLineFlagInfo& flag) {
   return absl::StrCat(number);
 }
 
-// `text` in lines of at most kColumns, each after the first indented.
-std::string Wrapped(absl::string_view text, size_t indent) {
+// Breaks `text` into lines of at most kColumns.
+std::string Wrapped(absl::string_view text) {
   std::string lines;
-  size_t column = indent;
+  size_t column = 0;
   for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
-    if (column > indent && column + 1 + word.size() > kColumns) {
-      absl::StrAppend(&lines, "\n", std::string(indent, ' '));
-      column = indent;
-    }
-    if (column > indent) {
-      lines += ' ';
-      ++column;
-    }
-    lines.append(word.data(), word.size());
-    column += word.size();
+    const bool breaks = column > 0 && column + 1 + word.size() > kColumns;
+    absl::StrAppend(&lines, breaks ? "\n" : column > 0 ? " " : "", word);
+    column = (breaks || column == 0 ? 0 : column + 1) + word.size();
   }
   return lines;
 }
@@ -88,15 +82,13 @@ std::vector<std::pair<std::string, std::vector<DescribedFlag>>> DescribedGroups(
 
 // Summary, examples and subcommands.
 std::string Beginning(const AppInfo& info) {
-  std::string text = absl::StrCat(Wrapped(absl::StrCat(info.FullName(), ": ", info.summary), 0), "\nExamples:\n");
+  std::string text = absl::StrCat(Wrapped(absl::StrCat(info.FullName(), ": ", info.summary)), "\nExamples:\n");
   for (const std::string& example : info.examples) absl::StrAppend(&text, "  ", example, "\n");
   if (!ListsSubcommands(info)) return text;
   absl::StrAppend(&text, "Subcommands (for the flags of one: ", info.name, " ", info.subcommands[0].name, " --help):\n");
   for (const Subcommand& command : info.subcommands) text += HelpLine(command.name, FirstSentence(command.summary));
   return text;
 }
-
-constexpr char kExitCodes[] = "Exit codes: 0 ok, 1 failed, 2 wrong usage, 130 after Ctrl-C, 141 no reader left, 143 after SIGTERM.\n";
 
 }  // namespace
 
