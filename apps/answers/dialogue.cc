@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -57,12 +56,12 @@ class Dialogue {
 
  private:
   std::string Heading() const {
-    const std::string model = std::filesystem::path(engine_.model().gguf().path()).filename().string();
-    return notes_.Note(absl::StrCat("model ", Printable(model), " | context ", engine_.context(), " tokens | seed ", state_.sampling.seed,
+    const std::string path = engine_.model().gguf().path(), file = path.substr(path.rfind('/') + 1);   // npos + 1 is 0.
+    return notes_.Note(absl::StrCat("model ", Printable(file), " | context ", engine_.context(), " tokens | seed ", state_.sampling.seed,
                                     "\n/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the dialogue.")) + "\n";
   }
 
-  // None at the end of the dialogue.
+  // Returns the next line; none at the end of the dialogue.
   absl::StatusOr<std::optional<std::string>> ReadLine() {
     std::string line;
     absl::StatusOr<bool> more = lines_.Next(&line);
@@ -92,7 +91,7 @@ class Dialogue {
     return true;
   }
 
-  // The same at a terminal.
+  // Takes a line of a terminal. Returns whether the dialogue goes on.
   absl::StatusOr<bool> TakeTyped(const std::string& line) {
     if (!message_.open() && IsChatCommand(line)) return TakeCommand(line);
     std::string message;
