@@ -75,6 +75,10 @@ class Terminal:
         self.ready_sign = sign
         return lines[len(lines) - lines[::-1].index(shown):-1]
 
+    def say(self, line):
+        """The same as one line."""
+        return " ".join(self.ask(line))
+
     ready_sign = ">"
 
     def close(self):
@@ -115,8 +119,7 @@ class ChatTest(unittest.TestCase):
     def test_model_context_and_seed_are_shown_first(self):
         lines = self.start("--seed=71").ready()
         self.assertEqual(lines[0], f"model {MODEL} | context 512 tokens | seed 71")
-        self.assertIn("/help", lines[1])
-        self.assertEqual(lines[2:], [">"])
+        self.assertEqual(" ".join(lines[1:]), "/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the dialogue. >")
 
     def test_answers_are_wrapped_at_words(self):
         question = "Tell a story about a dog."
@@ -148,9 +151,9 @@ class ChatTest(unittest.TestCase):
         terminal = self.start("--context=64", "--n_predict=5")
         self.assertEqual(terminal.ask("Tell a story.")[-1], "[stopped at 5 tokens]")
         terminal.ask("/set n_predict 0")
-        full = " ".join(terminal.ask("Tell a longer story."))
-        self.assertRegex(full, r"\[stopped: the context of 64 tokens is full; /reset begins a new\s*dialogue\]$")
-        self.assertNotIn("[stopped", " ".join(self.start("--n_predict=200").ask("What is the capital of France?")))
+        self.assertTrue(terminal.say("Tell a longer story.").endswith(
+            "[stopped: the context of 64 tokens is full; /reset begins a new dialogue]"))
+        self.assertNotIn("[stopped", self.start("--n_predict=200").say("What is the capital of France?"))
 
     def test_ctrl_c_stops_the_answer_alone(self):
         terminal = self.start("--n_predict=0", "--context=8192")
@@ -170,9 +173,9 @@ class ChatTest(unittest.TestCase):
 
     def test_an_unknown_command_is_an_error_and_no_message(self):
         terminal = self.start()
-        self.assertEqual(terminal.ask("/retyr"), ['found the command "/retyr", expected one of /help; did you mean /retry?'])
-        self.assertEqual(terminal.ask("/exit now"), ['/exit: found "now", expected nothing behind it'])
-        self.assertTrue(terminal.ask("/stats")[0].startswith("prompt 0 tok | 0 tok"))
+        self.assertEqual(terminal.say("/retyr"), 'found the command "/retyr", expected one of /help; did you mean /retry?')
+        self.assertEqual(terminal.say("/exit now"), '/exit: found "now", expected nothing behind it')
+        self.assertTrue(terminal.say("/stats").startswith("prompt 0 tok | 0 tok"))
         self.assert_answer(terminal.ask(" /retyr"), self.in_pipe(" /retyr"))   # After a blank it is text.
         self.end(terminal)
 
@@ -186,35 +189,36 @@ class ChatTest(unittest.TestCase):
         terminal.ask('"""never sent', sign=".")
         terminal.press("C-c")
         terminal.ready()
-        self.assertIn(" 2 messages", " ".join(terminal.ask("/stats")))
+        self.assertIn(" 2 messages", terminal.say("/stats"))
 
     def test_system_sets_the_message(self):
         terminal = self.start("--system=You are a cat.")
-        self.assertEqual(terminal.ask("/system"), ["system message: You are a cat."])
+        self.assertEqual(terminal.say("/system"), "system message: You are a cat.")
         terminal.ask("/system You are a pirate.")
         expected = self.in_pipe("Who are you?", flags=["--system=You are a pirate."])
         self.assert_answer(terminal.ask("Who are you?"), expected)
 
     def test_set_changes_the_next_answer(self):
         terminal = self.start()
-        self.assertIn("temperature 0, top_k 40,", terminal.ask("/set")[0])
-        self.assertIn("n_predict 3", " ".join(terminal.ask("/set n_predict 3")))
+        self.assertIn("temperature 0, top_k 40,", terminal.say("/set"))
+        self.assertIn("n_predict 3", terminal.say("/set n_predict 3"))
         self.assertEqual(terminal.ask("Tell a story.")[-1], "[stopped at 3 tokens]")
-        self.assertEqual(terminal.ask("/set temperature hot"), ['temperature: found "hot", expected a number'])
-        self.assertIn("seed 5,", " ".join(terminal.ask("/set seed 5")))
-        self.assertIn("temperature 0,", " ".join(terminal.ask("/set")))
+        self.assertEqual(terminal.say("/set temperature hot"), 'temperature: found "hot", expected a number')
+        self.assertIn("seed 5,", terminal.say("/set seed 5"))
+        self.assertIn("temperature 0,", terminal.say("/set"))
 
     def test_retry_gives_another_answer_to_the_same_message(self):
         terminal = self.start("--temperature=1.5", "--seed=3")
-        self.assertEqual(terminal.ask("/retry"), ["/retry: found no answer, expected one to replace"])
+        self.assertEqual(terminal.say("/retry"), "/retry: found no answer, expected one to replace")
         first = terminal.ask("Tell a story.")
         second, third = terminal.ask("/retry"), terminal.ask("/retry")
         self.assertEqual(len({" ".join(answer) for answer in (first, second, third)}), 3)
-        self.assertIn(" 2 messages", " ".join(terminal.ask("/stats")))
+        self.assertIn(" 2 messages", terminal.say("/stats"))
         terminal.ask("/set temperature 0")
+        terminal.ask("/retry")
         greedy = terminal.ask("/retry")
-        self.assertEqual(greedy[0], "At temperature 0 the answer is the same one; /set temperature 0.7 changes")
-        self.assertEqual(greedy[1], "this.")
+        note = "At temperature 0 the answer stays the same; /set temperature 0.7 changes this."
+        self.assertTrue(" ".join(greedy).startswith(note), greedy)
         self.assert_answer(greedy[2:], self.in_pipe("Tell a story."))
 
     def test_save_and_load_continue_the_dialogue(self):
@@ -222,32 +226,33 @@ class ChatTest(unittest.TestCase):
         first, second = "Name a city.", "Name another."
         both = self.in_pipe(first, second)
         terminal = self.start()
-        self.assertEqual(terminal.ask(f"/load {saved}"), [f"{saved}: cannot open: No such file or directory"])
+        self.assertEqual(terminal.say(f"/load {saved}"), f"{saved}: cannot open: No such file or directory")
         terminal.ask(first)
-        self.assertTrue(terminal.ask(f"/save {saved}")[0].startswith("Saved; "))
+        self.assertIn(f"Saved. /load {saved}", terminal.say(f"/save {saved}"))
         self.end(terminal)
         loaded = self.start("--system=You are a cat.")
-        self.assertRegex(loaded.ask(f"/load {saved}")[0], r"^Loaded: 1 answer, \d+ tokens\.$")
+        self.assertRegex(loaded.say(f"/load {saved}"), r"^Loaded: 1 answer, \d+ tokens\.$")
         answer = loaded.ask(second)
         self.assert_answer(answer, both[len(self.in_pipe(first)):])
         session = self.start(f"--session={saved}")
         self.assertEqual(session.ask(second), answer)
+        self.assertIn("found the file of --session", session.say(f"/save {saved}"))
 
     def test_save_replaces_no_file_of_another_kind(self):
         notes = self.folder() / "notes"
         notes.write_text("mine")
         terminal = self.start()
-        self.assertEqual(terminal.ask(f"/save {notes}"), [f"{notes}: found a file that is no session, expected one, or no file"])
-        self.assertEqual(terminal.ask("/save"), ["/save: found no file, expected a file to write"])
+        self.assertEqual(terminal.say(f"/save {notes}"), f"{notes}: found a file that is no session, expected one, or no file")
+        self.assertEqual(terminal.say("/save"), "/save: found no file, expected a file to write")
         self.assertEqual(notes.read_text(), "mine")
         self.assertEqual(sorted(notes.parent.iterdir()), [notes])
 
     def test_reset_and_stats(self):
         terminal = self.start()
         first = terminal.ask("Name a city.")
-        self.assertRegex(" ".join(terminal.ask("/stats")), r"prompt \d+ tok .*\| 12 tok .* 2 messages")
-        self.assertEqual(terminal.ask("/reset"), ["The dialogue is forgotten."])
-        self.assertIn(" 0 of 512 tokens, 0 messages", " ".join(terminal.ask("/stats")))
+        self.assertRegex(terminal.say("/stats"), r"prompt \d+ tok .*\| 12 tok .* 2 messages")
+        self.assertEqual(terminal.say("/reset"), "The dialogue is forgotten.")
+        self.assertIn(" 0 of 512 tokens, 0 messages", terminal.say("/stats"))
         self.assertEqual(terminal.ask("Name a city."), first)
 
     def test_a_pipe_gets_the_answers_alone(self):

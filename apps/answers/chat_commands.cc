@@ -9,12 +9,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "tessera/apps/answers/chat_settings.h"
 #include "tessera/apps/answers/written_result.h"
-#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/saved_dialogue.h"
+#include "tessera/apps/cli/terminal.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/quoted.h"
+#include "tessera/base/same_file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
@@ -36,13 +39,13 @@ absl::Status CheckNone(const char* command, const std::string& argument) {
 Step System(const std::string& argument, ChatState& state) {
   if (!argument.empty()) {
     RETURN_IF_ERROR(state.conversation.SetSystem(argument));
-    WriteError("The system message is set; the dialogue goes on.\n");
+    WriteNote("The system message is set; the dialogue goes on.");
     return ChatStep::kMessage;
   }
   const std::vector<ChatMessage>& messages = state.conversation.messages();
   const bool has_system = !messages.empty() && messages[0].role == "system";
-  WriteError(has_system ? absl::StrCat("system message: ", Printable(messages[0].content), "\n")
-                        : "There is no system message but the chat template's own.\n");
+  WriteNote(has_system ? absl::StrCat("system message: ", messages[0].content)
+                       : "There is no system message but the chat template's own.");
   return ChatStep::kMessage;
 }
 
@@ -50,7 +53,7 @@ Step Set(const std::string& argument, ChatState& state) {
   const std::vector<std::string> words = absl::StrSplit(argument, absl::ByAnyChar(" \t="), absl::SkipEmpty());
   if (words.size() == 1 || words.size() > 2) return WrongUsage("/set", Quoted(argument), "a name and a value, or nothing");
   if (words.size() == 2) RETURN_IF_ERROR(SetChatSetting(words[0], words[1], state.sampling, state.max_tokens));
-  WriteError(absl::StrCat(ChatSettingsText(state.sampling, state.max_tokens), "\n"));
+  WriteNote(ChatSettingsText(state.sampling, state.max_tokens));
   return ChatStep::kMessage;
 }
 
@@ -58,7 +61,7 @@ Step Retry(const std::string& argument, ChatState& state) {
   RETURN_IF_ERROR(CheckNone("/retry", argument));
   const std::vector<ChatMessage>& messages = state.conversation.messages();
   if (messages.empty() || messages.back().role != "assistant") return WrongUsage("/retry", "no answer", "one to replace");
-  if (state.sampling.temperature == 0) WriteError("At temperature 0 the answer is the same one; /set temperature 0.7 changes this.\n");
+  if (state.sampling.temperature == 0) WriteNote("At temperature 0 the answer stays the same; /set temperature 0.7 changes this.");
   state.conversation.DropLast();
   ++state.attempt;
   return ChatStep::kAnswer;
@@ -72,8 +75,11 @@ Step Reset(const std::string& argument, ChatState& state) {
 
 Step Save(const std::string& argument, ChatState& state) {
   if (argument.empty()) return WrongUsage("/save", "no file", "a file to write");
+  if (!FLAGS_session.empty() && IsSameFile(argument, FLAGS_session)) {
+    return WrongUsage("/save", "the file of --session, which is written in the end", "another file");
+  }
   RETURN_IF_ERROR(SaveDialogue(state.conversation, state.answerer.session(), argument));
-  WriteError(absl::StrCat("Saved; /load ", argument, " continues the dialogue, and so does --session=", argument, " in another run.\n"));
+  WriteNote(absl::StrCat("Saved. /load ", argument, " continues the dialogue, and so does --session=", argument, " in another run."));
   return ChatStep::kMessage;
 }
 
@@ -83,15 +89,16 @@ Step Load(const std::string& argument, ChatState& state) {
   state.attempt = 0;
   const std::vector<ChatMessage>& messages = state.conversation.messages();
   const auto answers = std::count_if(messages.begin(), messages.end(), [](const ChatMessage& each) { return each.role == "assistant"; });
-  WriteError(absl::StrCat("Loaded: ", answers, answers == 1 ? " answer" : " answers", ", ", state.answerer.length(), " tokens.\n"));
+  WriteNote(absl::StrCat("Loaded: ", answers, answers == 1 ? " answer" : " answers", ", ", state.answerer.length(), " tokens."));
   return ChatStep::kMessage;
 }
 
 Step Stats(const std::string& argument, ChatState& state) {
   RETURN_IF_ERROR(CheckNone("/stats", argument));
-  WriteError(absl::StrCat(SummaryText(state.opened, state.answerer.timings()), "context: ", state.answerer.length(), " of ",
-                          state.opened.engine->context(), " tokens, ", state.conversation.messages().size(), " messages\n",
-                          StatisticsText(state.opened, state.answerer.timings())));
+  const std::string text = absl::StrCat(SummaryText(state.opened, state.answerer.timings()), "context: ", state.answerer.length(), " of ",
+                                        state.opened.engine->context(), " tokens, ", state.conversation.messages().size(), " messages\n",
+                                        StatisticsText(state.opened, state.answerer.timings()));
+  WriteNote(absl::StripSuffix(text, "\n"));
   return ChatStep::kMessage;
 }
 
@@ -103,7 +110,7 @@ Step Exit(const std::string& argument, ChatState&) {
 constexpr ChatCommand kCommands[] = {
     {"/help", "", "Show the commands.", Help},
     {"/system", "[TEXT]", "Show the system message, or set it; the dialogue goes on.", System},
-    {"/set", "[NAME VALUE]", "Show the settings of answers, or change one: /set temperature 0.5", Set},
+    {"/set", "[NAME VALUE]", "Show the settings, or change one: /set temperature 0.5", Set},
     {"/retry", "", "Answer the last message again, with other draws.", Retry},
     {"/reset", "", "Forget the dialogue; the system message stays.", Reset},
     {"/save", "FILE", "Save the dialogue in a session file.", Save},
@@ -119,7 +126,7 @@ Step Help(const std::string& argument, ChatState&) {
     absl::StrAppendFormat(&text, "%-20s %s\n", absl::StrCat(command.name, " ", command.arguments), command.text);
   }
   absl::StrAppendFormat(&text, "%-20s %s\n", "\"\"\"", "Begin and end a message of several lines.");
-  WriteError(absl::StrCat(text, "A message that begins with a slash has a blank before it. Ctrl-C stops an answer.\n"));
+  WriteNote(absl::StrCat(text, "A message that begins with a slash has a blank before it."));
   return ChatStep::kMessage;
 }
 
@@ -144,7 +151,7 @@ void ForgetDialogue(ChatState& state) {
   state.conversation.Reset();
   state.answerer.Reset();
   state.attempt = 0;
-  WriteError("The dialogue is forgotten.\n");
+  WriteNote("The dialogue is forgotten.");
 }
 
 }  // namespace tessera

@@ -20,7 +20,6 @@
 #include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/apps/cli/session_flag.h"
 #include "tessera/apps/cli/terminal.h"
-#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
@@ -41,7 +40,7 @@ class Dialogue {
         lines_(lines) {}
 
   absl::Status Run(const std::string& first) {
-    if (terminal_) WriteError(Heading());
+    if (terminal_) ShowHeading();
     if (!first.empty()) RETURN_IF_ERROR(Reply(first));
     while (true) {
       if (TerminationRequested()) return absl::CancelledError("terminated");
@@ -55,10 +54,10 @@ class Dialogue {
   }
 
  private:
-  std::string Heading() const {
-    const std::string path = engine_.model().gguf().path(), file = path.substr(path.rfind('/') + 1);   // npos + 1 is 0.
-    return notes_.Note(absl::StrCat("model ", Printable(file), " | context ", engine_.context(), " tokens | seed ", state_.sampling.seed,
-                                    "\n/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the dialogue.")) + "\n";
+  void ShowHeading() const {
+    const std::string path = engine_.model().gguf().path();
+    WriteNote(absl::StrCat("model ", path.substr(path.rfind('/') + 1), " | context ", engine_.context(), " tokens | seed ",   // npos + 1 is 0.
+                           state_.sampling.seed, "\n/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the dialogue."));
   }
 
   // Returns the next line; none at the end of the dialogue.
@@ -105,13 +104,9 @@ class Dialogue {
     ForgetInterrupt();
     const absl::StatusOr<ChatStep> step = RunChatCommand(line, state_);
     if (absl::IsCancelled(step.status())) return step.status();
-    if (!step.ok()) TellProblem(step.status());
+    if (!step.ok()) WriteProblem(step.status().message());
     else if (*step == ChatStep::kAnswer) RETURN_IF_ERROR(Answer());
     return !step.ok() || *step != ChatStep::kEnd;
-  }
-
-  void TellProblem(const absl::Status& status) const {
-    WriteError(notes_.Problem(Printable(status.message())) + "\n");
   }
 
   absl::Status Reply(const std::string& message) {
@@ -125,7 +120,7 @@ class Dialogue {
     ForgetInterrupt();
     const absl::StatusOr<std::vector<TokenId>> tokens = state_.conversation.Tokens(engine_.tokenizer());
     if (!tokens.ok() && !IsWrongUsage(tokens.status())) {
-      TellProblem(tokens.status());
+      WriteProblem(tokens.status().message());
       state_.conversation.DropLast();
       ++refused_;
       return absl::OkStatus();
@@ -138,7 +133,7 @@ class Dialogue {
     if (result.ok()) state_.conversation.AddAnswer(result->text);
     RETURN_IF_ERROR(written.Finish());
     if (absl::IsResourceExhausted(result.status()) && terminal_) {
-      TellProblem(absl::ResourceExhaustedError(absl::StrCat(result.status().message(), "; /reset begins a new dialogue")));
+      WriteProblem(absl::StrCat(result.status().message(), "; /reset begins a new dialogue"));
       state_.conversation.DropLast();
       return absl::OkStatus();
     }
@@ -151,19 +146,15 @@ class Dialogue {
     return absl::OkStatus();
   }
 
-  // Says why an answer ended before the model ended it.
+  // Says why an answer ended before the model ended it; in a pipe only that the context is full.
   void TellEnd(FinishReason reason) const {
-    const std::string full = absl::StrCat("he context of ", engine_.context(), " tokens is full; /reset begins a new dialogue");
-    if (!terminal_) {
-      if (reason == FinishReason::kContextFull) WriteError(absl::StrCat("T", full, ".\n"));
-      return;
-    }
-    if (reason == FinishReason::kCancelled) TellStopped("");
-    if (reason == FinishReason::kLength) TellStopped(absl::StrCat(" at ", state_.max_tokens, " tokens"));
-    if (reason == FinishReason::kContextFull) TellStopped(absl::StrCat(": t", full));
+    const std::string full = absl::StrCat("context of ", engine_.context(), " tokens is full; /reset begins a new dialogue");
+    if (!terminal_ && reason == FinishReason::kContextFull) WriteNote(absl::StrCat("The ", full, "."));
+    if (!terminal_) return;
+    if (reason == FinishReason::kCancelled) WriteNote("[stopped]");
+    if (reason == FinishReason::kLength) WriteNote(absl::StrCat("[stopped at ", state_.max_tokens, " tokens]"));
+    if (reason == FinishReason::kContextFull) WriteNote(absl::StrCat("[stopped: the ", full, "]"));
   }
-
-  void TellStopped(absl::string_view why) const { WriteError(notes_.Note(absl::StrCat("[stopped", why, "]")) + "\n"); }
 
   Engine& engine_;
   ChatState state_;
@@ -171,7 +162,6 @@ class Dialogue {
   AnswerProgress progress_;
   const bool terminal_;
   const StreamedAnswer::Form form_;
-  const Colours notes_ = Colours(STDERR_FILENO);
   LineReader& lines_;
   MessageLines message_;
   int refused_ = 0;  // Messages that the template refused.

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/line_editor.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/word_wrap.h"
 
 namespace tessera {
 namespace {
@@ -17,6 +19,13 @@ constexpr absl::string_view kEnd = "\x1b[0m";
 absl::string_view Variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+std::string LinesForPerson(absl::string_view text) {
+  if (isatty(STDERR_FILENO) != 1) return std::string(text);
+  WordWrap wrap(TerminalColumns(STDERR_FILENO));
+  const std::string begin = wrap.Add(text);
+  return begin + wrap.Finish();
 }
 
 }  // namespace
@@ -35,6 +44,14 @@ std::string Colours::PromptSign(absl::string_view text) const {
   if (!on_) return std::string(text);
   const std::string mark(1, LineEditor::kEscapeMark);
   return absl::StrCat(mark, "\x1b[1m", mark, text, mark, kEnd, mark);
+}
+
+void WriteNote(absl::string_view text) {
+  WriteError(absl::StrCat(Colours(STDERR_FILENO).Note(LinesForPerson(text)), "\n"));
+}
+
+void WriteProblem(absl::string_view text) {
+  WriteError(absl::StrCat(Colours(STDERR_FILENO).Problem(LinesForPerson(text)), "\n"));
 }
 
 std::string Colours::Within(absl::string_view begin, absl::string_view text) const {

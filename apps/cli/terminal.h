@@ -3,6 +3,7 @@
 //   const Colours colours(STDOUT_FILENO);
 //   WriteOutput(colours.Answer("Paris is the capital of France."));      // in colour, if the terminal has colours
 //   WordWrap wrap(TerminalColumns(STDOUT_FILENO));
+//   WriteNote("The dialogue is forgotten.");                              // to standard error
 //
 // Each text that has a colour ends with the terminal's own colour: a program that is stopped in between leaves no colour behind.
 // Thread-safe.
@@ -36,5 +37,10 @@ class Colours {
 
   bool on_;
 };
+
+// Writes a text and a line break to standard error: about the dialogue, or an error of one message. At a terminal the lines break at words,
+// and the text is faint, or red.
+void WriteNote(absl::string_view text);
+void WriteProblem(absl::string_view text);
 
 }  // namespace tessera
