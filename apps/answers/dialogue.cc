@@ -56,7 +56,8 @@ class Dialogue {
  private:
   void ShowHeading() const {
     const std::string path = engine_.model().gguf().path(), file = path.substr(path.rfind('/') + 1);   // npos + 1 is 0.
-    WriteNote(absl::StrCat("model ", file, " | context ", engine_.context(), " tokens | seed ", state_.sampling.seed, "\n/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the dialogue."));
+    WriteNote(absl::StrCat("model ", file, " | context ", engine_.context(), " tokens | seed ", state_.sampling.seed,
+                           "\n/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the dialogue."));
   }
 
   // Returns the next line; none at the end of the dialogue.

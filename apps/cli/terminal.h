@@ -29,7 +29,7 @@ class Colours {
   std::string Answer(absl::string_view text) const { return Within("\x1b[36m", text); }   // Cyan.
   std::string Note(absl::string_view text) const { return Within("\x1b[2m", text); }      // Faint.
   std::string Problem(absl::string_view text) const { return Within("\x1b[31m", text); }  // Red.
-  // For LineEditor: bold, with the escape sequences marked as such.
+  // Returns a prompt for LineEditor: bold but for its last character, with the escape sequences marked. REQUIRES: not empty.
   std::string PromptSign(absl::string_view text) const;
 
  private:
