@@ -56,7 +56,7 @@ TEST(ChatSettings, HeaderExample) {
                                                     "penalty_window 64, seed 0, n_predict 512");
 }
 
-TEST(ChatSettings, EachIsSetByItsName) {
+TEST(ChatSettings, EverySettingHasTheNameOfItsFlag) {
   SamplingOptions sampling;
   int max_tokens = 512;
   for (const char* name : {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "penalty_window", "seed", "n_predict"}) {
@@ -68,7 +68,7 @@ TEST(ChatSettings, EachIsSetByItsName) {
   EXPECT_EQ(sampling.seed, 18446744073709551615u);
 }
 
-TEST(ChatSettings, AWrongOneIsAnErrorAndChangesNothing) {
+TEST(ChatSettings, AWrongValueIsAnErrorAndChangesNothing) {
   SamplingOptions sampling;
   int max_tokens = 512;
   const std::string before = ChatSettingsText(sampling, max_tokens);

@@ -70,7 +70,7 @@ TEST(Conversation, GoesOnWithTheMessagesOfAnother) {
   EXPECT_EQ(create("").GoOnWith({{"system", ""}, {"user", "a"}}), absl::OkStatus());
 }
 
-TEST(Conversation, AnotherDialogueTakesItsPlaceWithItsSystemMessage) {
+TEST(Conversation, AnotherDialogueReplacesMessagesAndSystemMessage) {
   const auto engine = Must(Engine::Open({.model_path = kLlama}));
   Conversation conversation = Must(Conversation::Create(engine->model().gguf(), {.chat_template = "chatml", .system = "Be brief."}));
   conversation.AddUser("a");
