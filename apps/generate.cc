@@ -1,13 +1,11 @@
 // Continues a prompt, answers it, or holds a dialogue.
-#include <unistd.h>
-
 #include <algorithm>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/plan/budget_report.h"
 #include "tessera/apps/plan/dry_run.h"
+#include "tessera/apps/answers/dialogue.h"
+#include "tessera/apps/answers/streamed_answer.h"
 #include "tessera/apps/answers/written_result.h"
 #include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/answer_progress.h"
@@ -55,7 +53,9 @@ AppInfo Info() {
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict",
                                "session", "answers", "distinct_first_tokens", "best_of", "beam", "step_delimiter", "most_steps", "scorer",
                                "select", "jsonl", "parallel", "unordered", "cache_tokens", "json", "stats", "adapter", "use_adapter",
-                               "lora_mode", "adapter_memory"}},
+                               "lora_mode", "adapter_memory"},
+                      {"prompt", "prompt_file", "system", "chat", "raw", "n_predict", "session", "answers", "jsonl", "parallel", "json",
+                       "stats"}},
                      sampling,
                      KeptSpeculation(), ModelAndPhoneFlags(), StreamingFlags()}};
 }
@@ -81,22 +81,6 @@ absl::Status CheckFlags() {
   return StopStringsOfFlag().status();
 }
 
-// Streams text to standard output; a failure ends the answer and is kept.
-class Streamer {
- public:
-  AnswerOptions Options(const Conversation& conversation) {
-    return {.max_tokens = FLAGS_n_predict, .starts_text = !conversation.raw(), .on_text = [this](absl::string_view text) {
-              if (!status_.ok()) return;
-              status_ = WriteOutput(text);
-              if (!status_.ok()) RequestCancel();
-            }};
-  }
-  const absl::Status& status() const { return status_; }
-
- private:
-  absl::Status status_;
-};
-
 absl::Status WriteJsonResult(const Generation& result, const OpenedEngine& opened, const Timings& timings) {
   JsonWriter json;
   WriteText(result, json.BeginObject());
@@ -119,14 +103,14 @@ absl::Status WriteJsonResults(const std::vector<TimedAnswer>& answers, const Ope
 absl::Status WriteAnswer(const OpenedEngine& opened, const Conversation& conversation, const std::vector<TokenId>& tokens,
                          Answerer& answerer, KeptSession& kept) {
   Engine& engine = *opened.engine;
-  Streamer streamer;
-  AnswerOptions options = streamer.Options(conversation);
-  if (FLAGS_json) options.on_text = nullptr;
+  StreamedAnswer written(StreamedAnswer::Form::kPlain);
+  AnswerOptions options = {.max_tokens = FLAGS_n_predict, .starts_text = !conversation.raw()};
+  if (!FLAGS_json) options.on_text = written.on_text();
   CatchSignals(CtrlC::kEndsProgram);
   AnswerProgress progress(engine, answerer, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const Generation result, answerer.Run(tokens, progress.Of(std::move(options))));
   kept.Wrote(tokens, result);
-  RETURN_IF_ERROR(streamer.status());
+  RETURN_IF_ERROR(written.Finish());
   RETURN_IF_ERROR(FLAGS_json ? WriteJsonResult(result, opened, answerer.timings()) : WriteOutput("\n"));
   TellIfContextIsFull(engine, result);
   if (PromptGiven()) TellUnreadInput();
@@ -186,113 +170,6 @@ absl::Status AnswerSeveralTimes(const OpenedEngine& opened, Conversation& conver
   return EndOf(written, FinishAnswers(engine, answers->speculation()));
 }
 
-// A dialogue on standard input.
-class Dialogue {
- public:
-  Dialogue(const OpenedEngine& opened, Conversation& conversation, Answerer& answerer, KeptSession& kept, LineReader& lines)
-      : engine_(*opened.engine),
-        conversation_(conversation),
-        answerer_(answerer),
-        kept_(kept),
-        progress_(engine_, answerer, opened.flash_bytes_per_second),
-        terminal_(isatty(STDIN_FILENO) == 1),
-        lines_(lines) {}
-
-  absl::Status Run(std::string message) {
-    if (terminal_) WriteError("/reset forgets the dialogue, /exit or Ctrl-D ends it, Ctrl-C ends an answer.\n");
-    while (true) {
-      if (!message.empty()) RETURN_IF_ERROR(Reply(message));
-      if (TerminationRequested()) return absl::CancelledError("terminated");
-      ASSIGN_OR_RETURN(const bool more, ReadMessage(&message));
-      if (!more) break;
-    }
-    if (refused_ == 0 || terminal_) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("found ", refused_, " messages that the template refuses, expected none"));
-  }
-
- private:
-  // False at the end of the dialogue. An empty message means: nothing to answer.
-  absl::StatusOr<bool> ReadMessage(std::string* message) {
-    absl::StatusOr<bool> more = lines_.Next(message);
-    if (absl::IsCancelled(more.status()) && !TerminationRequested()) {
-      RETURN_IF_ERROR(kept_.Save(absl::OkStatus()));  // The second signal would leave no time for it.
-      WriteError("\nCtrl-C again or /exit ends the program.\n");  // This signal is not forgotten, so the next one is the second.
-      more = lines_.Next(message);
-    }
-    RETURN_IF_ERROR(more.status());
-    if (!*more && terminal_) WriteError("\n");
-    return *more && !IsCommand(message);
-  }
-
-  // True for /exit. /reset is carried out and leaves an empty message.
-  bool IsCommand(std::string* message) {
-    const absl::string_view text = absl::StripAsciiWhitespace(*message);
-    if (text == "/exit") return true;
-    if (text == "/reset") {
-      conversation_.Reset();
-      answerer_.Reset();
-      WriteError("The dialogue is forgotten.\n");
-      message->clear();
-    } else if (text.empty()) {
-      message->clear();
-    }
-    return false;
-  }
-
-  absl::Status Reply(const std::string& message) {
-    ForgetInterrupt();
-    conversation_.AddUser(message);
-    Streamer streamer;
-    const absl::StatusOr<std::vector<TokenId>> tokens = conversation_.Tokens(engine_.tokenizer());
-    if (!tokens.ok() && !IsWrongUsage(tokens.status())) {  // This turn is dropped; the dialogue goes on as if it had not been.
-      WriteError(absl::StrCat(tokens.status().message(), "\n"));
-      conversation_.DropLast();
-      ++refused_;
-      return absl::OkStatus();
-    }
-    RETURN_IF_ERROR(tokens.status());
-    const absl::StatusOr<Generation> result = answerer_.Run(*tokens, progress_.Of(streamer.Options(conversation_)));
-    if (result.ok()) conversation_.AddAnswer(result->text);
-    RETURN_IF_ERROR(streamer.status());
-    if (absl::IsResourceExhausted(result.status()) && terminal_) {
-      WriteError(absl::StrCat(result.status().message(), "; /reset begins a new dialogue\n"));
-      conversation_.DropLast();
-      return absl::OkStatus();
-    }
-    RETURN_IF_ERROR(result.status());
-    RETURN_IF_ERROR(WriteOutput("\n"));
-    // The history has this answer whatever ends the program. The last Save reports an error.
-    SaveAnswers(answerer_.speculation()).IgnoreError();
-    if (result->reason == FinishReason::kContextFull) {
-      WriteError(absl::StrCat("The context of ", engine_.context(), " tokens is full; /reset begins a new dialogue.\n"));
-    }
-    ForgetInterrupt();
-    return absl::OkStatus();
-  }
-
-  Engine& engine_;
-  Conversation& conversation_;
-  Answerer& answerer_;
-  KeptSession& kept_;
-  AnswerProgress progress_;
-  const bool terminal_;
-  LineReader& lines_;
-  int refused_ = 0;  // Messages that the template refused.
-};
-
-absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const std::string& first, LineReader& lines,
-                  const LoraAdapter* adapter) {
-  Engine& engine = *opened.engine;
-  RETURN_IF_ERROR(engine.LoadWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second, opened.draft));
-  RETURN_IF_ERROR(answerer.UseAdapter(adapter));
-  ASSIGN_OR_RETURN(KeptSession kept, KeptSession::Open(engine, conversation, answerer));
-  CatchSignals(CtrlC::kEndsAnswer);
-  const absl::Status status = kept.Save(Dialogue(opened, conversation, answerer, kept, lines).Run(first));
-  if (status.ok() || TerminationRequested()) TellSummary(opened, answerer.timings());
-  return EndOf(status, FinishAnswers(engine, answerer.speculation()));
-}
-
 absl::StatusOr<int64_t> CountPrompt(const Engine& engine, const std::string& prompt) {
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
@@ -312,7 +189,7 @@ absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, Line
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(adapters.chosen()));
-  if (FLAGS_chat) return Chat(opened, conversation, prompt, lines, adapter.get());
+  if (FLAGS_chat) return HoldDialogue(opened, conversation, prompt, lines, adapter.get());
   if (!FLAGS_beam.empty()) return AnswerByBeams(opened, conversation, prompt, adapter.get());
   if (TextsOfFlags() > 1) return AnswerSeveralTimes(opened, conversation, prompt, adapter.get());
   return AnswerOnce(opened, conversation, prompt, adapter.get());
@@ -334,7 +211,7 @@ absl::Status Run() {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());
   }
   LineReader lines;
-  if (FLAGS_chat || FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines(FLAGS_chat ? "> " : ""));
+  if (FLAGS_chat || FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines(FLAGS_chat ? DialoguePrompt() : ""));
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options, draft));
   const absl::Status status = RunWith(opened, prompt, lines, adapters);
   if (FLAGS_stats) WriteError(absl::StrCat(phone == nullptr ? "" : phone->Summary(*opened.engine), adapters.StatsLine()));

@@ -50,7 +50,8 @@ AppInfo Info() {
                        "tessera_quantize --off_grid=1 model.gguf off_grid.gguf",
                        "tessera_quantize --scheme=001 --dry_run model-f16.gguf",
                        "tessera_quantize --table=\"int4-tile;int4-common;001\" model.gguf < text"},
-          .groups = {{"Model", {"model", "scheme", "format", "head_format", "statistics", "off_grid", "threads"}},
+          .groups = {{"Model", {"model", "scheme", "format", "head_format", "statistics", "off_grid", "threads"},
+                      {"model", "scheme", "format", "head_format", "statistics", "threads"}},
                      {"Comparing schemes", {"table", "prompt", "prompt_file", "window", "max_windows"}},
                      {"Output", {"out", "dry_run", "json"}}},
           .plain_arguments = {"model", "out"}};

@@ -31,14 +31,16 @@ AppInfo Info() {
   return {.name = "tessera_verify",
           .summary = "Writes texts in two ways and compares them: every token, and every bit of the logits from which it was chosen. The "
                      "two run side by side, each in a process with memory of its own. Ends with 0 if all is equal, with 1 at the first "
-                     "difference. Settings of --a and --b are flags of the last three groups, and rows=N, the most rows per pass.",
+                     "difference. Settings of --a and --b are flags about speculation, model and streaming, and rows=N, the most rows "
+                     "per pass.",
           .examples = {"tessera_verify --prompts prompts.txt",
                        "tessera_verify --prompts list.jsonl --a kernels=portable --b 'threads=1 rows=64'",
                        "tessera_verify --prompts - --a 'model=m.gguf' --b 'model=m.tsr memory_budget=96MiB io=pread'"},
           .groups = {{"Text", {"prompts", "a", "b", "system", "raw", "chat_template", "template_args", "n_predict", "adapter",
-                               "use_adapter", "lora_mode", "adapter_memory"}},
+                               "use_adapter", "lora_mode", "adapter_memory"},
+                      {"prompts", "a", "b", "system", "raw", "n_predict", "adapter"}},
                      sampling, SpeculationFlags(),
-                     {"Model", {"model", "threads", "context", "path", "recipe", "kv_block", "kernels", "kv_format"}},
+                     {"Model", {"model", "threads", "context", "path", "recipe", "kv_block", "kernels", "kv_format"}, ModelFlags().common},
                      StreamingFlags(),
                      {"Output", {"json"}}}};
 }

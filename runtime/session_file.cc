@@ -150,4 +150,9 @@ absl::StatusOr<LoadedSession> LoadSession(Engine& engine, const std::string& pat
   });
 }
 
+absl::StatusOr<bool> IsSessionFile(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
+  return HasSessionMagic(*file);
+}
+
 }  // namespace tessera

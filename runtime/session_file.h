@@ -46,4 +46,8 @@ absl::Status SaveSession(const Session& session, const std::string& path, absl::
 // it), or their positions beside other sessions in its cache; the errors of RandomAccessFile and Engine::NewSession.
 absl::StatusOr<LoadedSession> LoadSession(Engine& engine, const std::string& path, const SessionOptions& options = {});
 
+// Returns whether the file is a session's, by its first bytes: a program asks before it replaces a file that a person names. The errors of
+// RandomAccessFile::Open.
+absl::StatusOr<bool> IsSessionFile(const std::string& path);
+
 }  // namespace tessera

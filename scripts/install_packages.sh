@@ -37,6 +37,7 @@ test_packages=(
   unicode-data                                         # what scripts/make_unicode_table.py reads
   python3-numpy                                        # tests: numbers of block formats
   python3-jinja2                                       # tests: the texts of chat templates
+  tmux                                                 # tests: dialogues at a terminal
 )
 tests=false
 further=()

@@ -42,7 +42,7 @@ class Dialogue:
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
         self.process = subprocess.Popen(command, stdin=slave, stderr=slave, stdout=subprocess.PIPE,
-                                        preexec_fn=take_terminal, env={**os.environ, "TERM": terminal})
+                                        preexec_fn=take_terminal, env={**os.environ, "TERM": terminal, "NO_COLOR": "1"})
 
     def type(self, text):
         os.write(self.master, text if isinstance(text, bytes) else text.encode())

@@ -32,11 +32,17 @@ absl::Status EndJsonResult(JsonWriter json, const OpenedEngine& opened, const Ti
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
+std::string SummaryText(const OpenedEngine& opened, const Timings& timings) {
+  return absl::StrCat(SummaryLine(timings, PeakText(*opened.engine)), "\n");
+}
+
+std::string StatisticsText(const OpenedEngine& opened, const Timings& timings) {
+  return absl::StrCat(SamplingText(opened.engine->model().gguf()), StatsText(timings),
+                      opened.draft == nullptr ? "" : opened.draft->StatsLine());
+}
+
 void TellSummary(const OpenedEngine& opened, const Timings& timings) {
-  WriteError(absl::StrCat(SummaryLine(timings, PeakText(*opened.engine)), "\n"));
-  if (!FLAGS_stats) return;
-  WriteError(absl::StrCat(SamplingText(opened.engine->model().gguf()), StatsText(timings),
-                          opened.draft == nullptr ? "" : opened.draft->StatsLine()));
+  WriteError(absl::StrCat(SummaryText(opened, timings), FLAGS_stats ? StatisticsText(opened, timings) : ""));
 }
 
 void TellIfContextIsFull(const Engine& engine, const Generation& result) {

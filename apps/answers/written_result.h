@@ -9,6 +9,8 @@
 // Threads: one at a time.
 #pragma once
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "tessera/apps/plan/budget_report.h"
 #include "tessera/base/json_writer.h"
@@ -24,7 +26,11 @@ void WriteText(const Generation& result, JsonWriter& json);
 // Ends the object with what is said of all its texts, and writes it.
 absl::Status EndJsonResult(JsonWriter json, const OpenedEngine& opened, const Timings& timings);
 
-// A line on standard error, with --stats more.
+// A line about tokens, speed and memory, and lines about sampling, drafts and streaming.
+std::string SummaryText(const OpenedEngine& opened, const Timings& timings);
+std::string StatisticsText(const OpenedEngine& opened, const Timings& timings);
+
+// Writes the summary to standard error, with --stats also the statistics.
 void TellSummary(const OpenedEngine& opened, const Timings& timings);
 
 // A line on standard error if that is why the text ended.

@@ -45,6 +45,11 @@ int ExitCode(const AppInfo& info, const absl::Status& status) {
   return Failure(info, ShownMessage(status), IsWrongUsage(status) ? kWrongUsage : kFailed);
 }
 
+std::string HelpOf(const AppInfo& info, Help help) {
+  if (FLAGS_json) return HelpJson(info);
+  return help == Help::kAll ? FullHelpText(info) : HelpText(info);
+}
+
 int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   try {  // Our own code throws nothing; the standard library throws when memory ends.
     const absl::Status status = run();
@@ -94,7 +99,7 @@ int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl
   const absl::StatusOr<CommandLine> line = ParseCommandLine(info, arguments);
   if (!line.ok()) return Failure(info, line.status().message(), kWrongUsage);
   EndOnSignals(WhenReaderGoes(info));
-  if (line->help) return RunGuarded(info, [&] { return WriteOutput(FLAGS_json ? HelpJson(info) : HelpText(info)); });
+  if (line->help != Help::kNone) return RunGuarded(info, [&] { return WriteOutput(HelpOf(info, line->help)); });
   if (line->version) return RunGuarded(info, [&] { return ShowVersion(info.name); });
   return RunGuarded(info, [&]() -> absl::Status {
     RETURN_IF_ERROR(CheckFilesDiffer(info, line->flag_files));

@@ -180,12 +180,18 @@ class Parser {
     if (value.empty() && flag.placeholder != "TEXT") {  // An empty value is not the default: --model=$FILE, with FILE unset, is a mistake.
       return FlagError(name, "an empty value", flag.placeholder.empty() ? "true or false" : flag.placeholder);
     }
-    if (name == "help") return SetSwitch(name, value, &line.help);
+    if (name == "help") return SetHelp(value);
     if (name == "version") return SetSwitch(name, value, &line.version);
     if (name == "flagfile") return ReadFlagFile(value);
     if (name == "fromenv") return ReadEnvironment(name, value, /*required=*/true);
     if (name == "tryfromenv") return ReadEnvironment(name, value, /*required=*/false);
     if (gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) return FlagError(name, Shown(value), ExpectedBy(flag.type));
+    return absl::OkStatus();
+  }
+
+  absl::Status SetHelp(const std::string& value) {
+    if (value != kCommonFlags && value != kAllFlags) return FlagError("help", Shown(value), absl::StrCat(kAllFlags, ", or no value"));
+    line.help = value == kAllFlags ? Help::kAll : Help::kCommon;
     return absl::OkStatus();
   }
 

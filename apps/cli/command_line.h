@@ -2,12 +2,12 @@
 //
 //   const AppInfo info = {.name = "tessera_tokenize", .summary = "Turns text into token ids.", .groups = {ModelFlags()}};
 //   ASSIGN_OR_RETURN(CommandLine line, ParseCommandLine(info, {"--model=a.gguf", "--jsonl"}));
-//   if (line.help) Print(HelpText(info));                             // help.h
+//   if (line.help == Help::kCommon) Print(HelpText(info));            // help.h
 //
 // It takes --flag=value, --flag value, --flag and --noflag for switches, and dashes for underscores. --flagfile=FILE stands for the flags
 // in that file, one --flag=value per line, the value up to the line's end; the file may not name another one. --fromenv=a,b stands for the
 // values of FLAGS_a and FLAGS_b in the environment, --tryfromenv for those that are set. If a flag is given twice, the last one counts.
-// Every program has these three, --help (or -h) and --version. Errors are InvalidArgument with the flag: "--top_k: found ...",
+// Every program has these three, --help (or -h), --help=all and --version. Errors are InvalidArgument with the flag: "--top_k: found ...",
 // "--flagfile: FILE, line 3: --top_k: found ...". A flag that is not known is answered with what may be meant.
 // Threads: before others are started.
 #pragma once
@@ -41,8 +41,11 @@ struct AppInfo {
   std::string FullName() const;         // "tessera_x", or "tessera_x show".
 };
 
+// --help, --help=all, or neither.
+enum class Help { kNone, kCommon, kAll };
+
 struct CommandLine {
-  bool help = false;
+  Help help = Help::kNone;
   bool version = false;
   std::vector<std::string> flag_files = {};  // Those that were read.
 };

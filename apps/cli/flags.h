@@ -3,8 +3,8 @@
 //   const AppInfo info = {.name = "tessera_logits", ..., .groups = {ModelFlags(), {"Output", {"jsonl", "top"}}}};
 //   if (FLAGS_top < 1) ...
 //
-// A program takes only the flags of its groups (command_line.h). A flag's description in flags.cc is "PLACEHOLDER|what it does";
-// the placeholder TEXT says that the value may be empty. docs/flags.md lists them all.
+// A program takes only the flags of its groups (command_line.h). A flag's description in flags.cc is "PLACEHOLDER|its effect", short enough
+// for a line of --help=all; the placeholder TEXT says that the value may be empty. docs/flags.md lists all flags.
 #pragma once
 
 #include <string>
@@ -150,10 +150,13 @@ DECLARE_string(steps);
 
 namespace tessera {
 
-// Flags that belong together, by name without dashes, under a title of the help text.
+// Flags that belong together, by name without dashes, under a title of --help=all.
 struct FlagGroup {
   std::string title;
   std::vector<std::string> flags;
+  std::vector<std::string> common = {};   // Names of flags that people use, which --help shows. Empty: all flags of the group.
+
+  bool Shows(const std::string& flag) const;   // Whether --help shows this flag of the group.
 };
 
 // True if the command line, a flag file or the environment sets the flag, to whatever value.

@@ -1,6 +1,6 @@
-// The output of --help, for people and (with --json) for programs; and the description of each flag.
+// The output of --help and --help=all, for people and (with --json) for programs; and the description of each flag.
 //
-//   RETURN_IF_ERROR(WriteOutput(FLAGS_json ? HelpJson(info) : HelpText(info)));
+//   RETURN_IF_ERROR(WriteOutput(FLAGS_json ? HelpJson(info) : line.help == Help::kAll ? FullHelpText(info) : HelpText(info)));
 //   if (DescribeFlag("top_k").type == "int32") ...
 //
 // Thread-safe once the command line is read.
@@ -22,17 +22,23 @@ struct FlagDescription {
   std::string alone = {};      // Its value if none is given; empty: it must have one, or is a switch.
 };
 
+// The values of --help, which alone is "common".
+inline constexpr char kAllFlags[] = "all", kCommonFlags[] = "common";
+
 // The flags that every program has: --help, --version, and those that read flags from elsewhere.
 const std::vector<FlagDescription>& GeneralFlags();
 
 // REQUIRES: a general flag, or one declared in flags.h.
 FlagDescription DescribeFlag(const std::string& name);
 
-// Summary, examples, subcommands and flags by group, for a terminal of 100 columns and 60 lines.
+// Returns summary, examples, subcommands and the flags that people use, one per line, for a terminal of 100 columns and 30 lines.
 std::string HelpText(const AppInfo& info);
 
-// {"program", "summary", "groups": [{"title", "flags": [{"name", "type", "placeholder", "alone", "default", "help"}]}]}
-// and, where there are some, "subcommands": [{"name", "summary"}] before the groups.
+// Returns the same with all flags, under the titles of their groups.
+std::string FullHelpText(const AppInfo& info);
+
+// {"program", "summary", "groups": [{"title", "flags": [{"name", "type", "placeholder", "alone", "default", "help", "common"}]}]}
+// and, where there are some, "subcommands": [{"name", "summary"}] before the groups. "common": HelpText shows the flag.
 std::string HelpJson(const AppInfo& info);
 
 }  // namespace tessera

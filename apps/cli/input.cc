@@ -116,6 +116,10 @@ absl::Status LineReader::EditLines(std::string prompt) {
   return absl::OkStatus();
 }
 
+void LineReader::SetPrompt(std::string prompt) {
+  if (editor_ != nullptr) editor_->SetPrompt(std::move(prompt));
+}
+
 absl::StatusOr<bool> LineReader::Next(std::string* line) {
   if (editor_ != nullptr) return editor_->Next(line);
   ASSIGN_OR_RETURN(const bool more, NextBytes(line));

@@ -39,6 +39,9 @@ class LineReader {
   // with the prompt, if it is not empty. Before the model is opened: what is typed meanwhile is not lost then.
   absl::Status EditLines(std::string prompt = "");
 
+  // Changes the prompt of EditLines; nothing where lines are not edited. REQUIRES: neither prompt is empty.
+  void SetPrompt(std::string prompt);
+
   // The next line without its line break (LF, or CR and LF) and without a byte order mark before the first; false at the end. Cancelled if
   // a signal came (WaitForInput); ResourceExhausted for a line longer than kLargestPrompt.
   absl::StatusOr<bool> Next(std::string* line);

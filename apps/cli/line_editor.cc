@@ -73,7 +73,7 @@ absl::Status LineEditor::Start() {
   history(history_, &event, H_SETSIZE, kHistoryLines);
   el_set(edit_, EL_CLIENTDATA, this);
   el_set(edit_, EL_EDITOR, "emacs");
-  el_set(edit_, EL_PROMPT, &LineEditor::Prompt);
+  el_set(edit_, EL_PROMPT_ESC, &LineEditor::Prompt, kEscapeMark);
   el_set(edit_, EL_HIST, history, history_);
   el_set(edit_, EL_GETCFN, &LineEditor::ReadCharacter);
   el_set(edit_, EL_BIND, "^I", "ed-insert", nullptr);  // Text that is pasted may hold tabs.

@@ -26,6 +26,8 @@ namespace tessera {
 
 class LineEditor {
  public:
+  static constexpr char kEscapeMark = '\1';   // In a prompt it stands before and after an escape sequence, which takes no columns.
+
   // REQUIRES: standard input is a terminal. Unavailable if the terminal cannot be used.
   static absl::StatusOr<std::unique_ptr<LineEditor>> Open(std::string prompt);
   ~LineEditor();
@@ -35,6 +37,7 @@ class LineEditor {
   // The next line in UTF-8, without its line break; false at the end of input (Ctrl-D). Bytes that are no UTF-8 become U+FFFD. Cancelled if
   // a signal came; ResourceExhausted for a line that is too long for a prompt.
   absl::StatusOr<bool> Next(std::string* line);
+  void SetPrompt(std::string prompt) { prompt_ = std::move(prompt); }   // For the lines that follow. REQUIRES: as empty as before.
   bool has_typed() const { return !waiting_.empty(); }   // Bytes behind the last line were read.
 
  private:

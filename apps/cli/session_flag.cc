@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/saved_dialogue.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -25,11 +26,7 @@ absl::StatusOr<KeptSession> KeptSession::Open(Engine& engine, Conversation& conv
   absl::StatusOr<LoadedSession> loaded = LoadSession(engine, FLAGS_session, {.adapter = answerer.session().adapter()});
   if (absl::IsNotFound(loaded.status())) return kept;  // CheckSessionFlag has seen that it can be made.
   RETURN_IF_ERROR(loaded.status());
-  ASSIGN_OR_RETURN(SavedText saved, SavedText::Parse(loaded->notes, FLAGS_session, engine.config().vocabulary));
-  if (saved.is_dialogue == conversation.raw()) {
-    return saved.is_dialogue ? WrongUsage("session", absl::StrCat("a dialogue in ", FLAGS_session), "a text, as it is continued with --raw")
-                             : WrongUsage("session", absl::StrCat("a text in ", FLAGS_session), "a dialogue; --raw continues a text");
-  }
+  ASSIGN_OR_RETURN(SavedText saved, SavedTextOf(*loaded, engine, FLAGS_session, conversation));
   if (saved.is_dialogue) {
     for (const ChatMessage& message : conversation.messages()) {
       if (message.role != "system") saved.messages.push_back(message);
@@ -68,9 +65,7 @@ void KeptSession::Wrote(absl::Span<const TokenId> prompt, const Generation& resu
 
 absl::Status KeptSession::Save(const absl::Status& status) {
   if (FLAGS_session.empty() || (!status.ok() && !absl::IsCancelled(status))) return status;
-  SavedText text = {.is_dialogue = !conversation_->raw(), .messages = conversation_->messages(), .next = next_};
-  if (!text.is_dialogue) text.messages.clear();
-  if (!text.messages.empty() && text.messages.back().role == "user") text.messages.pop_back();
+  const SavedText text = conversation_->raw() ? SavedText{.next = next_} : DialogueOf(*conversation_);
   return EndOf(status, version_->Replace([&] { return SaveSession(answerer_->session(), FLAGS_session, text.Notes()); }));
 }
 

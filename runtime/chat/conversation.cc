@@ -11,6 +11,16 @@
 #include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
+namespace {
+
+// The system message, which stands first.
+std::optional<std::string> SystemOf(const std::vector<ChatMessage>& messages) {
+  if (messages.empty() || messages[0].role != "system") return std::nullopt;
+  return messages[0].content;
+}
+
+}  // namespace
+
 absl::StatusOr<Conversation> Conversation::Create(const GgufFile& file, const ConversationOptions& options) {
   Conversation conversation;
   conversation.options_ = options;
@@ -60,16 +70,30 @@ void Conversation::Reset() {
 }
 
 absl::Status Conversation::GoOnWith(std::vector<ChatMessage> messages) {
-  CHECK(!raw()) << "a text has no messages";
-  std::optional<std::string> system;
-  if (!messages.empty() && messages[0].role == "system") system = messages[0].content;
+  const std::optional<std::string> system = SystemOf(messages);
   if (options_.system && options_.system != system) {
     const std::string began = system ? absl::StrCat(Quoted(*system), ", with which the dialogue began, or ") : "";
     return WrongUsage("system", Quoted(*options_.system), absl::StrCat(began, "none, as an earlier dialogue goes on"));
   }
-  options_.system = std::move(system);
+  return Replace(std::move(messages));
+}
+
+absl::Status Conversation::Replace(std::vector<ChatMessage> messages) {
+  CHECK(!raw()) << "a text has no messages";
+  std::optional<std::string> before = std::exchange(options_.system, SystemOf(messages));
+  if (absl::Status checked = CheckOptions(); !checked.ok()) {
+    options_.system = std::move(before);
+    return checked;
+  }
   messages_ = std::move(messages);
-  return CheckOptions();
+  return absl::OkStatus();
+}
+
+absl::Status Conversation::SetSystem(const std::string& text) {
+  std::vector<ChatMessage> messages = messages_;
+  if (SystemOf(messages)) messages.erase(messages.begin());
+  messages.insert(messages.begin(), {"system", text});
+  return Replace(std::move(messages));
 }
 
 absl::StatusOr<std::vector<ChatPiece>> Conversation::Pieces(const Tokenizer& tokenizer) const {

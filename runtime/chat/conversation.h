@@ -52,6 +52,12 @@ class Conversation {
   // another one, or if the template leaves it out. REQUIRES: not raw.
   absl::Status GoOnWith(std::vector<ChatMessage> messages);
 
+  // Takes the messages of an earlier dialogue in place of all that was said, and its system message, or none, in place of the options'.
+  // WrongUsage (system) if the template leaves that out; then nothing has changed. REQUIRES: not raw.
+  absl::Status Replace(std::vector<ChatMessage> messages);
+  // Sets the system message of this dialogue, and of the next one after Reset. Errors as Replace. REQUIRES: not raw.
+  absl::Status SetSystem(const std::string& text);
+
   // The dialogue up to the beginning of the model's answer. Raw: the last message alone, its special tokens read as such. Errors are those
   // of a template that refuses the dialogue, InvalidArgument for a message that it leaves out, and WrongUsage for tools that it does not
   // read.

@@ -159,6 +159,13 @@ absl::Status WrongSessionChecksum(const std::string& path, const std::string& fi
   return Damaged(path, field, HexOf(found), HexOf(expected));
 }
 
+absl::StatusOr<bool> HasSessionMagic(const RandomAccessFile& file) {
+  char magic[sizeof kMagic];
+  if (file.size() < static_cast<int64_t>(sizeof magic)) return false;
+  RETURN_IF_ERROR(file.Read(0, {reinterpret_cast<std::byte*>(magic), sizeof magic}));
+  return std::memcmp(magic, kMagic, sizeof magic) == 0;
+}
+
 std::string SessionHead::Encode() const {
   SessionHeader first = header;
   std::memcpy(first.magic, kMagic, sizeof kMagic);

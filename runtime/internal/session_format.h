@@ -79,6 +79,9 @@ struct SessionHead {
 // Memory is taken only for sizes that are right by checksum, file, context and what is expected.
 absl::StatusOr<SessionHead> ReadSessionHead(const RandomAccessFile& file, const SessionHeader& expected, int context);
 
+// Whether the file begins as a session's does.
+absl::StatusOr<bool> HasSessionMagic(const RandomAccessFile& file);
+
 // DataLoss "PATH: FIELD: found FOUND, expected EXPECTED", with checksums in hexadecimal.
 absl::Status WrongSessionChecksum(const std::string& path, const std::string& field, uint32_t found, uint32_t expected);
 

@@ -4,11 +4,13 @@
 #include <cstdlib>
 #include <fstream>
 #include <regex>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "tessera/apps/cli/help.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
@@ -134,19 +136,65 @@ TEST_F(CommandLine, OnlyTextMayBeEmpty) {
   EXPECT_EQ(ErrorOf({"--raw="}), "--raw: found an empty value, expected true or false");
 }
 
-TEST_F(CommandLine, HelpFitsAScreenAndShowsDefaults) {
+std::vector<std::string> LinesOf(const std::string& text) { return absl::StrSplit(text, '\n', absl::SkipEmpty()); }
+
+// The lines about flags: "  --top_k=K   Choose among ...".
+std::vector<std::string> FlagLinesOf(const std::string& help) {
+  std::vector<std::string> lines = LinesOf(help);
+  std::erase_if(lines, [](const std::string& line) { return !absl::StartsWith(line, "  --"); });
+  return lines;
+}
+
+void ExpectHelp(const std::string& program, const Ended& ended) {
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.errors, "");
+  EXPECT_NE(ended.output.find("Examples:\n  " + program), std::string::npos) << ended.output;
+  EXPECT_NE(ended.output.find("130 after Ctrl-C, 141 no reader left, 143 after SIGTERM.\n"), std::string::npos) << program;
+  for (const std::string& line : LinesOf(ended.output)) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST_F(CommandLine, HelpFitsThirtyLinesAndShowsDefaults) {
   EXPECT_NE(HelpText(Info()).find("likeliest token. Default: the model's, else 0.8.\n"), std::string::npos) << HelpText(Info());
-  EXPECT_NE(HelpText(Info()).find("as --chat at a terminal does. [0]\n"), std::string::npos) << HelpText(Info());
   for (const std::string& program : Commands()) {
     const Ended ended = RunProgram(program, {"--help"});
-    EXPECT_EQ(ended.code, 0);
-    EXPECT_EQ(ended.errors, "");
-    EXPECT_NE(ended.output.find("Examples:\n  " + program), std::string::npos) << ended.output;
-    EXPECT_LE(std::count(ended.output.begin(), ended.output.end(), '\n'), 66) << program;
-    EXPECT_NE(ended.output.find("130 after Ctrl-C, 141 no reader left, 143 after SIGTERM.\n"), std::string::npos) << program;
-    std::istringstream lines(ended.output);
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+    ExpectHelp(program, ended);
+    EXPECT_LE(LinesOf(ended.output).size(), 30u) << ended.output;
   }
+}
+
+TEST_F(CommandLine, HelpOfAllHasEveryFlagOnALineOfItsOwn) {
+  for (const std::string& program : Commands()) {
+    const Ended all = RunProgram(program, {"--help=all"});
+    ExpectHelp(program, all);
+    const JsonValue groups = *Json(RunProgram(program, {"--help", "--json"}).output).Array("groups");
+    std::vector<std::string> lines = FlagLinesOf(all.output), shown = FlagLinesOf(RunProgram(program, {"--help"}).output), common;
+    size_t next = 0;
+    for (int64_t g = 0; g < groups.size(); ++g) {
+      EXPECT_NE(all.output.find("\n" + *groups[g].String("title") + ":\n"), std::string::npos) << program;
+      const JsonValue flags = *groups[g].Array("flags");
+      for (int64_t f = 0; f < flags.size(); ++f, ++next) {
+        ASSERT_LT(next, lines.size()) << program;
+        EXPECT_TRUE(std::regex_search(lines[next], std::regex("^  --" + *flags[f].String("name") + "[ =[]"))) << lines[next];
+        EXPECT_NE(lines[next].find(" " + *flags[f].String("help")), std::string::npos) << lines[next];
+        if (*flags[f].Bool("common")) common.push_back(lines[next]);
+      }
+    }
+    EXPECT_EQ(next, lines.size()) << program;
+    EXPECT_EQ(shown, common) << program << ": --help shows the flags that are common";
+    EXPECT_NE(RunProgram(program, {"--help"}).output.find(absl::StrCat(" (--help=all shows all ", next, " in groups):\n")),
+              std::string::npos) << program;
+  }
+}
+
+TEST_F(CommandLine, HelpOfAnythingElseIsWrongUsage) {
+  EXPECT_EQ(ErrorOf({"--help=bad"}), "--help: found \"bad\", expected all, or no value");
+  EXPECT_EQ(ErrorOf({"--help="}), "--help: found an empty value, expected all");
+  EXPECT_EQ(ErrorOf({"--nohelp"}), "unknown flag --nohelp: did you mean --help?");
+  EXPECT_EQ(ParseCommandLine(Info(), {"-h"})->help, Help::kCommon);
+  EXPECT_EQ(ParseCommandLine(Info(), {"-h=all"})->help, Help::kAll);
+  const Ended bad = RunProgram("tessera_tokenize", {"--help=bad"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_EQ(bad.output, "");
 }
 
 TEST_F(CommandLine, EveryProgramAnswersWrongUsageWithTwo) {

@@ -107,6 +107,18 @@ TEST_F(SessionFile, HeaderExample) {
   EXPECT_EQ(rest, Must(Generate(*session, sampler, options)).tokens);
 }
 
+TEST_F(SessionFile, ASessionIsKnownByItsFirstBytes) {
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1}});
+  EXPECT_TRUE(absl::IsNotFound(IsSessionFile(path_).status()));
+  Must(SaveSession(*Must(engine->NewSession()), path_));
+  EXPECT_TRUE(Must(IsSessionFile(path_)));
+  for (const char* const other : {"", "tsr", "tsrsess", "# Notes\nof mine\n"}) {
+    WriteBytes(other);
+    EXPECT_FALSE(Must(IsSessionFile(path_))) << other;
+  }
+  EXPECT_FALSE(IsSessionFile(folder_.path()).ok()) << "a folder";
+}
+
 constexpr KvFormat kFormats[] = {KvFormat::kHalf, KvFormat::kInt8, KvFormat::kFloat};
 
 EngineOptions WithFormat(KvFormat format) {

@@ -213,7 +213,8 @@ Command BenchLever() {
                         "tessera_bench lever --draft_model d.gguf --sweep \"chain:tokens=4;chain:tokens=8\" --reliability",
                         "tessera_bench lever --draft_model self:q3 --prune exit.safetensors --systems lever,lever_pruned"},
            .groups = {{"Measurement", {"draft_model", "systems", "sweep", "prune", "prune_sweep", "data", "categories", "texts",
-                                       "generate_tokens", "repetitions", "ring_share", "memory_grid", "reliability"}},
+                                       "generate_tokens", "repetitions", "ring_share", "memory_grid", "reliability"},
+                       {"draft_model", "systems", "sweep", "data", "categories", "texts", "generate_tokens", "repetitions"}},
                       ModelFlagsBut({"path", "recipe", "kv_block", "trace", "dry_run"}), StreamingFlags(),
                       {"Output", {"plot", "json"}}}},
           Run};

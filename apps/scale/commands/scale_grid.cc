@@ -132,10 +132,10 @@ Command ScaleGrid() {
                         "tessera_scale grid --data=FOLDER --task=all --counts=1,4,16 --methods=one,majority,beam --into=all",
                         "tessera_scale report --from=grid_135m,grid_360m --report=both.html"},
            .groups = {{"Samples", {"task", "data", "texts", "samples", "into"}},
-                      {"Choice", {"counts", "methods", "scorer", "draws"}},
-                      {"Text", {"raw", "chat_template", "n_predict"}},
+                      {"Choice", {"counts", "methods", "scorer", "draws"}, {"methods", "scorer"}},
+                      {"Text", {"raw", "chat_template", "n_predict"}, {"n_predict"}},
                       SamplingFlags(),
-                      {"Model", {"model", "threads", "context"}},
+                      {"Model", {"model", "threads", "context"}, {"model"}},
                       {"Phone", {"device", "shape"}},
                       {"Output", {"report", "json"}}}},
           Run};

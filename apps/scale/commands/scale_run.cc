@@ -127,7 +127,7 @@ Command ScaleRun() {
                         "tessera_scale run --data=FOLDER --task=humaneval --into=code.jsonl --temperature=0.2",
                         "tessera_scale run --data=FOLDER --beam=4x4 --scorer=self_certainty --into=beams.jsonl"},
            .groups = {{"Samples", {"task", "data", "texts", "samples", "into"}},
-                      {"Beams", {"beam", "step_delimiter", "most_steps", "scorer"}},
+                      {"Beams", {"beam", "step_delimiter", "most_steps", "scorer"}, {"beam"}},
                       {"Text", {"raw", "chat_template", "n_predict"}},
                       SamplingFlags(),
                       {"Model", {"model", "threads", "context"}},

@@ -70,6 +70,34 @@ TEST(Conversation, GoesOnWithTheMessagesOfAnother) {
   EXPECT_EQ(create("").GoOnWith({{"system", ""}, {"user", "a"}}), absl::OkStatus());
 }
 
+TEST(Conversation, AnotherDialogueReplacesMessagesAndSystemMessage) {
+  const auto engine = Must(Engine::Open({.model_path = kLlama}));
+  Conversation conversation = Must(Conversation::Create(engine->model().gguf(), {.chat_template = "chatml", .system = "Be brief."}));
+  conversation.AddUser("a");
+  for (const std::vector<ChatMessage>& other : {std::vector<ChatMessage>{{"system", "Be kind."}, {"user", "b"}}, {{"user", "c"}}}) {
+    ASSERT_EQ(conversation.Replace(other), absl::OkStatus());
+    ASSERT_EQ(conversation.messages().size(), other.size());
+    EXPECT_EQ(conversation.messages()[0].content, other[0].content);
+    conversation.Reset();
+    EXPECT_EQ(conversation.messages().size(), other.size() - 1) << "its system message stays, if it has one";
+  }
+}
+
+TEST(Conversation, ASystemMessageThatIsSetLaterStandsFirstAndStays) {
+  const auto engine = Must(Engine::Open({.model_path = kLlama}));
+  Conversation later = Must(Conversation::Create(engine->model().gguf(), {.chat_template = "chatml"}));
+  later.AddUser("What is 2 + 2?");
+  for (const char* const text : {"Be brief.", "You answer in rhymes."}) {
+    Conversation from_begin = Must(Conversation::Create(engine->model().gguf(), {.chat_template = "chatml", .system = text}));
+    from_begin.AddUser("What is 2 + 2?");
+    ASSERT_EQ(later.SetSystem(text), absl::OkStatus());
+    EXPECT_EQ(Must(later.Tokens(engine->tokenizer())), Must(from_begin.Tokens(engine->tokenizer())));
+  }
+  later.Reset();
+  ASSERT_EQ(later.messages().size(), 1u);
+  EXPECT_EQ(later.messages()[0].content, "You answer in rhymes.");
+}
+
 TEST(Conversation, AnEmptySystemMessageIsOne) {
   const auto engine = Must(Engine::Open({.model_path = kLlama}));
   Conversation conversation = Must(Conversation::Create(engine->model().gguf(), {.chat_template = "chatml", .system = ""}));
