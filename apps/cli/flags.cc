@@ -127,7 +127,7 @@ DEFINE_string(table, "", "LIST|A table of perplexities: attention (perplexity); 
 DEFINE_string(out, "", "FILE|Where to write.");
 DEFINE_string(task, "gsm8k", "NAME|gsm8k, math500, humaneval or mbpp; check, grid: a list, or all; judge: also math_steps.");
 DEFINE_string(candidates, "", "FILE|Samples to judge, a JSON object per line; without it, those of --data.");
-DEFINE_string(into, "", "FILE|Samples are added to this file, or to those of this folder (grid); what is there is not written again.");
+DEFINE_string(into, "", "FILE|Add answers (--jsonl) or samples to this file, or to those of this folder (grid); skip what is there.");
 DEFINE_string(from, "", "LIST|Folders of tessera_scale grid that a report is of, with commas between.");
 DEFINE_string(report, "", "FILE|Where the page goes, HTML in one file; grid: report.html in its folder without it.");
 DEFINE_string(scorer, "", "NAME|Scores samples: mean_log_probability, self_certainty, reward:FILE, judge[:FILE]; "

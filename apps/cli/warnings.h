@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// Fewer threads than asked for, also for loading; a context above the trained one; a damaged manifest whose copy is used; no memory for a
+// Fewer threads than asked for, also for loading; a context above the trained one, or below the usual one; a damaged manifest whose copy is used; no memory for a
 // copy of a file that must not be changed then; a model that is streamed through the page cache.
 void WarnOfShortages(const Engine& engine);
 
