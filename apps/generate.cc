@@ -54,8 +54,8 @@ AppInfo Info() {
                        "tessera_generate --jsonl --parallel=8 < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict",
                                "session", "answers", "distinct_first_tokens", "best_of", "beam", "step_delimiter", "most_steps", "scorer",
-                               "select", "jsonl", "into", "parallel", "unordered", "cache_tokens", "json", "stats", "adapter", "use_adapter",
-                               "lora_mode", "adapter_memory"}},
+                               "select", "jsonl", "into", "parallel", "unordered", "cache_tokens", "json", "stats", "adapter",
+                               "use_adapter", "lora_mode", "adapter_memory"}},
                      sampling,
                      KeptSpeculation(), ModelAndPhoneFlags(), StreamingFlags()}};
 }

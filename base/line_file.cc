@@ -65,8 +65,8 @@ absl::Status LineFile::ForEachLine(absl::FunctionRef<absl::Status(absl::string_v
     }
     line.append(left.data(), left.size());
     if (static_cast<int64_t>(line.size()) > kLongestLine) {
-      return absl::ResourceExhaustedError(absl::StrCat(path_, ", line ", number + 1, ": found over ", line.size(), " bytes, expected at most ",
-                                                       kLongestLine));
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path_, ", line ", number + 1, ": found over ", line.size(), " bytes, expected at most ", kLongestLine));
     }
   }
   whole_bytes_ = offset - static_cast<int64_t>(line.size());

@@ -55,7 +55,7 @@ class LineFile {
 
   std::string path_;
   int descriptor_;
-  int64_t whole_bytes_ = 0;   // Of whole lines.
+  int64_t whole_bytes_ = 0;   // The whole lines.
   std::string rest_;
 };
 

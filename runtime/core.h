@@ -144,8 +144,8 @@ class EngineCore {
   int64_t GraphBytes() const;                                 // What the device computes in.
   std::optional<int64_t> HeldWeightBytes() const;             // As MemoryPlanner::Inputs::weights.
   void MakePlanner(int rows);
-  // Makes the context that was not asked for as small as a memory budget wants it: the largest multiple of 256 that there is room for. Where
-  // there is room for none, the plan is that of the least context, and is refused. REQUIRES: the planner is made, for passes of `rows`.
+  // Makes a context that was not asked for as small as a memory budget wants it: the largest multiple of 256 that there is room for.
+  // Without room for any, the plan is that of the least context, and is refused. REQUIRES: the planner is made, for passes of `rows`.
   absl::Status FitContext(int rows);
   absl::StatusOr<bool> FitsWith(int context, int rows);       // Plans this context. Whether the budget has room for it.
   // Positions of all texts together.

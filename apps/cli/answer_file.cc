@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-constexpr absl::string_view kBeginning = "{\"id\":";   // Of each answer.
+constexpr absl::string_view kBeginning = "{\"id\":";   // Each answer has it.
 
 size_t HashOfPrompt(absl::Span<const TokenId> prompt) { return absl::HashOf(prompt); }
 

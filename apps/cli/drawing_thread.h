@@ -1,4 +1,4 @@
-// A thread that draws how far a job has come, ten times a second, so that the line moves while a step of the job takes seconds.
+// A thread that draws how far a job has come, ten times per second, so that the line moves while a step of the job takes seconds.
 //
 //   DrawingThread drawing([&] { progress.Update(done); });        // done: an atomic number
 //   ...

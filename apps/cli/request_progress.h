@@ -9,9 +9,9 @@
 //   requests: 30 % (12 of 40), 0.4/s, 1:10 min left; 38.1 tokens/s
 //   requests: 12 answered; 456 tokens, 38.1 tokens/s, 12.0 s
 //
-// The line is that of base/progress.h, drawn by a thread of its own; of a streamed model it goes on as that of pass_progress.h does. Nothing
-// is drawn while no request is under way, and such time counts in neither the tokens per second nor the seconds of the summary: a program
-// that waits for requests says nothing. Requests that were answered before count as done, and cost no time. Thread-safe.
+// The line is that of base/progress.h, drawn by a thread of its own; of a streamed model it goes on as that of pass_progress.h does.
+// Nothing is drawn while no request is under way, and such time counts in neither the tokens per second nor the seconds of the summary: a
+// program that waits for requests says nothing. Requests that were answered before count as done, and cost no time. Thread-safe.
 #pragma once
 
 #include <cstdint>

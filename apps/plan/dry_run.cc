@@ -97,15 +97,18 @@ PartList PartsOfDraft(const LoadPlan& plan) {
   return all;
 }
 
+std::string ContextText(const Engine& engine) {
+  const std::string cut = engine.context() < engine.wanted_context() ? "the most within the budget, " : "";
+  return absl::StrCat(engine.context(), " tokens (", cut, "trained for ", engine.config().context_length, "), keys and values ",
+                      KvFormatName(engine.planner().inputs().cache.format));
+}
+
 std::string PlanText(const LoadPlan& plan) {
   const Engine& engine = plan.engine;
   Table what({{"what"}, {"value"}});
   what.AddRow({"model", engine.model().gguf().path()});
   what.AddRow({"architecture", absl::StrCat(engine.config().architecture, ", ", engine.config().layers.size(), " layers")});
-  const std::string cut = engine.context() < engine.wanted_context() ? "the most within the budget, " : "";
-  what.AddRow({"context", absl::StrCat(engine.context(), " tokens (", cut, "trained for ", engine.config().context_length,
-                                       "), keys and values ",
-                                        KvFormatName(engine.planner().inputs().cache.format))});
+  what.AddRow({"context", ContextText(engine)});
   if (engine.options().workload.sessions > 1) {
     what.AddRow({"texts at once", absl::StrCat(engine.options().workload.sessions, ", of ", engine.cache_tokens(), " tokens together")});
   }

@@ -97,7 +97,8 @@ TEST(RequestProgress, RequestsThatWereAnsweredBeforeAreDoneAndTakeNoTime) {
   EXPECT_EQ(recorded.writes, std::vector<std::string>{"requests: 90 % (90 of 100), 2.0/s, 5 s left; 0.0 tokens/s\n"});
   recorded.progress.Count(End::kUnended);
   recorded.progress.SetUnderWay(0);
-  EXPECT_EQ(recorded.progress.Summary(), "requests: 9 answered, 80 answered before, 1 error, 1 not ended; 0 tokens, 0.0 tokens/s, 5.00 s\n");
+  EXPECT_EQ(recorded.progress.Summary(),
+            "requests: 9 answered, 80 answered before, 1 error, 1 not ended; 0 tokens, 0.0 tokens/s, 5.00 s\n");
 }
 
 TEST(RequestProgress, WhatIsSaidGoesWhereTheLineIs) {
