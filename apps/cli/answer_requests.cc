@@ -47,6 +47,7 @@ class ParallelRequests {
       AdvanceSamples();
       if (is_cancelled_ || CancelRequested()) return absl::CancelledError("terminated");
       run_.progress().SetUnderWay(static_cast<int64_t>(asked_.size()));
+      RETURN_IF_ERROR(written_status_);
       RETURN_IF_ERROR(output_.status());
     }
     RETURN_IF_ERROR(output_.Flush());
