@@ -25,7 +25,7 @@ def requests(count, **fields):
 
 def without_times(line):
     """Neither times nor the tokens that the run had computed before, which a run that goes on has to compute again."""
-    return re.sub(r'"shared_prompt":\d+', "", re.sub(r',"seconds":\{[^}]*\}', "", line))
+    return re.sub(r'"shared_prompt":(\d+|null)', "", re.sub(r',"seconds":\{[^}]*\}', "", line))
 
 
 def texts(lines):

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/base/json.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
@@ -20,7 +21,9 @@ constexpr absl::string_view kBeginning = "{\"id\":";   // Each answer has it.
 size_t HashOfPrompt(absl::Span<const TokenId> prompt) { return absl::HashOf(prompt); }
 
 absl::StatusOr<JsonValue> Parse(absl::string_view line, const std::string& source) {
-  return JsonValue::Parse(line, source, {.max_bytes = LineFile::kLongestLine});
+  absl::StatusOr<JsonValue> parsed = JsonValue::Parse(line, source, {.max_bytes = LineFile::kLongestLine});
+  if (!absl::IsInvalidArgument(parsed.status())) return parsed;
+  return absl::InvalidArgumentError(absl::StrCat(source, ": found ", Quoted(line), ", expected an answer, a JSON object"));
 }
 
 }  // namespace
@@ -49,7 +52,7 @@ absl::Status AnswerFile::Read() {
 
 absl::Status AnswerFile::Take(absl::string_view line, int64_t number) {
   ASSIGN_OR_RETURN(const JsonValue answer, Parse(line, absl::StrCat(file_.path(), ", line ", number)));
-  if (!answer.is_object()) return answer.Error(JsonKindName(answer.kind()), "an answer, which is an object");
+  if (!answer.is_object()) return answer.Error(JsonKindName(answer.kind()), "an answer, a JSON object");
   if (answer.Has("error")) return answer.String("error").status();
   ASSIGN_OR_RETURN(const std::string id, IdTextOf(answer));
   ASSIGN_OR_RETURN(const std::vector<int64_t> tokens, answer.Ints("prompt_tokens"));
