@@ -44,6 +44,8 @@ void Progress::Update(int64_t done, absl::string_view detail) {
 
 void Progress::Skip(int64_t items) { skipped_ += items; }
 
+void Progress::Postpone() { shown_ns_ = clock_->NowNanos(); }
+
 void Progress::Say(absl::string_view lines) {
   if (terminal_ && shown_ && !finished_) write_("\r\x1b[K");
   write_(lines);

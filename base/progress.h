@@ -33,6 +33,7 @@ class Progress {
 
   void Update(int64_t done, absl::string_view detail = "");  // The detail, if there is one, ends the line.
   void Skip(int64_t items);                                // So many of those done cost nothing: rate and time left are of the others.
+  void Postpone();                                         // The next line comes no earlier than if one had been drawn now.
   void Say(absl::string_view lines);                       // Writes whole lines; on a terminal in place of this one, until an Update.
   void Finish();                                           // Writes the last state; later calls do nothing.
   void Erase();                                            // The same, but writes nothing: a terminal's line is as it was before.

@@ -5,9 +5,14 @@
 #include "tessera/apps/cli/output.h"
 
 namespace tessera {
+namespace {
+
+constexpr int64_t kPauseNanos = 1'000'000'000;   // Without requests for so long, the next ones are new work.
+
+}  // namespace
 
 RequestProgress::RequestProgress(int64_t total, const Options& options)
-    : clock_(GivenOrRealClock(options.line.clock)), engine_(options.engine) {
+    : clock_(GivenOrRealClock(options.line.clock)), engine_(options.engine), idle_nanos_(clock_.NowNanos()) {
   if (!options.shows) return;
   line_.emplace("requests", total, options.line);
   if (engine_ != nullptr && ReadingNote::PassBytes(*engine_) > 0) {
@@ -34,7 +39,9 @@ void RequestProgress::SetUnderWay(int64_t requests) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const int64_t now = clock_.NowNanos();
   if (under_way_ == 0) begin_nanos_ = now;
+  if (under_way_ == 0 && now - idle_nanos_ >= kPauseNanos && line_.has_value()) line_->Postpone();
   if (requests == 0 && under_way_ > 0) past_nanos_ += now - begin_nanos_;
+  if (requests == 0) idle_nanos_ = now;
   under_way_ = requests;
 }
 

@@ -60,7 +60,8 @@ class RequestProgress {
   std::optional<Progress> line_;                 // Nullopt: none is shown.
   std::optional<ReadingNote> note_;              // Nullopt: nothing is streamed.
   int64_t answered_ = 0, failed_ = 0, there_ = 0, unended_ = 0, tokens_ = 0;
-  int64_t under_way_ = 0, begin_nanos_ = 0;      // Since when there are some.
+  int64_t under_way_ = 0, begin_nanos_ = 0;      // Since when there are some,
+  int64_t idle_nanos_;                           // or none.
   int64_t past_nanos_ = 0;                       // How long there were some before.
   std::optional<DrawingThread> drawing_;
 };

@@ -111,6 +111,19 @@ TEST(Progress, SkippedItemsAreDoneAndCountForNoRate) {
   EXPECT_EQ(recorded.writes, std::vector<std::string>{"x: 90 % (90 of 100), 2.0/s, 5 s left\n"});
 }
 
+TEST(Progress, APostponedLineComesAsIfOneHadBeenDrawn) {
+  Recorded recorded;
+  Progress progress("x", 10, recorded.Options(/*terminal=*/false));
+  recorded.clock.Advance(100 * kSecond);
+  progress.Postpone();
+  recorded.clock.Advance(4 * kSecond);
+  progress.Update(1);
+  EXPECT_EQ(recorded.writes, std::vector<std::string>{});
+  recorded.clock.Advance(kSecond);
+  progress.Update(2);
+  EXPECT_EQ(recorded.writes, std::vector<std::string>{"x: 20 % (2 of 10), 0.0/s, 7:00 min left\n"});
+}
+
 TEST(Progress, LinesThatAreSaidTakeThePlaceOfTheDrawnOne) {
   Recorded recorded;
   Progress progress("x", 5, recorded.Options(/*terminal=*/true));
