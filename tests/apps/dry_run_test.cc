@@ -160,7 +160,7 @@ TEST(DryRun, UnderABudgetTheTotalIsWithinIt) {
 
 // Nobody asked for the 8192 tokens that the model was trained for.
 TEST(DryRun, AContextThatWasNotAskedForIsTheLargestWithinTheBudget) {
-  const PackedModel packed(TinyModelBuilder({.heads = 4, .kv_heads = 4, .head_size = 64, .layers = 8, .context = 8192}));   // 8 KiB a token.
+  const PackedModel packed(TinyModelBuilder({.heads = 4, .kv_heads = 4, .head_size = 64, .layers = 8, .context = 8192}));
   const auto flags = [&](const std::vector<std::string>& more) {
     std::vector<std::string> all = {"--model=" + packed.path(), "--threads=1", "--flash=ufs4.0", "--json"};
     all.insert(all.end(), more.begin(), more.end());
