@@ -120,7 +120,7 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
   ASSIGN_OR_RETURN(core->cache_tokens_, CacheTokensOf(options, core->context_));
   ASSIGN_OR_RETURN(const int rows, core->MakeRunner());
   RETURN_IF_ERROR(core->model_->AwaitTokenizer());
-  core->MakePlanner(rows);
+  core->MakePlanner(rows, core->ProcessBytes());
   RETURN_IF_ERROR(core->FitContext(rows));
   return core;
 }
@@ -206,7 +206,12 @@ std::optional<int64_t> EngineCore::HeldWeightBytes() const {
 
 int64_t EngineCore::GraphBytes() const { return device_->ScratchBytes(runner_->model().graphs(), LongestPath()); }
 
-void EngineCore::MakePlanner(int rows) {
+std::optional<int64_t> EngineCore::ProcessBytes() const {
+  const bool is_given = options_.hooks != nullptr && options_.hooks->own_memory.has_value();
+  return is_given ? options_.hooks->own_memory : OwnMemoryBytes();
+}
+
+void EngineCore::MakePlanner(int rows, std::optional<int64_t> process) {
   const ModelConfig& config = model_->config();
   MemoryPlanner::Inputs inputs;
   inputs.context = context_;
@@ -225,8 +230,7 @@ void EngineCore::MakePlanner(int rows) {
   inputs.graphs = GraphBytes();
   inputs.hidden_states = runner_->scratch_bytes();
   inputs.weights = HeldWeightBytes();
-  const bool is_given = options_.hooks != nullptr && options_.hooks->own_memory.has_value();
-  inputs.process = is_given ? options_.hooks->own_memory : OwnMemoryBytes();
+  inputs.process = process;
   planner_ = std::make_unique<MemoryPlanner>(*model_, std::move(inputs));
 }
 

@@ -143,11 +143,13 @@ class EngineCore {
   int LongestPath() const { return context_ + options_.workload.reserved_slots; }   // A row's; fewer slots are of no use.
   int64_t GraphBytes() const;                                 // What the device computes in.
   std::optional<int64_t> HeldWeightBytes() const;             // As MemoryPlanner::Inputs::weights.
-  void MakePlanner(int rows);
+  std::optional<int64_t> ProcessBytes() const;                // As MemoryPlanner::Inputs::process, now.
+  void MakePlanner(int rows, std::optional<int64_t> process);
   // Makes a context that was not asked for as small as a memory budget wants it: the largest multiple of 256 that there is room for.
   // Without room for any, the plan is that of the least context, and is refused. REQUIRES: the planner is made, for passes of `rows`.
   absl::Status FitContext(int rows);
-  absl::StatusOr<bool> FitsWith(int context, int rows);       // Plans this context. Whether the budget has room for it.
+  // Plans this context. Whether the budget has room for it.
+  absl::StatusOr<bool> FitsWith(int context, int rows, std::optional<int64_t> process);
   // Positions of all texts together.
   static absl::StatusOr<int> CacheTokensOf(const EngineOptions& options, int context);
   absl::Status OpenWeights();
