@@ -8,6 +8,7 @@
 #include "tessera/apps/answers/streamed_answer.h"
 #include "tessera/apps/answers/written_result.h"
 #include "tessera/apps/cli/adapter_flags.h"
+#include "tessera/apps/cli/answer_file.h"
 #include "tessera/apps/cli/answer_progress.h"
 #include "tessera/apps/cli/answer_requests.h"
 #include "tessera/apps/cli/answers_to_prompt.h"
@@ -52,10 +53,10 @@ AppInfo Info() {
                        "tessera_generate --jsonl --parallel=8 < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict",
                                "session", "answers", "distinct_first_tokens", "best_of", "beam", "step_delimiter", "most_steps", "scorer",
-                               "select", "jsonl", "parallel", "unordered", "cache_tokens", "json", "stats", "adapter", "use_adapter",
-                               "lora_mode", "adapter_memory"},
-                      {"prompt", "prompt_file", "system", "chat", "raw", "n_predict", "session", "answers", "jsonl", "parallel", "json",
-                       "stats"}},
+                               "select", "jsonl", "into", "parallel", "unordered", "cache_tokens", "json", "stats", "adapter",
+                               "use_adapter", "lora_mode", "adapter_memory"},
+                      {"prompt", "prompt_file", "system", "chat", "raw", "n_predict", "session", "answers", "jsonl", "into", "parallel",
+                       "json", "stats"}},
                      sampling,
                      KeptSpeculation(), ModelAndPhoneFlags(), StreamingFlags()}};
 }
@@ -71,6 +72,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "raw", FLAGS_raw));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "session", !FLAGS_session.empty()));
   RETURN_IF_ERROR(CheckNotBoth("answers", FLAGS_answers > 1, "session", !FLAGS_session.empty()));
+  if (!FLAGS_into.empty() && !FLAGS_jsonl) return WrongUsage("into", "without --jsonl", "both: answers to requests are added to the file");
   RETURN_IF_ERROR(CheckSessionFlag());
   RETURN_IF_ERROR(CheckConversationFlags());
   if (FLAGS_chat && isatty(STDIN_FILENO) == 1 && !FLAGS_dry_run) DrawSeedUnlessGiven();   // Piped dialogues are repeated.
@@ -179,12 +181,13 @@ absl::StatusOr<int64_t> CountPrompt(const Engine& engine, const std::string& pro
   return static_cast<int64_t>(tokens.size());
 }
 
-absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, LineReader& lines, const Adapters& adapters) {
+absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, LineReader& lines, const Adapters& adapters,
+                     AnswerFile* into) {
   Engine& engine = *opened.engine;
-  if (FLAGS_jsonl && !FLAGS_beam.empty()) return AnswerRequestsByBeams(opened, lines, adapters);
-  if (FLAGS_jsonl) {   // Lines are written whole; there is no summary.
+  if (FLAGS_jsonl && !FLAGS_beam.empty()) return AnswerRequestsByBeams(opened, lines, adapters, into);
+  if (FLAGS_jsonl) {
     const auto chooser = [](Engine& of) { return SampleSetOptionsOfFlags(of); };
-    return AnswerRequests(engine, opened.flash_bytes_per_second, lines, adapters, opened.draft, chooser);
+    return AnswerRequests(engine, opened.flash_bytes_per_second, lines, adapters, opened.draft, chooser, into);
   }
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
@@ -206,6 +209,8 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(Adapters adapters, Adapters::OfFlags(options));
   if (phone != nullptr) RETURN_IF_ERROR(phone->TakeAdapters(adapters));
   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt, draft.get());
+  ASSIGN_OR_RETURN(const std::unique_ptr<AnswerFile> into, AnswerFile::OfFlag());   // Refused before the model is opened.
+  if (into != nullptr) WriteError(into->note());
   std::string prompt;
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());
@@ -213,7 +218,7 @@ absl::Status Run() {
   LineReader lines;
   if (FLAGS_chat || FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines(FLAGS_chat ? DialoguePrompt() : ""));
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options, draft));
-  const absl::Status status = RunWith(opened, prompt, lines, adapters);
+  const absl::Status status = RunWith(opened, prompt, lines, adapters, into.get());
   if (FLAGS_stats) WriteError(absl::StrCat(phone == nullptr ? "" : phone->Summary(*opened.engine), adapters.StatsLine()));
   return trace.Finish(status);
 }

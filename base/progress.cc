@@ -42,6 +42,15 @@ void Progress::Update(int64_t done, absl::string_view detail) {
   if (now - shown_ns_ >= (terminal_ ? kRedraw : kLogEvery)) Show(now);
 }
 
+void Progress::Skip(int64_t items) { skipped_ += items; }
+
+void Progress::Postpone() { shown_ns_ = clock_->NowNanos(); }
+
+void Progress::Say(absl::string_view lines) {
+  if (terminal_ && shown_ && !finished_) write_("\r\x1b[K");
+  write_(lines);
+}
+
 void Progress::Finish() {
   if (finished_) return;
   const int64_t now = clock_->NowNanos();
@@ -66,7 +75,7 @@ void Progress::Show(int64_t now_ns) {
 
 std::string Progress::Line(int64_t now_ns) const {
   const double seconds = static_cast<double>(now_ns - begin_ns_) / kSecond;
-  const double rate = seconds > 0 ? done_ / seconds : 0;
+  const double rate = seconds > 0 ? static_cast<double>(done_ - skipped_) / seconds : 0;
   std::string line = absl::StrCat(label_, ": ");
   if (total_ > 0) {
     absl::StrAppendFormat(&line, "%d %% (%d of %d)", static_cast<int>(100.0 * done_ / total_), done_, total_);

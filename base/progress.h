@@ -32,6 +32,9 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void Update(int64_t done, absl::string_view detail = "");  // The detail, if there is one, ends the line.
+  void Skip(int64_t items);                                // So many of those done cost nothing: rate and time left are of the others.
+  void Postpone();                                         // The next line comes no earlier than if one had been drawn now.
+  void Say(absl::string_view lines);                       // Writes whole lines; on a terminal in place of this one, until an Update.
   void Finish();                                           // Writes the last state; later calls do nothing.
   void Erase();                                            // The same, but writes nothing: a terminal's line is as it was before.
 
@@ -46,7 +49,7 @@ class Progress {
   bool terminal_;
   bool finished_ = false;
   bool shown_ = false;
-  int64_t done_ = 0;
+  int64_t done_ = 0, skipped_ = 0;
   std::string detail_;
   int64_t begin_ns_;
   int64_t shown_ns_;

@@ -46,17 +46,6 @@ absl::StatusOr<int> ContextOf(int context, const ModelConfig& config) {
   return WrongUsage("context", context, absl::StrCat("0 (the model's own, ", config.context_length, ") to ", kMostContext));
 }
 
-// Positions of all texts together. Half the largest int at most: kMostContext and CheckOptions bound all of it.
-absl::StatusOr<int> CacheTokensOf(const EngineOptions& options, int context) {
-  const CacheOptions& cache = options.cache;
-  if (cache.cache_tokens == 0) {
-    ASSIGN_OR_RETURN(const int64_t shares, CheckedMul(std::min(cache.text_share, context), options.workload.sessions));
-    return static_cast<int>(std::max<int64_t>(context, std::min<int64_t>(shares, kMostContext)));
-  }
-  if (cache.cache_tokens >= context) return cache.cache_tokens;
-  return WrongUsage("cache_tokens", cache.cache_tokens, absl::StrCat("at least ", context, ", the context of one text (context)"));
-}
-
 int KvBlockOf(const ComputeOptions& compute) { return compute.kv_block == 0 ? HmxDevice::kDefaultKvBlock : compute.kv_block; }
 
 absl::StatusOr<std::unique_ptr<Device>> MakePlainDevice(const EngineOptions& options, ThreadPool& pool) {
@@ -104,6 +93,17 @@ EngineCore::EngineCore(const EngineOptions& options)
     : options_(options), timeline_(options.timeline),
       out_of_memory_(absl::ResourceExhaustedError("out of memory within a session's call: all sessions of this engine are lost")) {}
 
+// Half the largest int at most: kMostContext and CheckOptions bound all of it.
+absl::StatusOr<int> EngineCore::CacheTokensOf(const EngineOptions& options, int context) {
+  const CacheOptions& cache = options.cache;
+  if (cache.cache_tokens == 0) {
+    ASSIGN_OR_RETURN(const int64_t shares, CheckedMul(std::min(cache.text_share, context), options.workload.sessions));
+    return static_cast<int>(std::max<int64_t>(context, std::min<int64_t>(shares, kMostContext)));
+  }
+  if (cache.cache_tokens >= context) return cache.cache_tokens;
+  return WrongUsage("cache_tokens", cache.cache_tokens, absl::StrCat("at least ", context, ", the context of one text (context)"));
+}
+
 absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions& options, ModelFile::Weights weights) {
   RETURN_IF_ERROR(CheckOptions(options));
   auto core = std::shared_ptr<EngineCore>(new EngineCore(options));
@@ -120,7 +120,8 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
   ASSIGN_OR_RETURN(core->cache_tokens_, CacheTokensOf(options, core->context_));
   ASSIGN_OR_RETURN(const int rows, core->MakeRunner());
   RETURN_IF_ERROR(core->model_->AwaitTokenizer());
-  core->MakePlanner(rows);
+  core->MakePlanner(rows, core->ProcessBytes());
+  RETURN_IF_ERROR(core->FitContext(rows));
   return core;
 }
 
@@ -205,7 +206,12 @@ std::optional<int64_t> EngineCore::HeldWeightBytes() const {
 
 int64_t EngineCore::GraphBytes() const { return device_->ScratchBytes(runner_->model().graphs(), LongestPath()); }
 
-void EngineCore::MakePlanner(int rows) {
+std::optional<int64_t> EngineCore::ProcessBytes() const {
+  const bool is_given = options_.hooks != nullptr && options_.hooks->own_memory.has_value();
+  return is_given ? options_.hooks->own_memory : OwnMemoryBytes();
+}
+
+void EngineCore::MakePlanner(int rows, std::optional<int64_t> process) {
   const ModelConfig& config = model_->config();
   MemoryPlanner::Inputs inputs;
   inputs.context = context_;
@@ -224,8 +230,7 @@ void EngineCore::MakePlanner(int rows) {
   inputs.graphs = GraphBytes();
   inputs.hidden_states = runner_->scratch_bytes();
   inputs.weights = HeldWeightBytes();
-  const bool is_given = options_.hooks != nullptr && options_.hooks->own_memory.has_value();
-  inputs.process = is_given ? options_.hooks->own_memory : OwnMemoryBytes();
+  inputs.process = process;
   planner_ = std::make_unique<MemoryPlanner>(*model_, std::move(inputs));
 }
 

@@ -53,6 +53,7 @@ class EngineCore {
   const LoadedModel& model() const { return *model_; }
   const MemoryPlanner& planner() const { return *planner_; }
   int context() const { return context_; }
+  int wanted_context() const { return wanted_context_; }   // As Engine has it.
   Device& device() const { return reading_ != nullptr ? *reading_ : *device_; }
   ReadingDevice* reading() const { return reading_.get(); }   // The device, if its graphs hold weights; else null.
   ThreadPool& pool() const { return *pool_; }
@@ -142,7 +143,15 @@ class EngineCore {
   int LongestPath() const { return context_ + options_.workload.reserved_slots; }   // A row's; fewer slots are of no use.
   int64_t GraphBytes() const;                                 // What the device computes in.
   std::optional<int64_t> HeldWeightBytes() const;             // As MemoryPlanner::Inputs::weights.
-  void MakePlanner(int rows);
+  std::optional<int64_t> ProcessBytes() const;                // As MemoryPlanner::Inputs::process, now.
+  void MakePlanner(int rows, std::optional<int64_t> process);
+  // Makes a context that was not asked for as small as a memory budget wants it: the largest multiple of 256 that there is room for.
+  // Without room for any, the plan is that of the least context, and is refused. REQUIRES: the planner is made, for passes of `rows`.
+  absl::Status FitContext(int rows);
+  // Plans this context. Whether the budget has room for it.
+  absl::StatusOr<bool> FitsWith(int context, int rows, std::optional<int64_t> process);
+  // Positions of all texts together.
+  static absl::StatusOr<int> CacheTokensOf(const EngineOptions& options, int context);
   absl::Status OpenWeights();
   // Gives about so many bytes of the cache back, as far as running texts and a context leave them: beginnings are given up for it.
   absl::Status ShrinkCache(int64_t bytes);
@@ -151,7 +160,7 @@ class EngineCore {
 
   const EngineOptions options_;
   Timeline* timeline_;
-  int context_ = 0;
+  int context_ = 0, wanted_context_ = 0;
   int cache_tokens_ = 0;    // Positions of all texts together.
   int threads_ = 0;         // Asked of own_pool_, which may have fewer.
   int logits_at_once_ = 0;

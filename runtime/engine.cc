@@ -63,6 +63,7 @@ const EngineOptions& Engine::options() const { return core_->options(); }
 
 const Clock& Engine::ClockOr(const Clock* given) const { return GivenOrRealClock(given != nullptr ? given : options().clock); }
 int Engine::context() const { return core_->context(); }
+int Engine::wanted_context() const { return core_->wanted_context(); }
 int Engine::cache_tokens() const { return core_->planner().inputs().cache.slots - core_->options().workload.reserved_slots; }
 int Engine::threads() const { return core_->pool().threads(); }
 

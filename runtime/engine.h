@@ -71,6 +71,8 @@ class Engine {
   // The clock given, or if it is null that of the options, or the real one.
   const Clock& ClockOr(const Clock* given) const;
   int context() const;           // Most positions of one text.
+  // The context that was asked for or, if none was, the usual one: more than context() where a memory budget has no room for that.
+  int wanted_context() const;
   int cache_tokens() const;      // Positions that the cache has for all texts together: at least the context.
   int threads() const;           // That compute, as of the last pass.
 

@@ -94,7 +94,9 @@ inline constexpr int64_t kDefaultScratch = int64_t{36} << 20;
 
 // Keys and values.
 struct CacheOptions {
-  int context = 0;  // Positions of one text; 0: what the model was trained for, at most kDefaultContext.
+  // Positions of one text. 0: what the model was trained for, at most kDefaultContext; under a memory budget without room for so many the
+  // largest multiple of 256 that the budget has room for.
+  int context = 0;
   // Positions of all texts together, at least the context. 0: the context or, if that is more, text_share for each of
   // Workload::sessions. Sessions of more than one text may find it full; a stepper's texts then wait.
   int cache_tokens = 0;

@@ -14,6 +14,7 @@
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/request_run.h"
 #include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/show/beam_report.h"
@@ -27,14 +28,12 @@
 namespace tessera {
 namespace {
 
-absl::StatusOr<BeamTexts> Write(const OpenedEngine& opened, absl::Span<const TokenId> prompt, Scorer& scorer, BeamRunOptions options) {
+absl::StatusOr<BeamTexts> Write(const OpenedEngine& opened, absl::Span<const TokenId> prompt, Scorer& scorer,
+                                const BeamRunOptions& options) {
   Engine& engine = *opened.engine;
   std::optional<StreamingFigures> before;
   if (engine.model().streamer() != nullptr) before = StreamingFigures::Of(engine, opened.flash_bytes_per_second);
-  Progress progress("steps of beams", /*total=*/0);
-  options.on_step = [&](int step) { progress.Update(step); };
   absl::StatusOr<BeamTexts> written = RunBeams(engine, prompt, scorer, options);
-  progress.Erase();
   if (written.ok() && before.has_value()) {
     written->timings.streaming = StreamingFigures::Of(engine, opened.flash_bytes_per_second).Since(*before);
   }
@@ -53,7 +52,8 @@ absl::Status Show(const OpenedEngine& opened, const BeamRunOptions& options, con
 
 class BeamRequests {
  public:
-  BeamRequests(const OpenedEngine& opened, const Adapters& adapters) : opened_(opened), engine_(*opened.engine), adapters_(adapters) {}
+  BeamRequests(const OpenedEngine& opened, const Adapters& adapters, AnswerFile* into)
+      : opened_(opened), engine_(*opened.engine), adapters_(adapters), into_(into) {}
 
   absl::Status Run(LineReader& lines) {
     ASSIGN_OR_RETURN(chat_, ConversationOptionsOfFlags());
@@ -65,16 +65,19 @@ class BeamRequests {
     WarnOfShortages(engine_);
     ASSIGN_OR_RETURN(scorer_, BeamScorerOfFlags(engine_, usual_, /*raw=*/false));
     CatchSignals(CtrlC::kEndsProgram);
-    return ForEachRequest(lines, [this](const Request& request) { return Answer(request); });
+    RequestRun run(into_, {.engine = &engine_, .flash_bytes_per_second = opened_.flash_bytes_per_second});
+    return run.End(ForEachRequest(lines, [&](const Request& request) { return Answer(request, run); }, run));
   }
 
  private:
-  absl::StatusOr<std::string> Answer(const Request& request) {
+  absl::StatusOr<std::string> Answer(const Request& request, RequestRun& run) {
     const int64_t begin = RealClock().NowNanos();
     ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine_, chat_, usual_.sampling, adapters_.names()));
     if (asked.answers.has_value() || asked.best_of.has_value()) {
       return request.body().Error(asked.answers.has_value() ? "answers beside --beam" : "best_of beside --beam", "one of them");
     }
+    ASSIGN_OR_RETURN(const bool wanted, run.Wants(request, asked.prompt));
+    if (!wanted) return "";
     BeamRunOptions options = usual_;
     options.sampling = asked.sampling;
     options.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict);
@@ -82,6 +85,7 @@ class BeamRequests {
     ASSIGN_OR_RETURN(const AdapterLease adapter, adapters_.Lease(adapters_.Named(asked.adapter)));
     options.adapter = adapter.get();
     ASSIGN_OR_RETURN(const BeamTexts written, Write(opened_, asked.prompt, *scorer_, options));
+    run.progress().Wrote(written.timings.output_tokens);
     const TimedAnswer answer = {.text = TextOf(written.best()),
                                 .seconds = static_cast<double>(RealClock().NowNanos() - begin) * 1e-9,
                                 .shared_tokens = written.shared_tokens};
@@ -92,6 +96,7 @@ class BeamRequests {
   const OpenedEngine& opened_;
   Engine& engine_;
   const Adapters& adapters_;
+  AnswerFile* const into_;
   ConversationOptions chat_;
   BeamRunOptions usual_;   // What requests do not say themselves.
   std::unique_ptr<Scorer> scorer_;
@@ -114,7 +119,11 @@ absl::Status AnswerByBeams(const OpenedEngine& opened, Conversation& conversatio
   WarnOfShortages(engine);
   CatchSignals(CtrlC::kEndsProgram);
   ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer, BeamScorerOfFlags(engine, options, conversation.raw()));
-  ASSIGN_OR_RETURN(const BeamTexts written, Write(opened, tokens, *scorer, options));
+  Progress progress("steps of beams", /*total=*/0);
+  options.on_step = [&](int step) { progress.Update(step); };
+  absl::StatusOr<BeamTexts> searched = Write(opened, tokens, *scorer, options);
+  progress.Erase();
+  ASSIGN_OR_RETURN(const BeamTexts written, std::move(searched));
   RETURN_IF_ERROR(Show(opened, options, *scorer, written));
   TellIfContextIsFull(engine, TextOf(written.best()));
   if (PromptGiven()) TellUnreadInput();
@@ -124,8 +133,8 @@ absl::Status AnswerByBeams(const OpenedEngine& opened, Conversation& conversatio
   return absl::OkStatus();
 }
 
-absl::Status AnswerRequestsByBeams(const OpenedEngine& opened, LineReader& lines, const Adapters& adapters) {
-  const absl::Status status = BeamRequests(opened, adapters).Run(lines);
+absl::Status AnswerRequestsByBeams(const OpenedEngine& opened, LineReader& lines, const Adapters& adapters, AnswerFile* into) {
+  const absl::Status status = BeamRequests(opened, adapters, into).Run(lines);
   WarnOfShortages(*opened.engine);
   WriteError(adapters.ReadsLine());
   return status;

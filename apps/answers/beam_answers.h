@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "tessera/apps/plan/budget_report.h"
 #include "tessera/apps/cli/adapter_flags.h"
+#include "tessera/apps/cli/answer_file.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/model/lora.h"
 #include "tessera/runtime/chat/conversation.h"
@@ -25,7 +26,8 @@ namespace tessera {
 absl::Status AnswerByBeams(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt, const LoraAdapter* adapter);
 
 // Each request's answer has "beam", "scorer", "score" and what else WriteBeams (apps/show/beam_report.h) writes. "answers" and "best_of" in
-// a request are errors of that request, and so is sampling by which all steps would be the same.
-absl::Status AnswerRequestsByBeams(const OpenedEngine& opened, LineReader& lines, const Adapters& adapters);
+// a request are errors of that request, and so is sampling by which all steps would be the same. into: the file of --into
+// (apps/cli/request_run.h); null: answers go to standard output.
+absl::Status AnswerRequestsByBeams(const OpenedEngine& opened, LineReader& lines, const Adapters& adapters, AnswerFile* into = nullptr);
 
 }  // namespace tessera

@@ -25,6 +25,9 @@ void WriteText(const Generation& result, JsonWriter& json) {
 absl::Status EndJsonResult(JsonWriter json, const OpenedEngine& opened, const Timings& timings) {
   ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
   json.Key("seed").Uint(seed);
+  if (const Engine& engine = *opened.engine; engine.context() < engine.wanted_context()) {
+    json.Key("context").Int(engine.context()).Key("wanted_context").Int(engine.wanted_context());
+  }
   if (opened.draft_use.has_value()) opened.draft_use->Write(json.Key("speculation"));
   WriteAdapters(opened.engine->options().workload, json);
   WriteTimings(json.Key("timings"), timings);

@@ -9,7 +9,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/answer_progress.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
@@ -18,6 +17,8 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/output_queue.h"
 #include "tessera/apps/cli/parallel_flags.h"
+#include "tessera/apps/cli/request_run.h"
+#include "tessera/apps/cli/requests_in_turn.h"
 #include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/base/joined_status.h"
 #include "tessera/base/status_macros.h"
@@ -27,126 +28,26 @@
 namespace tessera {
 namespace {
 
-// What requests do not say themselves.
-struct Defaults {
-  ConversationOptions chat = {};
-  SamplingOptions sampling = {};
-  std::vector<std::string> stop = {};
-
-  static absl::StatusOr<Defaults> Of(const Engine& engine) {
-    Defaults defaults;
-    ASSIGN_OR_RETURN(defaults.chat, ConversationOptionsOfFlags());
-    ASSIGN_OR_RETURN(defaults.sampling, SamplingFor(engine.model().gguf()));
-    ASSIGN_OR_RETURN(defaults.stop, StopStringsOfFlag());
-    return defaults;
-  }
-};
-
 constexpr char kEnded[] = "ended by a signal, before the answer was whole";
 constexpr double kSaveSeconds = 1;
 
-double SecondsSince(int64_t nanos) { return static_cast<double>(RealClock().NowNanos() - nanos) * 1e-9; }
-
-std::string AnswerOf(const Request& request, const TextRequest& asked, const std::vector<TimedAnswer>& answers) {
-  return asked.answers.has_value() ? TextAnswers(request, asked.prompt, answers) : TextAnswer(request, asked.prompt, answers[0]);
-}
-
-// One after another.
-class RequestsInTurn {
- public:
-  RequestsInTurn(Engine& engine, double flash, Answerer& answerer, const Adapters& adapters, Defaults defaults)
-      : engine_(engine), answerer_(answerer), adapters_(adapters), progress_(engine, answerer, flash), defaults_(std::move(defaults)) {}
-
-  absl::StatusOr<std::string> Answer(const Request& request) {
-    const int64_t begin = RealClock().NowNanos();
-    ASSIGN_OR_RETURN(const TextRequest asked,
-                     ReadTextRequest(request, engine_, defaults_.chat, defaults_.sampling, adapters_.names()));
-    if (asked.best_of.has_value()) {
-      return WrongUsage("best_of", absl::StrCat(*asked.best_of, " without --parallel"), "both: samples are written at once");
-    }
-    RETURN_IF_ERROR(UseAdapter(adapters_.Named(asked.adapter)));
-    answerer_.Reset();
-    std::vector<std::optional<FirstToken>> firsts(asked.answers.value_or(1));   // Nullopt: as the sampler says.
-    if (asked.distinct_first_tokens) {
-      ASSIGN_OR_RETURN(const std::vector<FirstToken> found, answerer_.FirstTokens(asked.prompt, *asked.answers, progress_.Of({})));
-      firsts.assign(found.begin(), found.end());
-    }
-    std::vector<TimedAnswer> answers;
-    for (size_t stream = 0; stream < firsts.size(); ++stream) {
-      ASSIGN_OR_RETURN(answers.emplace_back(), WriteText(asked, static_cast<uint64_t>(stream), firsts[stream], begin));
-      if (answers.back().text.reason == FinishReason::kCancelled) return absl::CancelledError("terminated");
-    }
-    // Saved before the answer is written: on a busy disk a signal would leave too little time for it. The last Save reports an error.
-    SaveAnswers(answerer_.speculation()).IgnoreError();
-    return AnswerOf(request, asked, answers);
-  }
-
- private:
-  // The last one is given back before this one is read: there may be room for one.
-  absl::Status UseAdapter(int number) {
-    if (number == number_) return absl::OkStatus();
-    if (adapter_ != nullptr) RETURN_IF_ERROR(answerer_.UseAdapter(nullptr));
-    adapter_ = nullptr;
-    number_ = Adapters::kNone;
-    ASSIGN_OR_RETURN(adapter_, adapters_.Lease(number));
-    RETURN_IF_ERROR(answerer_.UseAdapter(adapter_.get()));
-    number_ = number;
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<TimedAnswer> WriteText(const TextRequest& asked, uint64_t stream, const std::optional<FirstToken>& first, int64_t begin) {
-    TimedAnswer answer = {.first = first};
-    AnswerOptions options = {.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict), .starts_text = false};
-    options.stream = stream;
-    if (first.has_value()) options.first = first->token;
-    options.stop = asked.stop;
-    ASSIGN_OR_RETURN(options.sampler, Sampler::Create(asked.sampling));
-    options.on_token = [&](TokenId, absl::Span<const float>) {
-      if (answer.first_token_seconds < 0) answer.first_token_seconds = SecondsSince(begin);
-    };
-    const int64_t computed = answerer_.timings().prompt_tokens;
-    ASSIGN_OR_RETURN(answer.text, answerer_.Run(asked.prompt, progress_.Of(std::move(options))));
-    answer.seconds = SecondsSince(begin);
-    answer.shared_tokens = static_cast<int64_t>(asked.prompt.size()) - (answerer_.timings().prompt_tokens - computed);
-    return answer;
-  }
-
-  Engine& engine_;
-  Answerer& answerer_;
-  const Adapters& adapters_;
-  AdapterLease adapter_ = nullptr;   // That the answerer has,
-  int number_ = Adapters::kNone;     // and its number.
-  AnswerProgress progress_;
-  const Defaults defaults_;
-};
-
-using Draft = std::shared_ptr<DraftModel>;
-
-absl::Status AnswerInTurn(Engine& engine, double flash, LineReader& lines, const Adapters& adapters, const Draft& draft,
-                          const SampleChooser&) {
-  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, flash, draft));
-  ASSIGN_OR_RETURN(Defaults defaults, Defaults::Of(engine));
-  CatchSignals(CtrlC::kEndsProgram);
-  RequestsInTurn requests(engine, flash, answerer, adapters, std::move(defaults));
-  const absl::Status status = ForEachRequest(lines, [&](const Request& request) { return requests.Answer(request); });
-  return EndOf(status, FinishAnswers(engine, answerer.speculation()));
-}
-
-// Several at once.
 class ParallelRequests {
  public:
   ParallelRequests(const Engine& engine, LineReader& lines, ParallelAnswers& answers, OutputQueue& output, const Adapters& adapters,
-                   Defaults defaults, const SampleSetOptions& choice)
+                   RequestDefaults defaults, const SampleSetOptions& choice, RequestRun& run)
       : engine_(engine), lines_(lines), answers_(answers), output_(output), adapters_(adapters), defaults_(std::move(defaults)),
-        choice_(choice) {}
+        choice_(choice), run_(run) {}
 
   absl::Status Run() {
     while (true) {
       RETURN_IF_ERROR(ReadRequests());
+      RETURN_IF_ERROR(written_status_);
       if (answers_.unended() == 0) break;
       RETURN_IF_ERROR(answers_.Step().status());
       AdvanceSamples();
       if (is_cancelled_ || CancelRequested()) return absl::CancelledError("terminated");
+      run_.progress().SetUnderWay(static_cast<int64_t>(asked_.size()));
+      RETURN_IF_ERROR(written_status_);
       RETURN_IF_ERROR(output_.status());
     }
     RETURN_IF_ERROR(output_.Flush());
@@ -155,7 +56,8 @@ class ParallelRequests {
 
   // After a signal: answers that are whole are written, and the others are named, so that each request that was read has its line.
   void GiveUnended() {
-    for (const auto& [turn, asked] : asked_) Give(turn, failed_.AnswerOf(asked->request, absl::CancelledError(kEnded)));
+    for (const auto& [turn, asked] : asked_) Fail(turn, asked->request, absl::CancelledError(kEnded));
+    run_.progress().SetUnderWay(0);
   }
 
  private:
@@ -202,17 +104,22 @@ class ParallelRequests {
   }
 
   void Take(const std::string& line) {
-    const int64_t turn = turns_++, begin = RealClock().NowNanos();
+    const int64_t begin = RealClock().NowNanos();
     failed_.CountRequest();
     absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(line_));
-    if (!request.ok()) return Give(turn, failed_.AnswerOf(line_, request.status()));
+    if (!request.ok()) return Give(turns_++, {failed_.AnswerOf(line_, request.status()), request.status()});
     absl::StatusOr<TextRequest> text = ReadTextRequest(*request, engine_, defaults_.chat, defaults_.sampling, adapters_.names());
-    if (!text.ok()) return Give(turn, failed_.AnswerOf(*request, text.status()));
+    if (!text.ok()) return Fail(turns_++, *request, text.status());
+    const absl::StatusOr<bool> wanted = run_.Wants(*request, text->prompt);
+    if (wanted.ok() && !*wanted) return;
+    const int64_t turn = turns_++;
+    if (!wanted.ok()) return Fail(turn, *request, wanted.status());
     absl::StatusOr<AdapterLease> adapter = adapters_.Lease(adapters_.Named(text->adapter));
-    if (!adapter.ok()) return Give(turn, failed_.AnswerOf(*request, adapter.status()));
+    if (!adapter.ok()) return Fail(turn, *request, adapter.status());
     auto asked = std::make_shared<Asked>(
         Asked{.turn = turn, .begin_nanos = begin, .request = *std::move(request), .text = *std::move(text)});
     asked_[turn] = asked;
+    run_.progress().SetUnderWay(static_cast<int64_t>(asked_.size()));
     asked->adapter = *std::move(adapter);
     if (asked->text.best_of.has_value()) return AddSamples(*asked);
     asked->unended = asked->text.answers.value_or(1);
@@ -251,6 +158,7 @@ class ParallelRequests {
     NewAnswer answer = AnswerFor(*asked);
     answer.stream = static_cast<uint64_t>(stream);
     answer.first = first;
+    answer.on_token = [this](TokenId, absl::Span<const float>) { run_.progress().Wrote(1); };
     answer.on_end = [this, asked, stream](const absl::StatusOr<TimedAnswer>& ended) { End(*asked, stream, ended); };
     answers_.Add(std::move(answer));
   }
@@ -273,12 +181,14 @@ class ParallelRequests {
       is_cancelled_ = is_cancelled_ || absl::IsCancelled(status);
       if (is_cancelled_) return;
       const std::shared_ptr<Asked> ended = TakeOut(*asked);
-      Give(ended->turn, status.ok() ? BestOf(*ended) : failed_.AnswerOf(ended->request, status));
+      if (!status.ok()) Fail(ended->turn, ended->request, status);
+      else Give(ended->turn, {BestOf(*ended)});
     }
   }
 
-  static std::string BestOf(const Asked& asked) {
+  std::string BestOf(const Asked& asked) {
     const SampleSetResult& samples = asked.samples->result();
+    run_.progress().Wrote(samples.tokens);
     return TextAnswer(asked.request, asked.text.prompt, samples.best().written,
                       [&](JsonWriter& json) { WriteSampleSet(json.Key("best_of"), samples); });
   }
@@ -289,8 +199,8 @@ class ParallelRequests {
     is_cancelled_ = is_cancelled_ || absl::IsCancelled(answer.status()) || (answer.ok() && answer->text.reason == FinishReason::kCancelled);
     if (--asked.unended > 0 || is_cancelled_) return;
     const std::shared_ptr<Asked> ended = TakeOut(asked);
-    if (!ended->error.ok()) return Give(ended->turn, failed_.AnswerOf(ended->request, ended->error));
-    Give(ended->turn, AnswerOf(ended->request, ended->text, ended->answers));
+    if (!ended->error.ok()) return Fail(ended->turn, ended->request, ended->error);
+    Give(ended->turn, {AnswerOf(ended->request, ended->text, ended->answers)});
   }
 
   // A request that is to be answered: all its texts have ended.
@@ -303,19 +213,33 @@ class ParallelRequests {
 
   // As RequestsInTurn, but the other texts wait meanwhile.
   void SaveNowAndThen() {
-    if (SecondsSince(saved_nanos_) < kSaveSeconds) return;
+    if (SecondsSinceNanos(saved_nanos_) < kSaveSeconds) return;
     SaveAnswers(answers_.speculation()).IgnoreError();
     saved_nanos_ = RealClock().NowNanos();
   }
 
-  // Writes the answer when its turn comes.
-  void Give(int64_t turn, std::string answer) {
-    answer += '\n';
-    if (FLAGS_unordered) return output_.Push(std::move(answer));
-    held_[turn] = std::move(answer);
+  // An answer, or a line that says an error.
+  struct Line {
+    std::string text = {};
+    absl::Status error = absl::OkStatus();
+  };
+
+  void Fail(int64_t turn, const Request& request, const absl::Status& error) {
+    Give(turn, {failed_.AnswerOf(request, error), request.At(error)});
+  }
+
+  // Writes the line when its turn comes.
+  void Give(int64_t turn, Line line) {
+    if (FLAGS_unordered) return Write(std::move(line));
+    held_[turn] = std::move(line);
     for (auto next = held_.begin(); next != held_.end() && next->first == written_; next = held_.erase(next), ++written_) {
-      output_.Push(std::move(next->second));
+      Write(std::move(next->second));
     }
+  }
+
+  void Write(Line line) {
+    if (!written_status_.ok()) return;
+    written_status_ = line.error.ok() ? run_.Answer(std::move(line.text)) : run_.Fail(std::move(line.text), line.error);
   }
 
   const Engine& engine_;
@@ -323,41 +247,49 @@ class ParallelRequests {
   ParallelAnswers& answers_;
   OutputQueue& output_;
   const Adapters& adapters_;
-  const Defaults defaults_;
+  const RequestDefaults defaults_;
   const SampleSetOptions choice_;
   int64_t line_ = 0, turns_ = 0, written_ = 0;
   bool at_end_ = false, is_cancelled_ = false;
   absl::Status input_;                     // What ended it, if that was an error.
   FailedRequests failed_;
   std::map<int64_t, std::shared_ptr<Asked>> asked_;   // By turn: those that have not ended.
-  std::map<int64_t, std::string> held_;    // Answers whose turn has not come.
+  std::map<int64_t, Line> held_;           // Those whose turn has not come.
+  RequestRun& run_;
+  absl::Status written_status_;            // The first error of it.
   int64_t saved_nanos_ = 0;
 };
 
-absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines, const Adapters& adapters, const Draft& draft,
-                              const SampleChooser& chooser) {
+absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines, const Adapters& adapters,
+                              const std::shared_ptr<DraftModel>& draft, const SampleChooser& chooser, AnswerFile* into) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers, ParallelAnswersOfFlags(engine, flash, draft));
-  ASSIGN_OR_RETURN(Defaults defaults, Defaults::Of(engine));
+  ASSIGN_OR_RETURN(RequestDefaults defaults, RequestDefaults::Of(engine));
   ASSIGN_OR_RETURN(const SampleSetOptions choice, chooser(engine));
   CatchSignals(CtrlC::kEndsProgram);
   OutputQueue output;
-  ParallelRequests requests(engine, lines, *answers, output, adapters, std::move(defaults), choice);
+  RequestRun run(into, {.engine = &engine, .flash_bytes_per_second = flash}, [&output](std::string line) {
+    output.Push(std::move(line));
+    return absl::OkStatus();
+  });
+  ParallelRequests requests(engine, lines, *answers, output, adapters, std::move(defaults), choice, run);
   const absl::Status status = requests.Run();
   const absl::Status finished = FinishAnswers(engine, answers->speculation());   // Before a reader that takes nothing is waited for.
   if (absl::IsCancelled(status)) requests.GiveUnended();
   output.Flush().IgnoreError();                                                  // Its error is the run's already.
+  const absl::Status ended = run.End(status);
   TellOfWaits(*answers);
-  return EndOf(status, finished);
+  return EndOf(ended, finished);
 }
 
 }  // namespace
 
 absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineReader& lines, const Adapters& adapters,
-                            const std::shared_ptr<DraftModel>& draft, const SampleChooser& chooser) {
+                            const std::shared_ptr<DraftModel>& draft, const SampleChooser& chooser, AnswerFile* into) {
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  const auto answer = FLAGS_parallel == 1 ? AnswerInTurn : AnswerInParallel;
-  const absl::Status status = answer(engine, flash_bytes_per_second, lines, adapters, draft, chooser);
+  const absl::Status status =
+      FLAGS_parallel == 1 ? AnswerInTurn(engine, flash_bytes_per_second, lines, adapters, draft, into)
+                          : AnswerInParallel(engine, flash_bytes_per_second, lines, adapters, draft, chooser, into);
   WriteError(adapters.ReadsLine());
   return status;
 }

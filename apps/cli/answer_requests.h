@@ -1,4 +1,5 @@
-// Answers the requests of --jsonl, from standard input to standard output: one after another, or --parallel of them at once.
+// Answers the requests of --jsonl, from standard input to standard output, or to the file of --into (request_run.h): one after another, or
+// --parallel of them at once.
 //
 //   LineReader lines;
 //   RETURN_IF_ERROR(lines.EditLines());                          // before the model is opened
@@ -19,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/apps/cli/adapter_flags.h"
+#include "tessera/apps/cli/answer_file.h"
 #include "tessera/apps/cli/draft_flags.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/runtime/engine.h"
@@ -33,8 +35,8 @@ using SampleChooser = std::function<absl::StatusOr<SampleSetOptions>(Engine& eng
 
 // REQUIRES: CheckParallelFlags and PlanTextsOfFlags were OK. Loads the weights. flash_bytes_per_second: as AnswererOfFlags has it.
 // adapters: those that requests may name, and what they have that name none. draft: the model of --draft_model; null: none. Samples are
-// written at once, so requests may have "best_of" with --parallel alone.
+// written at once, so requests may have "best_of" with --parallel alone. into: null: answers go to standard output.
 absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineReader& lines, const Adapters& adapters,
-                            const std::shared_ptr<DraftModel>& draft, const SampleChooser& chooser);
+                            const std::shared_ptr<DraftModel>& draft, const SampleChooser& chooser, AnswerFile* into = nullptr);
 
 }  // namespace tessera

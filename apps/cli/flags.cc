@@ -128,7 +128,7 @@ DEFINE_string(table, "", "LIST|Perplexities: attention (perplexity); all or reci
 DEFINE_string(out, "", "FILE|The file to write.");
 DEFINE_string(task, "gsm8k", "NAME|gsm8k, math500, humaneval, mbpp; judge: math_steps; grid: a list.");
 DEFINE_string(candidates, "", "FILE|Samples to judge, one JSON object per line. Default: those of --data.");
-DEFINE_string(into, "", "FILE|Add samples to this file (grid: folder); samples there are kept.");
+DEFINE_string(into, "", "FILE|Add answers (--jsonl) or samples to this file (grid: folder); skip those there.");
 DEFINE_string(from, "", "LIST|Grid folders to report on, comma-separated.");
 DEFINE_string(report, "", "FILE|The HTML page to write. Default of grid: report.html in its folder.");
 DEFINE_string(scorer, "", "NAME|self_certainty, mean_log_probability, reward:FILE, judge[:FILE], ...");

@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/byte_order_mark.h"
 #include "tessera/apps/cli/flags.h"
@@ -108,6 +110,25 @@ void TellUnreadInput() {
   const char* const flag = IsGiven("prompt") ? "prompt" : "prompt_file";
   WriteError(!PromptGiven() ? "A dry run does not read standard input.\n"
                  : absl::StrCat("Standard input is not read, since --", flag, " is given; --prompt_file=- reads it.\n"));
+}
+
+int64_t CountInputLines() {
+  struct stat input;
+  off_t offset = fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode) ? lseek(STDIN_FILENO, 0, SEEK_CUR) : -1;
+  if (offset < 0) return 0;
+  std::string bytes(size_t{1} << 20, '\0');
+  int64_t lines = 0;
+  bool has_text = false;   // The line so far.
+  for (ssize_t count; (count = pread(STDIN_FILENO, bytes.data(), bytes.size(), offset)) > 0; offset += count) {
+    for (absl::string_view left(bytes.data(), static_cast<size_t>(count)); !left.empty();) {
+      const size_t end = left.find('\n');
+      has_text = has_text || !absl::StripAsciiWhitespace(left.substr(0, end)).empty();
+      if (end == absl::string_view::npos) break;
+      if (std::exchange(has_text, false)) ++lines;
+      left.remove_prefix(end + 1);
+    }
+  }
+  return lines + (has_text ? 1 : 0);
 }
 
 absl::Status LineReader::EditLines(std::string prompt) {

@@ -33,6 +33,10 @@ bool PromptGiven();  // True if a flag gives one.
 // have nothing for the pipe by then, so a program asks again in the end.
 void TellUnreadInput();
 
+// The lines with text that standard input will give, where it is a regular file; 0: not known. Reads the file where it stands, and leaves
+// it there. REQUIRES: nothing was read so far.
+int64_t CountInputLines();
+
 class LineReader {
  public:
   // From here on lines are edited, if standard input is a terminal (line_editor.h), and come whole whatever their length; each is asked for

@@ -182,7 +182,7 @@ void EndOnSignals(ReaderGone reader) {
   std::signal(SIGPIPE, SIG_IGN);  // Each write says what its reader's end means: nothing, for standard error.
   std::signal(SIGBUS, EndForLostPage);
   std::signal(SIGXFSZ, SIG_IGN);  // A file beyond the limit on sizes is an error like any other.
-  WatchReaderOfOutput();
+  if (reader != ReaderGone::kEndsNothing) WatchReaderOfOutput();
   pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
 }
 

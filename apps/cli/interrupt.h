@@ -24,9 +24,10 @@ namespace tessera {
 
 constexpr int kGraceMillis = 100;
 
-// What the end of standard output's reader means.
+// The meaning of the end of standard output's reader.
 enum class ReaderGone {
   kEndsAtOnce,   // Nobody wants anything else of this run.
+  kEndsNothing,  // Nothing is written there: all text goes to a file. It is not noticed.
   kEndsInOrder,  // Files are wanted: WriteOutput says so, once there is text. After CatchSignals, too, as a signal without a limit of time.
 };
 

@@ -35,15 +35,25 @@ absl::Status FailedRequests::status() const {
                                                  " that could not be answered, expected none; the first: ", first_.message()));
 }
 
-absl::Status ForEachRequest(LineReader& lines, const std::function<absl::StatusOr<std::string>(const Request& request)>& answer) {
+absl::Status AnswerSink::Answer(std::string line) { return WriteOutput(line + "\n"); }
+absl::Status AnswerSink::Fail(std::string line, const absl::Status&) { return WriteOutput(line + "\n"); }
+
+namespace {
+
+// Cancelled where `answer` is.
+absl::Status AnswerLine(const std::string& line, int64_t number, const RequestAnswerer& answer, FailedRequests& failed, AnswerSink& sink) {
+  const absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(number));
+  if (!request.ok()) return sink.Fail(failed.AnswerOf(number, request.status()), request.status());
+  absl::StatusOr<std::string> answered = answer(*request);
+  if (absl::IsCancelled(answered.status())) return answered.status();
+  if (!answered.ok()) return sink.Fail(failed.AnswerOf(*request, answered.status()), request->At(answered.status()));
+  return answered->empty() ? absl::OkStatus() : sink.Answer(*std::move(answered));
+}
+
+}  // namespace
+
+absl::Status ForEachRequest(LineReader& lines, const RequestAnswerer& answer, AnswerSink& sink) {
   FailedRequests failed;
-  const auto answer_of = [&](const std::string& line, int64_t number) -> absl::StatusOr<std::string> {
-    const absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(number));
-    if (!request.ok()) return failed.AnswerOf(number, request.status());
-    absl::StatusOr<std::string> answered = answer(*request);
-    if (answered.ok() || absl::IsCancelled(answered.status())) return answered;
-    return failed.AnswerOf(*request, answered.status());
-  };
   std::string line;
   for (int64_t number = 1;; ++number) {
     const absl::StatusOr<bool> more = lines.Next(&line);
@@ -52,9 +62,15 @@ absl::Status ForEachRequest(LineReader& lines, const std::function<absl::StatusO
     if (!*more) return failed.status();
     if (absl::StripAsciiWhitespace(line).empty()) continue;
     failed.CountRequest();
-    ASSIGN_OR_RETURN(const std::string answered, answer_of(line, number));
-    RETURN_IF_ERROR(WriteOutput(answered + "\n"));
+    sink.Begin();
+    RETURN_IF_ERROR(AnswerLine(line, number, answer, failed, sink));
+    sink.Ended();
   }
+}
+
+absl::Status ForEachRequest(LineReader& lines, const RequestAnswerer& answer) {
+  AnswerSink output;
+  return ForEachRequest(lines, answer, output);
 }
 
 }  // namespace tessera

@@ -24,9 +24,21 @@
 
 namespace tessera {
 
-// Writes what `answer` gives, or its error. Ends at the end of input, with FailedRequests::status(); at an error of reading or writing;
-// and where `answer` is Cancelled.
-absl::Status ForEachRequest(LineReader& lines, const std::function<absl::StatusOr<std::string>(const Request& request)>& answer);
+// Where the lines of answers go: standard output, unless a class says otherwise. An error of the functions ends the run.
+class AnswerSink {
+ public:
+  virtual ~AnswerSink() = default;
+  virtual void Begin() {}   // A request was read,
+  virtual void Ended() {}   // and has its answer, or needs none.
+  virtual absl::Status Answer(std::string line);   // Without its break.
+  virtual absl::Status Fail(std::string line, const absl::Status& error);   // An answer that says the error, which names the request.
+};
+
+// Gives what `answer` returns, or its error, to the sink; an empty text is none. Ends at the end of input, with FailedRequests::status();
+// at an error of reading or writing; and where `answer` is Cancelled.
+using RequestAnswerer = std::function<absl::StatusOr<std::string>(const Request& request)>;
+absl::Status ForEachRequest(LineReader& lines, const RequestAnswerer& answer, AnswerSink& sink);
+absl::Status ForEachRequest(LineReader& lines, const RequestAnswerer& answer);   // To standard output.
 
 std::string WholeAnswer(JsonWriter answer);
 

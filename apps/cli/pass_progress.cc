@@ -1,26 +1,29 @@
 #include "tessera/apps/cli/pass_progress.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/clock.h"
-#include "tessera/base/start_thread.h"
 
 namespace tessera {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(100);
 constexpr int64_t kSecond = 1'000'000'000;
 
-int64_t PassBytes(const Engine& engine) {
+}  // namespace
+
+ReadingNote::Counters ReadingNote::Of(const Engine& engine) {
+  const LayerStreamer* const streamer = engine.model().streamer();
+  return {.nanos = RealClock().NowNanos(), .passes = engine.stats().passes,
+          .bytes = streamer == nullptr ? 0 : streamer->stats().bytes_read};
+}
+
+int64_t ReadingNote::PassBytes(const Engine& engine) {
   const LayerStreamer* const streamer = engine.model().streamer();
   return streamer == nullptr ? 0 : streamer->stats().pass_bytes;
 }
-
-}  // namespace
 
 std::string ReadingNote::Text(const Counters& now) {
   if (now.passes > std::max(pass_.passes, begin_.passes + 1)) pass_ = now;  // The first pass began when this was made.
@@ -37,35 +40,12 @@ std::string ReadingNote::Text(const Counters& now) {
 
 PassProgress::PassProgress(Engine& engine, std::string label, int64_t total, double flash, const Progress::Options& options)
     : engine_(engine), rows_before_(engine.stats().rows), shown_(std::move(label), total, options),
-      note_(Now(), PassBytes(engine), flash) {
-  absl::StatusOr<std::thread> thread = StartThread([this] { DrawUntilDone(); });
-  if (thread.ok()) thread_ = *std::move(thread);
-}
-
-PassProgress::~PassProgress() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    done_ = true;
-  }
-  changed_.notify_one();
-  if (thread_.joinable()) thread_.join();
-  shown_.Erase();
-}
-
-ReadingNote::Counters PassProgress::Now() const {
-  const LayerStreamer* const streamer = engine_.model().streamer();
-  return {.nanos = RealClock().NowNanos(), .passes = engine_.stats().passes,
-          .bytes = streamer == nullptr ? 0 : streamer->stats().bytes_read};
-}
+      note_(ReadingNote::Of(engine), ReadingNote::PassBytes(engine), flash), drawing_([this] { Draw(); }) {}
 
 void PassProgress::Draw() {
   const int64_t told = told_;
-  shown_.Update(told >= 0 ? told : engine_.stats().rows - rows_before_, PassBytes(engine_) > 0 ? note_.Text(Now()) : "");
-}
-
-void PassProgress::DrawUntilDone() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!changed_.wait_for(lock, kLook, [this] { return done_; })) Draw();
+  const std::string note = ReadingNote::PassBytes(engine_) > 0 ? note_.Text(ReadingNote::Of(engine_)) : "";
+  shown_.Update(told >= 0 ? told : engine_.stats().rows - rows_before_, note);
 }
 
 }  // namespace tessera

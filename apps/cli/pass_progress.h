@@ -13,11 +13,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
+#include <cstdint>
 #include <string>
-#include <thread>
 
+#include "tessera/apps/cli/drawing_thread.h"
 #include "tessera/base/progress.h"
 #include "tessera/runtime/engine.h"
 
@@ -30,6 +29,11 @@ class ReadingNote {
     int64_t nanos;               // Time on the clock.
     int64_t passes, bytes;       // Passes begun, bytes read.
   };
+  // Those of the engine now. From any thread.
+  static Counters Of(const Engine& engine);
+  // Bytes that a pass of the engine reads. 0: its weights are not streamed.
+  static int64_t PassBytes(const Engine& engine);
+
   // flash: its bytes per second at best; 0: unknown.
   ReadingNote(const Counters& begin, int64_t pass_bytes, double flash)
       : begin_(begin), pass_(begin), second_(begin), pass_bytes_(pass_bytes), flash_(flash) {}
@@ -50,24 +54,19 @@ class PassProgress {
  public:
   // total 0: unknown. The engine's weights are loaded, and it outlives this.
   PassProgress(Engine& engine, std::string label, int64_t total, double flash, const Progress::Options& options = {});
-  ~PassProgress();
+  ~PassProgress() { drawing_.End(); shown_.Erase(); }
 
   void Update(int64_t done) { told_ = done; }
 
  private:
-  ReadingNote::Counters Now() const;
   void Draw();
-  void DrawUntilDone();
 
   Engine& engine_;
   const int64_t rows_before_;
   std::atomic<int64_t> told_{-1};
   Progress shown_;               // Used by the drawing thread.
   ReadingNote note_;             // Likewise.
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  std::thread thread_;
+  DrawingThread drawing_;
 };
 
 }  // namespace tessera

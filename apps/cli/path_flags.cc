@@ -161,6 +161,7 @@ absl::Status CheckFilesDiffer(const AppInfo& info, const std::vector<std::string
 
 ReaderGone WhenReaderGoes(const AppInfo& info) {
   const auto given = [&](const char* flag) { return Takes(info, flag) && !ValueOf(flag).empty(); };
+  if (FLAGS_jsonl && given("into")) return ReaderGone::kEndsNothing;
   const bool writes = given("out") || given("plot") || given("cost_profile") || given("trace") || given("history") ||
                       given("session") || given("into") || given("report");
   return writes ? ReaderGone::kEndsInOrder : ReaderGone::kEndsAtOnce;

@@ -76,6 +76,10 @@ void WarnOfShortages(const Engine& engine) {
     WarnOnce(absl::StrCat("context: found ", engine.context(), " tokens, the model was trained for ", trained,
                           "; what it writes beyond those may make no sense"));
   }
+  if (engine.context() < engine.wanted_context()) {
+    WarnOnce(absl::StrCat("context: takes ", engine.context(), " tokens, the most that the memory budget has room for, not the usual ",
+                          engine.wanted_context(), "; --context=N sets it"));
+  }
   WarnOnce(CoreOf(engine).pool().shortage());
   if (const Loading* const loading = engine.model().loading(); loading != nullptr) {
     for (const std::string& shortage : loading->Shortages()) WarnOnce(shortage);

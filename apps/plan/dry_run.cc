@@ -97,13 +97,18 @@ PartList PartsOfDraft(const LoadPlan& plan) {
   return all;
 }
 
+std::string ContextText(const Engine& engine) {
+  const std::string cut = engine.context() < engine.wanted_context() ? "the most within the budget, " : "";
+  return absl::StrCat(engine.context(), " tokens (", cut, "trained for ", engine.config().context_length, "), keys and values ",
+                      KvFormatName(engine.planner().inputs().cache.format));
+}
+
 std::string PlanText(const LoadPlan& plan) {
   const Engine& engine = plan.engine;
   Table what({{"what"}, {"value"}});
   what.AddRow({"model", engine.model().gguf().path()});
   what.AddRow({"architecture", absl::StrCat(engine.config().architecture, ", ", engine.config().layers.size(), " layers")});
-  what.AddRow({"context", absl::StrCat(engine.context(), " tokens (trained for ", engine.config().context_length, "), keys and values ",
-                                        KvFormatName(engine.planner().inputs().cache.format))});
+  what.AddRow({"context", ContextText(engine)});
   if (engine.options().workload.sessions > 1) {
     what.AddRow({"texts at once", absl::StrCat(engine.options().workload.sessions, ", of ", engine.cache_tokens(), " tokens together")});
   }
@@ -184,6 +189,7 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
   json.Key("architecture").String(engine.config().architecture);
   json.Key("layers").Int(static_cast<int64_t>(engine.config().layers.size()));
   json.Key("context").Int(engine.context());
+  json.Key("wanted_context").Int(engine.wanted_context());
   json.Key("trained_context").Int(engine.config().context_length);
   json.Key("texts").Int(engine.options().workload.sessions);
   json.Key("cache_tokens").Int(engine.cache_tokens());
@@ -214,6 +220,7 @@ void TellWhatIsNotWritten() {
   if (!FLAGS_plot.empty()) flags.push_back("--plot");
   if (!FLAGS_history.empty()) flags.push_back("--history");
   if (!FLAGS_session.empty()) flags.push_back("--session");
+  if (!FLAGS_into.empty()) flags.push_back("--into");
   if (!FLAGS_cost_profile.empty() && access(FLAGS_cost_profile.c_str(), F_OK) != 0) flags.push_back("--cost_profile");
   if (!flags.empty()) WriteError(absl::StrCat("A dry run writes nothing, not the file of ", absl::StrJoin(flags, " or "), " either.\n"));
 }

@@ -1,31 +1,20 @@
 #include "tessera/apps/scale/sample_file.h"
 
-#include <cerrno>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/scale/records.h"
-#include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/base/line_file.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/base/write_all.h"
 
 namespace tessera {
 namespace {
-
-absl::Status SystemError(const std::string& path, const char* what) {
-  return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot ", what));
-}
 
 size_t HashOfText(absl::string_view text) { return absl::HashOf(text); }
 
@@ -44,25 +33,17 @@ absl::Status CheckSampleSettings(const JsonValue& record, const std::string& set
 }
 
 struct SampleFile::State {
-  ~State() {
-    if (file >= 0) close(file);
-  }
-  absl::Status Lock() const {
-    struct stat about;
-    if (fstat(file, &about) != 0) return SystemError(path, "examine");
-    if (!S_ISREG(about.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path, ": found no regular file, expected one"));
-    if (flock(file, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
-    if (errno != EWOULDBLOCK) return SystemError(path, "lock");
-    return absl::FailedPreconditionError(absl::StrCat(path, ": found another run that adds to it, expected none"));
-  }
+  State(LineFile of, std::string its_settings) : settings(std::move(its_settings)), file(std::move(of)) {}
+
   // Reads what is there. A last line without an end goes.
   absl::Status Read() {
-    constexpr int64_t kLargestFile = int64_t{256} << 20;
-    ASSIGN_OR_RETURN(const std::string text, ReadFileToString(path, kLargestFile));
-    const size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
-    if (whole < text.size() && ftruncate(file, static_cast<off_t>(whole)) != 0) return SystemError(path, "cut off half a line of");
-    if (text.substr(0, whole).find_first_not_of(" \r\n") == std::string::npos) return absl::OkStatus();
-    return ForEachRecord(path, [this](const JsonValue& record, int) { return Take(record); });
+    RETURN_IF_ERROR(file.ForEachLine([this](absl::string_view line, int64_t number) { return TakeLine(line, number); }));
+    return file.CutRest();
+  }
+  absl::Status TakeLine(absl::string_view line, int64_t number) {
+    if (absl::StripAsciiWhitespace(line).empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const JsonValue record, JsonValue::Parse(line, absl::StrCat(file.path(), ", line ", number)));
+    return record.is_object() ? Take(record) : record.Error(JsonKindName(record.kind()), "an object");
   }
   absl::Status Take(const JsonValue& record) {
     ASSIGN_OR_RETURN(const std::string id, record.String("id"));
@@ -74,8 +55,8 @@ struct SampleFile::State {
     return value.Error(absl::StrCat(sample, " of problem ", Quoted(id), " again"), "each once");
   }
 
-  std::string path, settings;
-  int file = -1;
+  std::string settings;
+  LineFile file;
   std::map<std::pair<std::string, int>, std::optional<size_t>> has = {};   // With the hash of the text, where it was there before.
 };
 
@@ -84,12 +65,8 @@ SampleFile::SampleFile(SampleFile&& other) noexcept = default;
 SampleFile::~SampleFile() = default;
 
 absl::StatusOr<SampleFile> SampleFile::Open(const std::string& path, const std::string& settings) {
-  auto state = std::make_unique<State>();
-  state->path = path;
-  state->settings = settings;
-  state->file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);   // Not to wait for a FIFO's reader.
-  if (state->file < 0) return SystemError(path, "open");
-  RETURN_IF_ERROR(state->Lock());
+  ASSIGN_OR_RETURN(LineFile file, LineFile::Open(path));
+  auto state = std::make_unique<State>(std::move(file), settings);
   RETURN_IF_ERROR(state->Read());
   return SampleFile(std::move(state));
 }
@@ -99,7 +76,7 @@ bool SampleFile::Has(absl::string_view id, int sample) const { return state_->ha
 absl::Status SampleFile::CheckText(absl::string_view id, int sample, absl::string_view text) const {
   const auto found = state_->has.find({std::string(id), sample});
   if (found == state_->has.end() || !found->second.has_value() || *found->second == HashOfText(text)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(state_->path, ": sample ", sample, " of problem ", Quoted(id),
+  return absl::InvalidArgumentError(absl::StrCat(state_->file.path(), ": sample ", sample, " of problem ", Quoted(id),
                                                  ": found another text, expected ", Quoted(text)));
 }
 
@@ -114,13 +91,11 @@ absl::Status SampleFile::Add(absl::string_view id, int sample, absl::FunctionRef
   json.BeginObject().Key("id").String(id).Key("sample").Int(sample);
   write(json);
   json.Key("settings").String(state_->settings).EndObject();
-  if (const int error = WriteAll(state_->file, std::move(json).Take() + "\n"); error != 0) {
-    return absl::ErrnoToStatus(error, absl::StrCat(state_->path, ": cannot write"));
-  }
+  RETURN_IF_ERROR(state_->file.Append(std::move(json).Take()));
   state_->has.emplace(std::pair(std::string(id), sample), std::nullopt);
   return absl::OkStatus();
 }
 
-absl::Status SampleFile::Sync() { return fdatasync(state_->file) == 0 ? absl::OkStatus() : SystemError(state_->path, "sync"); }
+absl::Status SampleFile::Sync() { return state_->file.Sync(); }
 
 }  // namespace tessera

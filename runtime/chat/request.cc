@@ -28,7 +28,28 @@ absl::StatusOr<JsonValue> IdOf(const JsonValue& request) {
   return id.Error(JsonKindName(id.kind()), "a string or a whole number");
 }
 
+void WriteIdValue(const JsonValue& id, JsonWriter& json) {
+  if (id.is_string()) {
+    json.String(*id.AsString());
+  } else if (id.kind() == JsonValue::Kind::kUint) {  // Above 2^63.
+    json.Uint(*id.AsUint());
+  } else {
+    json.Int(*id.AsInt());
+  }
+}
+
+std::string TextOfId(const JsonValue& id) {
+  JsonWriter json;
+  WriteIdValue(id, json);
+  return std::move(json).Take();
+}
+
 }  // namespace
+
+absl::StatusOr<std::string> IdTextOf(const JsonValue& object) {
+  ASSIGN_OR_RETURN(const JsonValue id, IdOf(object));
+  return TextOfId(id);
+}
 
 absl::StatusOr<Request> Request::Parse(absl::string_view line, absl::string_view source) {
   ASSIGN_OR_RETURN(JsonValue body, JsonValue::Parse(line, source, {.max_bytes = kMostBytes}));
@@ -36,15 +57,8 @@ absl::StatusOr<Request> Request::Parse(absl::string_view line, absl::string_view
   return Request(std::string(source), std::move(body), std::move(id));
 }
 
-void Request::WriteId(JsonWriter& json) const {
-  if (id_.is_string()) {
-    json.String(*id_.AsString());
-  } else if (id_.kind() == JsonValue::Kind::kUint) {  // Above 2^63.
-    json.Uint(*id_.AsUint());
-  } else {
-    json.Int(*id_.AsInt());
-  }
-}
+void Request::WriteId(JsonWriter& json) const { WriteIdValue(id_, json); }
+std::string Request::IdText() const { return TextOfId(id_); }
 
 absl::Status Request::At(const absl::Status& error) const {
   if (error.ok() || absl::StartsWith(error.message(), source_)) return error;

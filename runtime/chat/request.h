@@ -37,6 +37,7 @@ class Request {
 
   const JsonValue& body() const { return body_; }
   void WriteId(JsonWriter& json) const;
+  std::string IdText() const;   // As IdTextOf has it.
   // An error of this request: its message after the source, which stands there once.
   absl::Status At(const absl::Status& error) const;
 
@@ -46,6 +47,10 @@ class Request {
   std::string source_;
   JsonValue body_, id_;
 };
+
+// Returns the object's "id" as JSON, in one way for each value: "a" and "\u0061" are the same id, 1 and "1" are two. InvalidArgument, or
+// NotFound, for an object without a string or a whole number there.
+absl::StatusOr<std::string> IdTextOf(const JsonValue& object);
 
 // InvalidArgument for the first field that is not in `known`: nothing that a request says is passed over.
 absl::Status CheckFields(const JsonValue& object, absl::Span<const absl::string_view> known);

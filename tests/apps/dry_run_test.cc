@@ -158,6 +158,40 @@ TEST(DryRun, UnderABudgetTheTotalIsWithinIt) {
   }
 }
 
+// Nobody asked for the 8192 tokens that the model was trained for.
+TEST(DryRun, AContextThatWasNotAskedForIsTheLargestWithinTheBudget) {
+  const PackedModel packed(TinyModelBuilder({.heads = 4, .kv_heads = 4, .head_size = 64, .layers = 8, .context = 8192}));
+  const auto flags = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"--model=" + packed.path(), "--threads=1", "--flash=ufs4.0", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const JsonValue asked = RunJson("tessera_generate", flags({"--dry_run", "--memory_budget=1GiB", "--context=4096"}));
+  const int64_t least = *asked.Object("memory_budget")->Int("least");
+  const std::string budget = absl::StrCat("--memory_budget=", least + (int64_t{1} << 20));
+  const Ended planned = RunProgram("tessera_generate", flags({"--dry_run", budget}));
+  ASSERT_EQ(planned.code, 0) << planned.errors;
+  const JsonValue plan = Json(planned.output);
+  const int64_t context = *plan.Int("context");
+  EXPECT_GE(context, 4096);
+  EXPECT_LT(context, 8192);
+  EXPECT_EQ(context % 256, 0);
+  EXPECT_EQ(*plan.Int("wanted_context"), 8192);
+  EXPECT_LE(*plan.Object("memory_bytes")->Int("total"), *plan.Object("memory_budget")->Int("budget"));
+  const std::string said = " tokens, the most that the memory budget has room for, not the usual 8192; --context=N sets it";
+  EXPECT_NE(planned.errors.find(absl::StrCat("context: takes ", context, said)), std::string::npos) << planned.errors;
+
+  const Ended run = RunProgram("tessera_generate", flags({budget, "--prompt=the", "--raw", "--n_predict=2", "--temperature=0"}));
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_NE(run.errors.find(said), std::string::npos) << run.errors;
+  EXPECT_GE(*Json(run.output).Int("context"), 4096);
+  EXPECT_EQ(*Json(run.output).Int("wanted_context"), 8192);
+
+  const Ended refused = RunProgram("tessera_generate", flags({"--dry_run", budget, "--context=8192"}));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.errors.find("keys and values for a context of 8192 tokens"), std::string::npos) << refused.errors;
+}
+
 TEST(DryRun, EveryProgramThatLoadsWeightsOnceHasIt) {
   const std::string model = "--model=" + TinyPath("llama");
   for (const std::string program : {"tessera_bench speed", "tessera_bench overhead", "tessera_bench attention", "tessera_bench memory",

@@ -62,6 +62,7 @@ constexpr char kKept[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --t
 constexpr char kDialogue[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --chat --chat_template=chatml";
 constexpr char kKeptDialogue[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --chat --chat_template=chatml --history=mail";
 constexpr char kJsonl[] = "--model=@/model.gguf --temperature=0 --jsonl";
+constexpr char kInto[] = "--model=@/model.gguf --temperature=0 --jsonl --into=@/answers";
 constexpr char kDrafted[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --speculate=draft --draft_model=@/old.gguf";
 constexpr char kCopied[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --speculate=draft --draft_model=self:q3";
 constexpr char kHeaded[] = "--model=@/model.gguf --n_predict=6 --temperature=0 --speculate=draft --draft_model=@/eagle.safetensors";
@@ -132,6 +133,8 @@ constexpr Case kWhatAnswersLeave[] = {
     {"tessera_generate", kDialogue, {"write", ENOSPC, "/dev/stdout", 3}, "standard output", Text::kBeginning, "", kMessages},
     {"tessera_generate", kJsonl, {"write", ENOSPC, "/dev/stdout", 1}, "standard output", Text::kBeginning, "", kRequests},
     {"tessera_generate", kJsonl, {"pread", EIO, "/model.gguf", 5}, "@/model.gguf: cannot read", Text::kNone, "", kRequests},
+    {"tessera_generate", kInto, {"open", EMFILE, "/answers"}, "@/answers: cannot open", Text::kNone, "", kRequests},
+    {"tessera_generate", kInto, {"write", ENOSPC, "/answers", 1}, "@/answers: cannot write", Text::kNone, "answers", kRequests},
 };
 
 constexpr Case kDrafts[] = {

@@ -86,6 +86,12 @@ TEST(PathFlags, SayWhatAReadersEndMeans) {
   EXPECT_EQ(WhenReaderGoes(Takes("out")), ReaderGone::kEndsInOrder);
   EXPECT_EQ(WhenReaderGoes(Takes("trace")), ReaderGone::kEndsAtOnce) << "the program has no such flag";
   FLAGS_out.clear();
+  FLAGS_into = "file";
+  EXPECT_EQ(WhenReaderGoes(Takes("into")), ReaderGone::kEndsInOrder) << "the figures of a run go there";
+  FLAGS_jsonl = true;
+  EXPECT_EQ(WhenReaderGoes(Takes("into")), ReaderGone::kEndsNothing) << "answers go to the file";
+  FLAGS_into.clear();
+  FLAGS_jsonl = false;
 }
 
 }  // namespace

@@ -102,6 +102,44 @@ TEST(Progress, AnUnknownTotalShowsNeitherPercentNorTimeLeft) {
   EXPECT_EQ(recorded.writes, std::vector<std::string>{"reading: 50, 0.5/s, 1:40 min\n"});
 }
 
+TEST(Progress, SkippedItemsAreDoneAndCountForNoRate) {
+  Recorded recorded;
+  Progress progress("x", 100, recorded.Options(/*terminal=*/false));
+  progress.Skip(80);
+  recorded.clock.Advance(5 * kSecond);
+  progress.Update(90);
+  EXPECT_EQ(recorded.writes, std::vector<std::string>{"x: 90 % (90 of 100), 2.0/s, 5 s left\n"});
+}
+
+TEST(Progress, APostponedLineComesAsIfOneHadBeenDrawn) {
+  Recorded recorded;
+  Progress progress("x", 10, recorded.Options(/*terminal=*/false));
+  recorded.clock.Advance(100 * kSecond);
+  progress.Postpone();
+  recorded.clock.Advance(4 * kSecond);
+  progress.Update(1);
+  EXPECT_EQ(recorded.writes, std::vector<std::string>{});
+  recorded.clock.Advance(kSecond);
+  progress.Update(2);
+  EXPECT_EQ(recorded.writes, std::vector<std::string>{"x: 20 % (2 of 10), 0.0/s, 7:00 min left\n"});
+}
+
+TEST(Progress, LinesThatAreSaidTakeThePlaceOfTheDrawnOne) {
+  Recorded recorded;
+  Progress progress("x", 5, recorded.Options(/*terminal=*/true));
+  progress.Say("before\n");
+  recorded.clock.Advance(kSecond);
+  progress.Update(1);
+  progress.Say("between\n");
+  recorded.clock.Advance(kSecond);
+  progress.Update(2);
+  progress.Erase();
+  progress.Say("after\n");
+  EXPECT_EQ(recorded.writes, (std::vector<std::string>{
+                                 "before\n", "\r\x1b[?7lx: 20 % (1 of 5), 1.0/s, 4 s left\x1b[K\x1b[?7h", "\r\x1b[K", "between\n",
+                                 "\r\x1b[?7lx: 40 % (2 of 5), 1.0/s, 3 s left\x1b[K\x1b[?7h", "\r\x1b[K", "after\n"}));
+}
+
 TEST(Progress, LongTimesAreShownInMinutesAndHours) {
   Recorded recorded;
   Progress progress("long", 7201, recorded.Options(/*terminal=*/false));

@@ -1,0 +1,55 @@
+#include "tessera/apps/cli/request_run.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/input.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+RequestProgress::Options Shown(const AnswerFile* into, RequestProgress::Options options) {
+  const bool text_is_seen = into == nullptr && isatty(STDOUT_FILENO) == 1;
+  options.shows = options.shows && !text_is_seen && isatty(STDIN_FILENO) != 1;
+  return options;
+}
+
+}  // namespace
+
+RequestRun::RequestRun(AnswerFile* into, RequestProgress::Options options, Write write)
+    : into_(into), write_(write != nullptr ? std::move(write) : [](const std::string& line) { return WriteOutput(line); }),
+      progress_(CountInputLines(), Shown(into, std::move(options))) {}
+
+absl::StatusOr<bool> RequestRun::Wants(const Request& request, absl::Span<const TokenId> prompt) {
+  if (into_ == nullptr) return true;
+  ASSIGN_OR_RETURN(const bool wanted, into_->Wants(request, prompt));
+  if (!wanted) progress_.Count(RequestProgress::End::kThere);
+  return wanted;
+}
+
+absl::Status RequestRun::Answer(std::string line) {
+  RETURN_IF_ERROR(into_ != nullptr ? into_->Add(line) : write_(std::move(line) + "\n"));
+  progress_.Count(RequestProgress::End::kAnswered);
+  return absl::OkStatus();
+}
+
+absl::Status RequestRun::Fail(std::string line, const absl::Status& error) {
+  const bool is_cancelled = absl::IsCancelled(error);
+  progress_.Count(is_cancelled ? RequestProgress::End::kUnended : RequestProgress::End::kFailed);
+  if (into_ == nullptr) return write_(std::move(line) + "\n");
+  if (!is_cancelled) progress_.Say(absl::StrCat(Printable(error.message()), "\n"));
+  return absl::OkStatus();
+}
+
+absl::Status RequestRun::End(const absl::Status& status) {
+  WriteError(progress_.Summary());
+  return into_ == nullptr ? status : EndOf(status, into_->Sync());
+}
+
+}  // namespace tessera

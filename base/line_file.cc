@@ -1,0 +1,107 @@
+#include "tessera/base/line_file.h"
+
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/write_all.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kReadBytes = size_t{1} << 20;
+
+absl::Status Failed(const std::string& path, absl::string_view what, int error = errno) {
+  return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot ", what));
+}
+
+}  // namespace
+
+absl::StatusOr<LineFile> LineFile::Open(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);   // Not to wait for a FIFO.
+  if (descriptor < 0) return Failed(path, "open");
+  LineFile file(path, descriptor);
+  RETURN_IF_ERROR(file.Lock());
+  return file;
+}
+
+LineFile::LineFile(LineFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), whole_bytes_(other.whole_bytes_),
+      rest_(std::move(other.rest_)) {}
+
+LineFile::~LineFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+absl::Status LineFile::Lock() const {
+  struct stat about;
+  if (fstat(descriptor_, &about) != 0) return Failed(path_, "examine");
+  if (!S_ISREG(about.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path_, ": found no regular file, expected one"));
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  if (errno != EWOULDBLOCK) return Failed(path_, "lock");
+  return absl::FailedPreconditionError(absl::StrCat(path_, ": found another run that adds to it, expected none"));
+}
+
+absl::Status LineFile::ForEachLine(absl::FunctionRef<absl::Status(absl::string_view line, int64_t number)> read) {
+  std::string bytes(kReadBytes, '\0'), line;
+  int64_t number = 0, offset = 0;
+  while (true) {
+    const ssize_t count = pread(descriptor_, bytes.data(), bytes.size(), offset);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return Failed(path_, "read");
+    if (count == 0) break;
+    offset += count;
+    absl::string_view left(bytes.data(), static_cast<size_t>(count));
+    for (size_t end; (end = left.find('\n')) != absl::string_view::npos; left.remove_prefix(end + 1)) {
+      line.append(left.data(), end);
+      RETURN_IF_ERROR(read(line, ++number));
+      line.clear();
+    }
+    line.append(left.data(), left.size());
+    if (static_cast<int64_t>(line.size()) > kLongestLine) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path_, ", line ", number + 1, ": found over ", line.size(), " bytes, expected at most ", kLongestLine));
+    }
+  }
+  whole_bytes_ = offset - static_cast<int64_t>(line.size());
+  rest_ = std::move(line);
+  return absl::OkStatus();
+}
+
+absl::Status LineFile::Cut() const {
+  return ftruncate(descriptor_, static_cast<off_t>(whole_bytes_)) == 0 ? absl::OkStatus() : Failed(path_, "cut off half a line of");
+}
+
+absl::Status LineFile::CutRest() {
+  if (rest_.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(Cut());
+  rest_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status LineFile::EndRest() {
+  if (const int error = WriteAll(descriptor_, "\n"); error != 0) return Failed(path_, "write", error);
+  whole_bytes_ += static_cast<int64_t>(rest_.size()) + 1;
+  rest_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status LineFile::Append(absl::string_view line) {
+  const std::string whole = absl::StrCat(line, "\n");
+  if (const int error = WriteAll(descriptor_, whole); error != 0) {
+    Cut().IgnoreError();   // Else the next run does.
+    return Failed(path_, "write", error);
+  }
+  whole_bytes_ += static_cast<int64_t>(whole.size());
+  return absl::OkStatus();
+}
+
+absl::Status LineFile::Sync() { return fdatasync(descriptor_) == 0 ? absl::OkStatus() : Failed(path_, "sync"); }
+
+}  // namespace tessera
