@@ -5,6 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
+#include "tessera/base/quoted.h"
 
 namespace tessera {
 namespace {
@@ -34,6 +35,9 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) { CHECK
 
 void Table::AddRow(std::vector<std::string> cells) {
   CHECK_EQ(cells.size(), columns_.size());
+  for (std::string& cell : cells) {
+    if (!IsPrintableUtf8(cell)) cell = PrintableLine(cell);
+  }
   rows_.push_back(std::move(cells));
 }
 

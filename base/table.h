@@ -4,6 +4,7 @@
 //   table.AddRow({"SmolLM2-135M", "92.4"});
 //   std::cout << table.ToString();
 //
+// A row is one line: line breaks and other control characters of cells are escaped (PrintableLine in quoted.h).
 // A longer cell is written whole and pushes the rest of its line to the right; the other lines are not padded to its length.
 // Widths count characters, not bytes. Thread-compatible. A row with another number of cells is a CHECK failure.
 #pragma once

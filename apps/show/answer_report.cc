@@ -85,7 +85,7 @@ std::string BeginningsTable(absl::Span<const TimedAnswer> answers) {
   for (const TimedAnswer& answer : answers) {
     table.AddRow({Quoted(answer.first->text), absl::StrFormat("%.2f %%", 100 * answer.first->probability),
                   absl::StrCat(answer.text.tokens.size()), std::string(FinishReasonName(answer.text.reason)),
-                  absl::StrReplaceAll(Printable(answer.text.text), {{"\n", "\\n"}})});
+                  answer.text.text});
   }
   return table.ToString();
 }
