@@ -90,8 +90,8 @@ TEST(Logits, EveryRowOfTheTableIsOneLine) {
     for (const std::string& line : lines) EXPECT_TRUE(IsPrintableUtf8(line)) << program << ": " << line;
     EXPECT_TRUE(absl::StrContains(ended.output, "\"\\n\"")) << program << ": " << ended.output;
     const JsonValue json = Json(RunTiny("tessera_tokenize", {prompt, "--json"}).output);
-    const size_t tokens = json.Ints("tokens")->size();
-    if (program == "tessera_tokenize") EXPECT_EQ(lines.size(), 2 + tokens + 1) << "a header, a rule, a line for each token, and an end";
+    if (program == "tessera_logits") continue;
+    EXPECT_EQ(lines.size(), 2 + json.Ints("tokens")->size() + 1) << "a header, a rule, a line for each token, and an end";
   }
 }
 
