@@ -101,7 +101,7 @@ DEFINE_int32(rank, 8, "N|Their rank.");
 DEFINE_int32(adapter_rank, 0, "N|Rank of adapters that graphs take as inputs; 0: none.");
 DEFINE_string(plot, "", "FILE|Draw the result to this file, as SVG: the curve of rows, gains, or --reliability.");
 DEFINE_string(peer_curve, "", "FILE|Draw also the curve in this file: JSON with name, rows and seconds.");
-DEFINE_string(data, "tests/data/speculation", "FOLDER|Folder of the evaluation sets; the source tree has a few prompts of each.");
+DEFINE_string(data, "", "FOLDER|Folder of the evaluation sets; without it, a few records of each, which are built in.");
 DEFINE_string(categories, "all", "LIST|Sorts of prompts, separated by commas, or all.");
 DEFINE_int32(texts, 48, "N|Most prompts of each sort.");
 DEFINE_string(curves, "", "FILE|Accuracies to show beside times: lines of tessera_scale judge --json, or of a grid's results.");
