@@ -9,12 +9,17 @@
 // Widths count characters, not bytes. Thread-compatible. A row with another number of cells is a CHECK failure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "tessera/base/cpp20.h"
 
 namespace tessera {
+
+// Characters, as columns count them.
+size_t ShownWidth(absl::string_view text);
 
 class Table {
  public:

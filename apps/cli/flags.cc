@@ -123,7 +123,8 @@ DEFINE_string(head_format, "", "NAME|Block format of embedding table and head; w
 DEFINE_string(scheme, "", "LIST|Form of matrices: a recipe (001, qnn, ...), or FORM,PART=FORM: Q4_0, T3, int4-tile,ffn_down=int8-tile.");
 DEFINE_string(statistics, "", "FILE|Weigh errors in searches for scales by how large inputs are, as tessera_statistics found.");
 DEFINE_string(off_grid, "", "N|With this seed, change weights but not logits, so that no scheme's grid holds them: to compare schemes.");
-DEFINE_string(table, "", "LIST|A table of perplexities: attention (perplexity); all, or recipes separated by semicolons (quantize).");
+DEFINE_string(table, "",
+              "LIST|A table: attention (perplexity); all, or recipes separated by semicolons (quantize); a report's (reproduce).");
 DEFINE_string(out, "", "FILE|Where to write.");
 DEFINE_string(task, "gsm8k", "NAME|gsm8k, math500, humaneval or mbpp; check, grid: a list, or all; judge: also math_steps.");
 DEFINE_string(candidates, "", "FILE|Samples to judge, a JSON object per line; without it, those of --data.");

@@ -64,7 +64,8 @@ TEST(PhoneRun, SlicesOfATraceAreNamedAfterTheirOperators) {
   for (const std::string device : {"8gen3", "8gen3:static"}) {
     const Ended ended = Answer("tessera_generate", {"--device=" + device, "--context=512", "--trace=" + folder.Path("trace.json")});
     ASSERT_EQ(ended.code, 0) << ended.errors;
-    const JsonValue events = Must(Must(JsonValue::Parse(Must(ReadFileToString(folder.Path("trace.json"), 1 << 24)), device)).Array("traceEvents"));
+    const JsonValue trace = Must(JsonValue::Parse(Must(ReadFileToString(folder.Path("trace.json"), 1 << 24)), device));
+    const JsonValue events = Must(trace.Array("traceEvents"));
     std::set<std::string> names, bounds;
     for (int64_t i = 0; i < events.size(); ++i) {
       const JsonValue arguments = Must(events[i].Object("args"));

@@ -41,9 +41,9 @@ TEST(Table, ARowIsOneLineWhateverItsCellsHold) {
   table.AddRow({"a\nb", "1"});
   table.AddRow({"\x1b[2J\xe2", "22"});
   EXPECT_EQ(table.ToString(),
-            "piece          n\n"
-            "------------  --\n"
-            "a\\nb           1\n"
+            "piece         n\n"
+            "-----------  --\n"
+            "a\\nb          1\n"
             "\\x1b[2J\\xe2  22\n");
 }
 
