@@ -146,7 +146,9 @@ absl::Status PassCoster::Add(const Graph& graph, const CostSetting& setting, int
   pass.read_bytes += cost.read_bytes * times;
   pass.joules += JoulesOf(cost, profile_) * times;
   for (int part = 0; part < kBounds; ++part) pass.busy[part] += cost.busy[part] * times;
-  for (size_t i = 0; i < graph.operators.size(); ++i) AddCost(cost.operators[i], times, pass.operators[OperatorLabel(graph, graph.operators[i])]);
+  for (size_t i = 0; i < graph.operators.size(); ++i) {
+    AddCost(cost.operators[i], times, pass.operators[OperatorLabel(graph, graph.operators[i])]);
+  }
   return absl::OkStatus();
 }
 

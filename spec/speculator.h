@@ -208,8 +208,8 @@ class Speculator {
   RowChoice choice_;               // For the last tree,
   std::vector<int> forecast_nodes_;   // and its nodes that have forecasts.
   double plain_step_ = 0;          // Mean of the steps without draft, as measured; 0 before the first.
-  int64_t plain_steps_ = 0;        // So many of them.
-  int64_t uncompared_tokens_ = 0;  // Of steps before the first of them.
+  int64_t plain_steps_ = 0;        // Number of these steps.
+  int64_t uncompared_tokens_ = 0;  // Tokens of steps before the first of these.
   LogitsPlan plan_;
   double learning_head_ = 0;       // What its logits cost beyond those that verification is expected to need.
   SpeculationReport report_;       // But for sources.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kBetween = 2;   // Spaces between columns.
 
-// Of each column, what its longest word takes, and what its longest cell does.
+// The longest word of each column, and its longest cell.
 struct ColumnWidths { std::vector<size_t> least = {}, widths = {}; };
 
 ColumnWidths WidthsOf(const ReportTable& table) {

@@ -1,4 +1,5 @@
-// What the first pass after a prompt waits for decode graphs is no cost of a pass: neither costs that rows are weighed by nor reports have it.
+// The wait of the first pass after a prompt for decode graphs is no cost of a pass, neither in the costs by which rows are weighed nor in
+// reports.
 #include <memory>
 #include <vector>
 
