@@ -10,8 +10,6 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kWidestColumn = 80;
-
 void AppendCell(const std::string& cell, size_t width, Table::Align align, std::string* line) {
   const size_t padding = width - std::min(width, ShownWidth(cell));
   if (align == Table::Align::kRight) line->append(padding, ' ');
@@ -47,7 +45,7 @@ std::string Table::ToString() const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     size_t width = ShownWidth(columns_[i].header);
     for (const std::vector<std::string>& row : rows_) width = std::max(width, ShownWidth(row[i]));
-    widths.push_back(std::min(width, kWidestColumn));
+    widths.push_back(std::min(width, kWidest));
     headers.push_back(columns_[i].header);
   }
   std::string out;

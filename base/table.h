@@ -1,4 +1,4 @@
-// A text table for a terminal: columns as wide as their widest cell but at most 80, text to the left, numbers to the right.
+// A text table for a terminal: columns as wide as their widest cell but at most kWidest, text to the left, numbers to the right.
 //
 //   Table table({{"model"}, {"tokens/s", Table::Align::kRight}});
 //   table.AddRow({"SmolLM2-135M", "92.4"});
@@ -23,6 +23,7 @@ size_t ShownWidth(absl::string_view text);
 
 class Table {
  public:
+  static constexpr size_t kWidest = 80;   // A column's width.
   enum class Align { kLeft, kRight };
   struct Column {
     std::string header = {};

@@ -2,7 +2,7 @@
 //
 //   ASSIGN_OR_RETURN(const std::string text, ShownTables(tables, FLAGS_table));
 //
-// Lines have at most 120 columns, as far as words allow. Thread-safe (pure function).
+// Lines have at most 120 columns, as far as words and numbers allow. Thread-safe (pure function).
 #pragma once
 
 #include <string>

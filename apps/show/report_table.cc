@@ -39,7 +39,10 @@ ColumnWidths WidthsOf(const ReportTable& table) {
 std::vector<size_t> FittedWidths(const ReportTable& table, size_t most_columns) {
   auto [least, widths] = WidthsOf(table);
   size_t all = kBetween * (widths.size() - 1);
-  for (const size_t width : widths) all += width;
+  for (size_t i = 0; i < widths.size(); ++i) {
+    widths[i] = std::min(widths[i], std::max(least[i], Table::kWidest));
+    all += widths[i];
+  }
   while (all > most_columns) {
     size_t widest = widths.size();
     for (size_t i = 0; i < widths.size(); ++i) {
@@ -92,7 +95,7 @@ std::string ReportTableText(const ReportTable& table, size_t most_columns) {
   const size_t most = most_columns == 0 ? std::numeric_limits<size_t>::max() : most_columns;
   std::string text;
   for (const std::string& line : BrokenLines(table.title, most)) absl::StrAppend(&text, line, "\n");
-  absl::StrAppend(&text, "\n", TableText(table, FittedWidths(table, most)));
+  absl::StrAppend(&text, "\n", TableText(table, most_columns == 0 ? WidthsOf(table).widths : FittedWidths(table, most)));
   for (const std::string& note : table.notes) absl::StrAppend(&text, absl::StrJoin(BrokenLines(note, most), "\n"), "\n");
   return absl::StrCat(text, "\n");
 }
