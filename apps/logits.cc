@@ -13,6 +13,7 @@
 #include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/pass_progress.h"
+#include "tessera/apps/show/quoted_piece.h"
 #include "tessera/apps/show/streaming_report.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
@@ -90,7 +91,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines, const
 absl::Status ShowTable(const Reader& reader, const std::vector<TokenId>& tokens) {
   Table table({{"position", Table::Align::kRight}, {"token", Table::Align::kRight}, {"after"}, {"next", Table::Align::kRight},
                {"piece"}, {"logit", Table::Align::kRight}, {"probability", Table::Align::kRight}});
-  const auto piece = [&](TokenId token) { return absl::StrCat("\"", reader.engine.tokenizer().Piece(token, true), "\""); };
+  const auto piece = [&](TokenId token) { return QuotedPiece(reader.engine.tokenizer().Piece(token, true)); };
   RETURN_IF_ERROR(reader.Read(tokens, [&](int index, absl::Span<const float> logits) {
     const double log_sum = LogSumExp(logits);
     for (TokenId next : LargestLogits(logits, FLAGS_top)) {

@@ -7,6 +7,7 @@
 #include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
+#include "tessera/apps/show/quoted_piece.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
@@ -29,16 +30,9 @@ AppInfo Info() {
                      {"Output", {"show_prompt", "json", "jsonl"}}}};
 }
 
-// A piece for a table: one line, quoted. A piece that is a part of a character is shown as U+FFFD.
-std::string Quoted(const std::string& piece) {
-  JsonWriter json;
-  json.String(piece);
-  return json.text();
-}
-
 std::string TokenTable(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
   Table table({{"id", Table::Align::kRight}, {"piece"}});
-  for (TokenId token : tokens) table.AddRow({absl::StrCat(token), Quoted(tokenizer.Piece(token, /*render_special=*/true))});
+  for (TokenId token : tokens) table.AddRow({absl::StrCat(token), QuotedPiece(tokenizer.Piece(token, /*render_special=*/true))});
   return table.ToString();
 }
 

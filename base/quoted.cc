@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 
 namespace tessera {
 namespace {
@@ -63,5 +64,7 @@ std::string Printable(absl::string_view text) {
   }
   return printable;
 }
+
+std::string PrintableLine(absl::string_view text) { return absl::StrReplaceAll(Printable(text), {{"\n", "\\n"}}); }
 
 }  // namespace tessera

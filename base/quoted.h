@@ -18,6 +18,9 @@ std::string Quoted(absl::string_view text);
 // The whole text, with control characters and bytes that are not UTF-8 escaped; line breaks stay. For messages that hold other texts.
 std::string Printable(absl::string_view text);
 
+// The same in one line: a line break is \n. For cells of tables.
+std::string PrintableLine(absl::string_view text);
+
 // True for UTF-8 without control characters (and so without NUL): what a key or a tensor's name may hold.
 bool IsPrintableUtf8(absl::string_view text);
 

@@ -5,19 +5,13 @@
 
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
+#include "tessera/base/quoted.h"
 
 namespace tessera {
 namespace {
 
-constexpr size_t kWidestColumn = 80;
-
-// Characters, not bytes: the bytes that go on with a UTF-8 sequence (10xxxxxx) do not count.
-size_t Width(absl::string_view text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
-}
-
 void AppendCell(const std::string& cell, size_t width, Table::Align align, std::string* line) {
-  const size_t padding = width - std::min(width, Width(cell));
+  const size_t padding = width - std::min(width, ShownWidth(cell));
   if (align == Table::Align::kRight) line->append(padding, ' ');
   line->append(cell);
   if (align == Table::Align::kLeft) line->append(padding, ' ');
@@ -30,10 +24,18 @@ void EndLine(std::string* out) {
 
 }  // namespace
 
+// Not bytes: those that go on with a UTF-8 sequence (10xxxxxx) do not count.
+size_t ShownWidth(absl::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) { CHECK(!columns_.empty()); }
 
 void Table::AddRow(std::vector<std::string> cells) {
   CHECK_EQ(cells.size(), columns_.size());
+  for (std::string& cell : cells) {
+    if (!IsPrintableUtf8(cell)) cell = PrintableLine(cell);
+  }
   rows_.push_back(std::move(cells));
 }
 
@@ -41,9 +43,9 @@ std::string Table::ToString() const {
   std::vector<size_t> widths;
   std::vector<std::string> headers;
   for (size_t i = 0; i < columns_.size(); ++i) {
-    size_t width = Width(columns_[i].header);
-    for (const std::vector<std::string>& row : rows_) width = std::max(width, Width(row[i]));
-    widths.push_back(std::min(width, kWidestColumn));
+    size_t width = ShownWidth(columns_[i].header);
+    for (const std::vector<std::string>& row : rows_) width = std::max(width, ShownWidth(row[i]));
+    widths.push_back(std::min(width, kWidest));
     headers.push_back(columns_[i].header);
   }
   std::string out;

@@ -1,22 +1,29 @@
-// A text table for a terminal: columns as wide as their widest cell but at most 80, text to the left, numbers to the right.
+// A text table for a terminal: columns as wide as their widest cell but at most kWidest, text to the left, numbers to the right.
 //
 //   Table table({{"model"}, {"tokens/s", Table::Align::kRight}});
 //   table.AddRow({"SmolLM2-135M", "92.4"});
 //   std::cout << table.ToString();
 //
+// A row is one line: line breaks and other control characters of cells are escaped (PrintableLine in quoted.h).
 // A longer cell is written whole and pushes the rest of its line to the right; the other lines are not padded to its length.
 // Widths count characters, not bytes. Thread-compatible. A row with another number of cells is a CHECK failure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "tessera/base/cpp20.h"
 
 namespace tessera {
 
+// Characters, as columns count them.
+size_t ShownWidth(absl::string_view text);
+
 class Table {
  public:
+  static constexpr size_t kWidest = 80;   // A column's width.
   enum class Align { kLeft, kRight };
   struct Column {
     std::string header = {};

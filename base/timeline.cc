@@ -1,7 +1,12 @@
 #include "tessera/base/timeline.h"
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
+#include <tuple>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "glog/logging.h"
 
 namespace tessera {
@@ -33,14 +38,37 @@ absl::string_view ResourceName(Resource resource) {
     case Resource::kFlash: return "flash";
     case Resource::kDma: return "dma";
     case Resource::kHvx: return "hvx";
+    case Resource::kMemory: return "memory";
   }
   return "unknown";
 }
 
-Timeline::Timeline(const Options& options) : clock_(&GivenOrRealClock(options.clock)) {
+struct Timeline::Works {
+  using Key = std::tuple<std::string, std::string, int, int64_t, int64_t>;
+  std::mutex mutex;
+  absl::flat_hash_map<Key, int32_t> ids;
+  std::deque<TimelineWork> works = {{}};   // By number.
+};
+
+Timeline::Timeline(const Options& options) : clock_(&GivenOrRealClock(options.clock)), works_(std::make_unique<Works>()) {
   CHECK_GT(options.capacity, 0);
   events_.resize(options.capacity);
 }
+
+Timeline::~Timeline() = default;
+
+int32_t Timeline::WorkId(const TimelineWork& work) {
+  const std::lock_guard<std::mutex> lock(works_->mutex);
+  const int32_t next = static_cast<int32_t>(works_->works.size());
+  Works::Key key(work.name, work.bound, work.layer, work.rows, work.bytes);
+  if (const auto known = works_->ids.find(key); known != works_->ids.end()) return known->second;
+  if (works_->works.size() > events_.size()) return 0;
+  works_->works.push_back(work);
+  works_->ids.emplace(std::move(key), next);
+  return next;
+}
+
+const TimelineWork& Timeline::WorkOf(const TimelineEvent& event) const { return works_->works[static_cast<size_t>(event.work)]; }
 
 int64_t Timeline::Now() const { return clock_->NowNanos(); }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -27,8 +28,8 @@ enum class Zone : uint8_t {
   kPass, kLease, kGraphRun, kHead, kSample, kTokenize, kDetokenize, kLoad, kRead, kOperator, kDraft, kPredict, kPrune,
   kCommit
 };
-// kNpu: the device, of a phone its matrix unit; kHvx: a phone's vector unit.
-enum class Resource : uint8_t { kCpu, kNpu, kFlash, kDma, kHvx };
+// kNpu: a phone's matrix unit; kHvx: a phone's vector unit; kMemory: weights that stay in this machine's memory.
+enum class Resource : uint8_t { kCpu, kNpu, kFlash, kDma, kHvx, kMemory };
 
 absl::string_view ZoneName(Zone zone);
 absl::string_view ResourceName(Resource resource);
@@ -39,6 +40,16 @@ struct TimelineEvent {
   int32_t detail;        // Its meaning depends on the zone: a layer, a unit, a number of rows.
   int64_t begin_ns;      // On the timeline's clock.
   int64_t end_ns;
+  int32_t work = 0;      // Timeline::WorkId; 0: the zone says all.
+};
+
+// What an event worked on, for those who look at a trace.
+struct TimelineWork {
+  std::string name = {};    // Stands in the zone's place: "ffn_up.weight".
+  std::string bound = {};   // What bounds the time: "dma".
+  int layer = -1;           // Below 0: of no layer.
+  int64_t rows = 0;
+  int64_t bytes = 0;        // Read.
 };
 
 class Timeline {
@@ -48,17 +59,23 @@ class Timeline {
     const Clock* clock = nullptr;    // Null: the real, monotonic clock. Must outlive the timeline.
   };
   explicit Timeline(const Options& options);
+  ~Timeline();
 
   int64_t Now() const;
   void Record(const TimelineEvent& event);   // Lock-free.
+  // The number for TimelineEvent::work, the same for equal works. 0 once there are as many as events that are kept. Takes a lock.
+  int32_t WorkId(const TimelineWork& work);
 
   std::vector<TimelineEvent> Events() const;  // In order of recording.
+  const TimelineWork& WorkOf(const TimelineEvent& event) const;   // One without a name: the event has none.
   int64_t dropped() const;
 
  private:
+  struct Works;
   const Clock* clock_;
   std::vector<TimelineEvent> events_;
   std::atomic<int64_t> next_{0};
+  const std::unique_ptr<Works> works_;
 };
 
 // Records one event from construction to destruction. A null timeline records nothing and reads no clock.
@@ -71,7 +88,8 @@ class TimelineScope {
     event_.end_ns = timeline_->Now();
     timeline_->Record(event_);
   }
-  void SetDetail(int32_t detail) { event_.detail = detail; }   // Where it is only known later.
+  void SetDetail(int32_t detail) { event_.detail = detail; }   // Where it is only known later;
+  void SetResource(Resource resource) { event_.resource = resource; }   // and so this.
 
   TimelineScope(const TimelineScope&) = delete;
   TimelineScope& operator=(const TimelineScope&) = delete;

@@ -42,12 +42,16 @@ int TrackOf(const TimelineEvent& event, std::vector<Track>& tracks) {
   return static_cast<int>(tracks.size()) - 1;
 }
 
-void WriteEvent(const TimelineEvent& event, int64_t origin_ns, int track, JsonWriter& json) {
-  json.BeginObject().Key("name").String(ZoneName(event.zone)).Key("cat").String(ResourceName(event.resource));
+void WriteEvent(const TimelineEvent& event, const TimelineWork& work, int64_t origin_ns, int track, JsonWriter& json) {
+  const absl::string_view name = work.name.empty() ? ZoneName(event.zone) : work.name;
+  json.BeginObject().Key("name").String(name).Key("cat").String(ResourceName(event.resource));
   json.Key("ph").String("X").Key("pid").Int(kProcess).Key("tid").Int(track + 1);
   json.Key("ts").Double(static_cast<double>(event.begin_ns - origin_ns) / 1000);
   json.Key("dur").Double(static_cast<double>(std::max<int64_t>(0, event.end_ns - event.begin_ns)) / 1000);
-  json.Key("args").BeginObject().Key("detail").Int(event.detail).EndObject().EndObject();
+  json.Key("args").BeginObject().Key("detail").Int(event.detail);
+  if (work.layer >= 0) json.Key("layer").Int(work.layer);
+  if (!work.name.empty()) json.Key("rows").Int(work.rows).Key("bytes").Int(work.bytes).Key("bound").String(work.bound);
+  json.EndObject().EndObject();
 }
 
 void WriteTrackMetadata(const Track& track, int index, JsonWriter& json) {
@@ -72,7 +76,9 @@ std::string TraceJson(const Timeline& timeline) {
   JsonWriter json;
   json.BeginObject().Key("traceEvents").BeginArray();
   std::vector<Track> tracks;
-  for (const TimelineEvent& event : events) WriteEvent(event, events[0].begin_ns, TrackOf(event, tracks), json);
+  for (const TimelineEvent& event : events) {
+    WriteEvent(event, timeline.WorkOf(event), events[0].begin_ns, TrackOf(event, tracks), json);
+  }
   for (size_t i = 0; i < tracks.size(); ++i) WriteTrackMetadata(tracks[i], static_cast<int>(i), json);
   json.EndArray().Key("displayTimeUnit").String("ns");
   json.Key("otherData").BeginObject().Key("dropped").Int(timeline.dropped()).EndObject().EndObject();

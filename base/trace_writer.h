@@ -3,7 +3,8 @@
 //   RETURN_IF_ERROR(WriteTrace(timeline, "trace.json"));
 //
 // One track per resource, and a further one where events of a resource overlap without one containing the other (viewers cannot draw that).
-// Times are microseconds since the first event began; an event's detail is in its arguments, the number of dropped events in otherData.
+// Times are microseconds since the first event began. An event's detail is in its arguments; so are layer, rows, bytes and bound of its
+// TimelineWork, which names the event, where there is one. The number of dropped events is in otherData.
 // Threads: call when nothing records. Errors: those of WriteTextFile.
 #pragma once
 

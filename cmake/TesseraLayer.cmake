@@ -173,6 +173,7 @@ endfunction()
 
 function(tessera_create_apps)
   set(links ${tessera_apps_LINKS})
+  tessera_embedded(tests/data/speculation/*.jsonl apps/bench/evaluation_sets.inc)
   tessera_embedded(apps/reproduce/calibration.jsonl apps/reproduce/calibration.inc)
   tessera_embedded(apps/reproduce/recordings/*.jsonl apps/reproduce/recordings.inc)
   tessera_embedded(apps/reproduce/drafts/*.jsonl apps/reproduce/drafts.inc)

@@ -64,8 +64,9 @@ absl::Status EmbeddingTable::LookUpPanels(absl::Span<const TensorPart> panels, W
   {
     TimelineScope scope(timeline, Zone::kLease, parts[0].unit, Resource::kFlash);
     ASSIGN_OR_RETURN(leases, source.AcquireParts(parts));
+    if (leases[0].pinned()) scope.SetResource(Resource::kMemory);
   }
-  TimelineScope scope(timeline, Zone::kGraphRun, kEmbeddingBlock, Resource::kNpu);
+  TimelineScope scope(timeline, Zone::kGraphRun, kEmbeddingBlock, store.device().resource());
   RunArguments arguments;
   arguments.rows = static_cast<int>(in_panel_.size());
   arguments.buffers = {hidden};

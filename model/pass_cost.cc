@@ -23,12 +23,6 @@ absl::Status CheckOption(absl::string_view name, int64_t found, int64_t least, i
 }
 
 // What people call an operator: its first weight, without the layer's number; else its kind.
-std::string LabelOf(const Graph& graph, const Operator& op) {
-  const Access access = AccessOf(op);
-  if (!std::holds_alternative<Linear>(op) || access.weights.empty()) return OperatorName(op);
-  return graph.weights[static_cast<size_t>(access.weights[0])].spec.name;
-}
-
 void AddWork(const OperatorCost& cost, int times, OperatorCost& sum) {
   sum.seconds += cost.seconds * times;
   sum.read_bytes += cost.read_bytes * times;
@@ -152,7 +146,9 @@ absl::Status PassCoster::Add(const Graph& graph, const CostSetting& setting, int
   pass.read_bytes += cost.read_bytes * times;
   pass.joules += JoulesOf(cost, profile_) * times;
   for (int part = 0; part < kBounds; ++part) pass.busy[part] += cost.busy[part] * times;
-  for (size_t i = 0; i < graph.operators.size(); ++i) AddCost(cost.operators[i], times, pass.operators[LabelOf(graph, graph.operators[i])]);
+  for (size_t i = 0; i < graph.operators.size(); ++i) {
+    AddCost(cost.operators[i], times, pass.operators[OperatorLabel(graph, graph.operators[i])]);
+  }
   return absl::OkStatus();
 }
 

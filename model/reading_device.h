@@ -53,6 +53,8 @@ class ReadingDevice : public Device {
   int64_t most_held_bytes() const { return most_held_bytes_; }   // and at most so far.
 
   absl::string_view name() const override { return numbers_.name(); }
+  Resource resource() const override { return numbers_.resource(); }
+  double LoadWaitSeconds() const override { return static_cast<double>(stats().waited_nanos) * 1e-9; }
   WeightEncoding weight_encoding() const override { return numbers_.weight_encoding(); }
   KvFormat kv_format() const override { return numbers_.kv_format(); }
   RowPolicy row_policy() const override { return numbers_.row_policy(); }

@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/timeline.h"
 #include "tessera/npu/compiler.h"
 #include "tessera/quant/block_format.h"
 #include "tessera/quant/graph_weight.h"
@@ -47,6 +48,7 @@ struct BoundBuffer { float* data = nullptr; int64_t row_stride = 0; };
 struct RunArguments {
   int rows = 0;                                                   // REQUIRES: 0 <= rows <= row_capacity.
   int first_row = 0;                                              // What errors call row 0, if these are the middle of a pass.
+  int layer = kNone;                                              // What timelines call the run; kNone: of no layer.
   absl::InlinedVector<BoundBuffer, 4> buffers = {};               // The graph's inputs and outputs, in order of their ids.
   absl::Span<const absl::Span<const std::byte>> weights = {};     // One per graph weight, 64-byte aligned.
   absl::Span<const int32_t> tokens = {};                          // Per row, for Embedding.
@@ -94,6 +96,7 @@ class Device {
   virtual WeightEncoding weight_encoding() const = 0;
   virtual KvFormat kv_format() const = 0;
   virtual RowPolicy row_policy() const = 0;
+  virtual Resource resource() const { return Resource::kCpu; }         // What runs keep busy, for timelines: here this machine's CPU.
   virtual GraphLimits limits() const { return {}; }
   virtual LoadCost CostOf(const CompiledGraph& graph) const = 0;
   // What these graphs, loaded together, need of memory besides arguments and weights, once each has run with all its rows and paths
@@ -115,6 +118,9 @@ class Device {
   // False: a timeline that is the device's own gets nothing until this is called with true, nor do seconds that it counts as waited for
   // loads. Devices without either have nothing to do.
   virtual void SetRecording(bool /*on*/) {}
+
+  // Seconds that runs have waited so far for loads of their graphs, by the device's clock.
+  virtual double LoadWaitSeconds() const { return 0; }
 
   // Begins a run; arguments are borrowed until Wait returns. A device without threads of its own computes here. InvalidArgument if the
   // arguments do not fit the graph (which, found, expected). After an error nothing has begun, and there is nothing to wait for.

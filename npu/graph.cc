@@ -130,6 +130,12 @@ Access AccessOf(const Operator& op) { return std::visit(AccessVisitor(), op); }
 std::string OperatorName(const Operator& op) { return std::visit(NameVisitor(), op); }
 std::string OperatorDetails(const Operator& op) { return std::visit(DetailsVisitor(), op); }
 
+std::string OperatorLabel(const Graph& graph, const Operator& op) {
+  const Access access = AccessOf(op);
+  if (!std::holds_alternative<Linear>(op) || access.weights.empty()) return OperatorName(op);
+  return graph.weights[static_cast<size_t>(access.weights[0])].spec.name;
+}
+
 std::string GraphText(const Graph& graph) {
   std::string text;
   for (const GraphBuffer& buffer : graph.buffers) absl::StrAppend(&text, BufferText(buffer), "\n");

@@ -113,6 +113,8 @@ struct Access { std::vector<BufferId> reads = {}; std::vector<BufferId> writes =
 Access AccessOf(const Operator& op);
 std::string OperatorName(const Operator& op);       // "Linear".
 std::string OperatorDetails(const Operator& op);    // "epsilon=1e-05 groups=9", for people.
+// What costs of operators are listed by: a product's first weight ("attn_q.weight"), else the operator's name.
+std::string OperatorLabel(const Graph& graph, const Operator& op);
 
 // One line per operator, buffer and weight: equal texts mean equal graphs. For comparing and for people.
 std::string GraphText(const Graph& graph);

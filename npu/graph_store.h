@@ -32,6 +32,7 @@ class GraphStore {
  public:
   // Loads nothing. The device must outlive the store. REQUIRES: no block is without a graph.
   GraphStore(Device& device, std::vector<BlockVariants> blocks);
+  const Device& device() const { return device_; }
 
   // What loading each variant of each block costs, for PlanResidency.
   std::vector<std::vector<LoadCost>> Costs() const;

@@ -126,6 +126,9 @@ class EngineCore {
   absl::StatusOr<HiddenRows> Finish(Pass& pass, absl::Span<const int> wanted);
   absl::StatusOr<HiddenRows> FinishAll(Pass& pass);
   GraphMotion* motion() const { return motion_.get(); }   // Null: graphs are not switched.
+  // Seconds that passes have waited so far for graphs that change places: no part of what passes cost. Where graphs stay, a wait for a load
+  // is one of each pass, and none of these.
+  double SwitchWaitSeconds() const { return motion_ == nullptr ? 0 : device().LoadWaitSeconds(); }
   // Switches from now on by these options and times of blocks, from prefill graphs of all blocks. Errors: those of GraphMotion.
   // REQUIRES: ComputeOptions::switching was given, no pass is under way.
   absl::Status SetSwitching(const SwitchingOptions& options, std::vector<SwitchTimes> times);

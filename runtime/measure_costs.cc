@@ -12,10 +12,11 @@ namespace {
 absl::Status MeasureOne(Session& session, int rows, TreeLogits& logits, CostProfile& costs) {
   TokenTree tree(0);
   for (int node = 1; node < rows; ++node) tree.Add(node - 1, 0, 1);
-  const double begin = logits.clock().Seconds();
+  const EngineCore& core = CoreOf(session);
+  const double begin = logits.clock().Seconds(), waited = core.SwitchWaitSeconds();
   RETURN_IF_ERROR(session.PassTree(tree));
-  const double pass_seconds = logits.clock().SecondsSince(begin);
-  logits.Begin(rows, {.first_rows = rows == 4 ? std::min(rows, CoreOf(session).logits_at_once()) : 1});
+  const double pass_seconds = std::max(0.0, logits.clock().SecondsSince(begin) - (core.SwitchWaitSeconds() - waited));
+  logits.Begin(rows, {.first_rows = rows == 4 ? std::min(rows, core.logits_at_once()) : 1});
   const absl::Status status = logits.Of(TokenTree::kRoot).status();
   session.Keep({}, {});
   RETURN_IF_ERROR(status);

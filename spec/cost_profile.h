@@ -76,7 +76,10 @@ class CostProfile {
   bool KnowsSteps() const { return !pass_.means().empty() && !head_.means().empty(); }
   // A token without any draft. Only once that was measured are times of one text better than guesses.
   bool KnowsPlain() const { return pass_.contains(1) && head_.contains(1); }
-  double PlainSeconds() const { return PassSeconds({}) + HeadSeconds(1); }
+  // What a token without any draft costs a text where so many texts share the pass: each text's part.
+  double PlainSeconds(int texts = 1) const {
+    return PassSeconds({.rows = texts, .leaves = texts, .texts = texts}) / texts + HeadSeconds(texts) / texts;
+  }
 
   // What drafts of one kind gave, for plans of memory (draft_choice.h): no choice of rows looks at it.
   struct Yield {

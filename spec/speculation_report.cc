@@ -49,8 +49,8 @@ void SpeculationReport::Add(const SpeculationReport& more) {
   }
   for (double SpeculationReport::* const amount :
        {&SpeculationReport::draft_seconds, &SpeculationReport::pass_seconds, &SpeculationReport::head_seconds,
-        &SpeculationReport::top_seconds, &SpeculationReport::plain_seconds, &SpeculationReport::predicted_tokens,
-        &SpeculationReport::predicted_seconds, &SpeculationReport::predicted_plain_seconds}) {
+        &SpeculationReport::top_seconds, &SpeculationReport::plain_seconds, &SpeculationReport::compared_seconds,
+        &SpeculationReport::predicted_tokens, &SpeculationReport::predicted_seconds, &SpeculationReport::predicted_plain_seconds}) {
     this->*amount += more.*amount;
   }
   for (size_t i = 0; i < std::min(sources.size(), more.sources.size()); ++i) {

@@ -144,7 +144,7 @@ TokenTree Speculator::Choose(const RowChoice& choice) {
   PlanLogits(tree);
   report_.predicted_tokens += choice_.tokens;
   report_.predicted_seconds += choice_.seconds;
-  report_.predicted_plain_seconds += choice_.tokens * costs_.PlainSeconds();
+  report_.predicted_plain_seconds += choice_.tokens * costs_.PlainSeconds(choice_.beside.texts + 1);
   report_.draft_seconds += Seconds() - begin;
   return tree;
 }
@@ -263,12 +263,22 @@ void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const Ste
   report_.pass_seconds += time.pass_seconds;
   report_.head_seconds += time.first_seconds + time.later_seconds + time.ahead_seconds;
   report_.top_seconds += time.top_seconds;
-  if (tree.size() == 1 && forecast_nodes_.empty()) {
-    const double seconds = time.pass_seconds + time.first_seconds;
-    plain_step_ += (plain_step_ == 0 ? 1 : kNewPlainWeight) * (seconds - plain_step_);
-  }
-  report_.plain_seconds += static_cast<double>(verdict.emitted.size()) * (plain_step_ > 0 ? plain_step_ : costs_.PlainSeconds());
+  ComparePlain(tree, verdict, time);
   if (options_.weigh_costs) Judge(tree, verdict, time);
+}
+
+// Costs that were measured in this run will do where no step was without draft; frozen ones are of another run, perhaps of another machine.
+void Speculator::ComparePlain(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
+  if (tree.size() == 1 && forecast_nodes_.empty()) {
+    const double weight = std::max(kNewPlainWeight, 1 / static_cast<double>(++plain_steps_));
+    plain_step_ += weight * (time.pass_seconds + time.first_seconds - plain_step_);
+  }
+  uncompared_tokens_ += static_cast<int64_t>(verdict.emitted.size());
+  const double known = costs_.frozen() || !costs_.KnowsPlain() ? 0 : costs_.PlainSeconds(choice_.beside.texts + 1);
+  const double plain = plain_step_ > 0 ? plain_step_ : known;
+  if (plain <= 0) return;
+  report_.plain_seconds += static_cast<double>(std::exchange(uncompared_tokens_, 0)) * plain;
+  report_.compared_seconds = report_.Seconds();
 }
 
 void Speculator::LearnDrafts() {
@@ -301,7 +311,7 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   const CostProfile::Shape& beside = choice_.beside;
   const int texts = beside.texts + 1;
   const double pass = costs_.PassSeconds({.rows = texts, .leaves = texts, .texts = texts}) / texts;
-  const double plain = pass + costs_.HeadSeconds(texts) / texts;
+  const double plain = costs_.PlainSeconds(texts);
   DraftLearning& learning = composite_.learning();
   if (resting_ && !learning.together.active()) learning.together.Skip();
   if (!costs_.KnowsSteps() || resting_) return;

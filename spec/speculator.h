@@ -8,7 +8,7 @@
 //   ... a pass over the tree, Verify with the logits of speculator.logits_plan() ...
 //   LearnStep(ShapeOf(tree), time, costs);                                     // whoever ran the pass, once
 //   speculator.Commit(tree, verdict, time);
-//   speculator.report().Gain();                                                // over one token per pass, as measured
+//   speculator.report().Gain();                                                // over one token per pass, if both were measured
 //
 // Where texts share a pass, the draft of each is cut beside the others':
 //
@@ -24,6 +24,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,7 +55,8 @@ struct LogitsPlan {
   int top = 0;                            // Verdict::top of what is computed; 0: none.
 };
 
-// What speculation did, over all texts so far. Seconds and gains leave out the choosing of tokens and all that is no step.
+// What speculation did, over all texts so far. Seconds and gains leave out the choosing of tokens, waits for graphs that change places,
+// and all that is no step.
 struct SpeculationReport {
   struct Source {
     std::string name = {};
@@ -74,13 +76,19 @@ struct SpeculationReport {
   int64_t first_head_rows = 0, later_head_rows = 0;     // Logits computed at once, and one by one when the text got there.
   int64_t prompt_tokens = 0, prompt_learnt = 0;         // Read by drafters that learn from logits of prompts, and those it was done for.
   double draft_seconds = 0, pass_seconds = 0, head_seconds = 0, top_seconds = 0;
-  double plain_seconds = 0;               // What as many tokens take, one per pass, by the steps without draft.
-  double predicted_tokens = 0, predicted_seconds = 0, predicted_plain_seconds = 0;   // What was expected when rows were chosen.
+  // What the tokens of some steps take one per pass, by the steps without draft of this run, and what these steps took. All steps, once
+  // one without draft was measured; none before.
+  double plain_seconds = 0, compared_seconds = 0;
+  // What was expected when rows were chosen; plain: of as many tokens, one per pass, with the other texts of the pass beside them.
+  double predicted_tokens = 0, predicted_seconds = 0, predicted_plain_seconds = 0;
   std::vector<Source> sources = {};
 
   double Seconds() const { return draft_seconds + pass_seconds + head_seconds + top_seconds; }
   double TokensPerStep() const { return steps == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(steps); }
-  double Gain() const { return Seconds() > 0 ? plain_seconds / Seconds() : 1; }
+  // Over one token per pass. nullopt: no step without draft was measured, so there is nothing to compare with.
+  std::optional<double> Gain() const {
+    return plain_seconds > 0 && compared_seconds > 0 ? std::optional<double>(plain_seconds / compared_seconds) : std::nullopt;
+  }
   double PredictedGain() const { return predicted_seconds > 0 ? predicted_plain_seconds / predicted_seconds : 1; }
   // Adds the report of another speculator with the same drafters. Losses are those of the drafter that lost most.
   void Add(const SpeculationReport& more);
@@ -179,6 +187,7 @@ class Speculator {
   double ForecastSeconds(const TokenTree& tree, const StepTime& time) const;
   void PlanLogits(const TokenTree& tree);
   void LearnDrafts();
+  void ComparePlain(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
   double MoreHeadSeconds(const Verdict& verdict, const StepTime& time) const;
   int Learners() const;            // Active drafters that learn from logits.
   void Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
@@ -199,6 +208,8 @@ class Speculator {
   RowChoice choice_;               // For the last tree,
   std::vector<int> forecast_nodes_;   // and its nodes that have forecasts.
   double plain_step_ = 0;          // Mean of the steps without draft, as measured; 0 before the first.
+  int64_t plain_steps_ = 0;        // Number of these steps.
+  int64_t uncompared_tokens_ = 0;  // Tokens of steps before the first of these.
   LogitsPlan plan_;
   double learning_head_ = 0;       // What its logits cost beyond those that verification is expected to need.
   SpeculationReport report_;       // But for sources.

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "tessera/base/file.h"
+#include "tessera/apps/bench/evaluation_sets.h"
 #include "tessera/base/json.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
@@ -16,8 +16,6 @@
 
 namespace tessera {
 namespace {
-
-constexpr int64_t kLargestSet = int64_t{64} << 20;
 
 absl::StatusOr<std::string> OfProblem(const JsonValue& record) { return record.String("question"); }
 
@@ -67,20 +65,19 @@ absl::StatusOr<std::vector<PublicSet>> ChosenSets(const std::string& categories)
 }
 
 absl::StatusOr<PromptCategory> ReadSet(const std::string& folder, const PublicSet& set, int most) {
-  const std::string path = absl::StrCat(folder, "/", set.file);
-  ASSIGN_OR_RETURN(const std::string text, ReadFileToString(path, kLargestSet));
+  ASSIGN_OR_RETURN(const EvaluationFile file, ReadEvaluationFile(folder, set.file));
   PromptCategory category = {.name = set.name, .prompts = {}};
   int number = 0;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+  for (const absl::string_view line : absl::StrSplit(file.text, '\n')) {
     ++number;
     if (static_cast<int>(category.prompts.size()) >= most) break;
     if (absl::StripAsciiWhitespace(line).empty()) continue;
-    ASSIGN_OR_RETURN(const JsonValue record, JsonValue::Parse(line, absl::StrCat(path, ", line ", number)));
+    ASSIGN_OR_RETURN(const JsonValue record, JsonValue::Parse(line, absl::StrCat(file.source, ", line ", number)));
     ASSIGN_OR_RETURN(std::string prompt, set.prompt(record));
     category.prompts.push_back(std::move(prompt));
     category.ids.push_back(absl::StrCat(number));
   }
-  if (category.prompts.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": found no prompts, expected some"));
+  if (category.prompts.empty()) return absl::InvalidArgumentError(absl::StrCat(file.source, ": found no prompts, expected some"));
   return category;
 }
 

@@ -7,15 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "tessera/base/file.h"
+#include "tessera/apps/bench/evaluation_sets.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
-
-constexpr int64_t kLargestSet = int64_t{64} << 20;
 
 // A prompt without text is left out.
 struct CategorizedPrompt {
@@ -112,13 +110,12 @@ std::string NamesOf(const std::vector<PromptCategory>& all) {
 absl::StatusOr<std::vector<PromptCategory>> ReadPromptSets(const std::string& folder, int most) {
   std::vector<PromptCategory> all;
   for (const PromptSet& set : kSets) {
-    const std::string path = absl::StrCat(folder, "/", set.file);
-    ASSIGN_OR_RETURN(const std::string text, ReadFileToString(path, kLargestSet));
+    ASSIGN_OR_RETURN(const EvaluationFile file, ReadEvaluationFile(folder, set.file));
     int number = 0;
-    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    for (const absl::string_view line : absl::StrSplit(file.text, '\n')) {
       ++number;
       if (absl::StripAsciiWhitespace(line).empty()) continue;
-      ASSIGN_OR_RETURN(const JsonValue record, JsonValue::Parse(line, absl::StrCat(path, ", line ", number)));
+      ASSIGN_OR_RETURN(const JsonValue record, JsonValue::Parse(line, absl::StrCat(file.source, ", line ", number)));
       ASSIGN_OR_RETURN(CategorizedPrompts prompts, set.read(record));
       for (CategorizedPrompt& prompt : prompts) {
         if (prompt.id.empty()) prompt.id = absl::StrCat(number);

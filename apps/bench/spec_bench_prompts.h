@@ -1,13 +1,12 @@
 // The prompts of tessera_spec_bench: read from public evaluation sets, in their own JSONL forms, and put into words.
 //
-//   ASSIGN_OR_RETURN(const std::vector<PromptCategory> all, ReadPromptSets("tests/data/speculation", /*most=*/48));
+//   ASSIGN_OR_RETURN(const std::vector<PromptCategory> all, ReadPromptSets("evaluation_sets", /*most=*/48));
 //   all[0].name;        // "summarization", "code", "ui", ...
 //   all[0].prompts;     // at most 48 texts, those that come first in the file
 //   all[0].ids;         // of their records
 //
-// The folder holds spec_bench.jsonl, droidtask_ui.jsonl, persona_chat_reply.jsonl, humaneval.jsonl and gsm8k_test.jsonl; what
-// each is and where it comes from stands in tests/data/speculation/README.md. Errors name the file, the line and the field.
-// Thread-safe.
+// The folder (evaluation_sets.h) holds spec_bench.jsonl, droidtask_ui.jsonl, persona_chat_reply.jsonl, humaneval.jsonl and
+// gsm8k_test.jsonl; tests/data/speculation/README.md says where each comes from. Errors name the file, the line and the field. Thread-safe.
 #pragma once
 
 #include <string>

@@ -9,6 +9,7 @@
 #include "tessera/apps/show/svg_ranges.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/runtime/chat/speculation.h"
 
 namespace tessera {
 namespace {
@@ -74,7 +75,8 @@ std::string PassesText(const std::vector<CategoryResult>& results) {
                   absl::StrFormat("%.1f", static_cast<double>(report.first_head_rows + report.later_head_rows) / steps),
                   absl::StrFormat("%.2f", result.lookup_rule.tau()), absl::StrFormat("%.1f", result.lookup_rule.rows_per_pass()),
                   absl::StrFormat("%.2f", result.suffix_rule.tau()), absl::StrFormat("%.1f", result.suffix_rule.rows_per_pass()),
-                  absl::StrFormat("%.2f", report.PredictedGain()), absl::StrFormat("%.2f", report.Gain()),
+                  absl::StrFormat("%.2f", report.PredictedGain()),
+                  report.Gain().has_value() ? absl::StrFormat("%.2f", *report.Gain()) : "-",
                   absl::StrFormat("%.2f", report.Seconds() > 0 ? 100 * report.draft_seconds / report.Seconds() : 0),
                   absl::StrFormat("%.0f", 100 * static_cast<double>(report.paused_steps) / steps),
                   absl::StrFormat("%.2f", SecondsOfRows(result.row_times, 8) / SecondsOfRows(result.row_times, 1)),
@@ -144,7 +146,8 @@ void WriteDrafting(JsonWriter& json, const SpeculationReport& report) {
   json.Key("forecast_rows").Int(report.forecast_rows);
   json.Key("draft_seconds").Double(report.draft_seconds, 6).Key("pass_seconds").Double(report.pass_seconds, 6);
   json.Key("head_seconds").Double(report.head_seconds, 6).Key("top_seconds").Double(report.top_seconds, 6);
-  json.Key("gain").Double(report.Gain(), 6).Key("expected_gain").Double(report.PredictedGain(), 6);
+  WriteGain(json.Key("gain"), report);
+  json.Key("expected_gain").Double(report.PredictedGain(), 6);
   json.Key("expected_tokens").Double(report.predicted_tokens, 6).Key("tokens").Int(report.tokens);
   json.Key("expected_seconds").Double(report.predicted_seconds, 6).Key("seconds").Double(report.Seconds(), 6);
   json.Key("expected_plain_seconds").Double(report.predicted_plain_seconds, 6).Key("plain_seconds").Double(report.plain_seconds, 6);

@@ -103,7 +103,7 @@ DEFINE_int32(rank, 8, "N|Rank of the adapters.");
 DEFINE_int32(adapter_rank, 0, "N|Rank of adapters that the graphs take as inputs; 0: no adapters.");
 DEFINE_string(plot, "", "FILE|Draw the result to this file (SVG): curve of rows, gains, --reliability.");
 DEFINE_string(peer_curve, "", "FILE|Draw the curve of this file, too: JSON with name, rows and seconds.");
-DEFINE_string(data, "tests/data/speculation", "FOLDER|Folder of evaluation sets.");
+DEFINE_string(data, "", "FOLDER|Folder of evaluation sets. Default: a few records of each set, built in.");
 DEFINE_string(categories, "all", "LIST|Categories of prompts, comma-separated, or all.");
 DEFINE_int32(texts, 48, "N|Most prompts of each category.");
 DEFINE_string(curves, "", "FILE|Accuracies beside times: lines of tessera_scale judge --json, or a grid's.");
@@ -124,7 +124,7 @@ DEFINE_string(head_format, "", "NAME|Block format of embedding and head. Default
 DEFINE_string(scheme, "", "LIST|Forms of matrices: a recipe (001, qnn, ...) or FORM,PART=FORM.");
 DEFINE_string(statistics, "", "FILE|Weigh errors of scales by input sizes, a file of tessera_statistics.");
 DEFINE_string(off_grid, "", "N|Seed. Change weights but no logits, so that no scheme fits them exactly.");
-DEFINE_string(table, "", "LIST|Perplexities: attention (perplexity); all or recipe;recipe (quantize).");
+DEFINE_string(table, "", "LIST|Perplexities: attention (perplexity), all or recipe;recipe (quantize); a report's table (reproduce).");
 DEFINE_string(out, "", "FILE|The file to write.");
 DEFINE_string(task, "gsm8k", "NAME|gsm8k, math500, humaneval, mbpp; judge: math_steps; grid: a list.");
 DEFINE_string(candidates, "", "FILE|Samples to judge, one JSON object per line. Default: those of --data.");

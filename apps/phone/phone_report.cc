@@ -187,8 +187,10 @@ int64_t RecordPass(const PhoneReport& report, size_t index, Timeline& timeline) 
   const PassCost& pass = report.passes[index];
   int64_t begin_ns = NanosOf(pass.call_seconds);
   int32_t number = 0;
-  const absl::Status walked = report.coster->Walk(report.shapes[index], [&](int layer, const Graph&, const GraphCost& cost) {
-    const int64_t end_ns = PlaceOperators(cost, begin_ns, timeline, number);
+  const absl::Status walked = report.coster->Walk(report.shapes[index], [&](int layer, const Graph& graph, const GraphCost& cost) {
+    const std::vector<std::string> labels = OperatorLabels(graph);
+    const int64_t rows = report.shapes[index].rows;
+    const int64_t end_ns = PlaceOperators(cost, begin_ns, timeline, {.labels = labels, .layer = layer, .rows = rows, .first = number});
     timeline.Record({Zone::kGraphRun, Resource::kNpu, layer, begin_ns, end_ns});
     begin_ns = end_ns;
     number += static_cast<int32_t>(cost.operators.size());

@@ -169,12 +169,12 @@ void PhoneRun::Begin(const SwitchReady& ready) {
   begin_ns_ = clock_.NowNanos();
 }
 
-std::string PhoneRun::SwitchingLine(const Engine& engine, double waited_seconds) {
+std::string PhoneRun::SwitchingText(const Engine& engine, double waited_seconds) {
   const GraphMotion* const motion = CoreOf(engine).motion();
   if (motion == nullptr) return "";
   const MotionReport& report = motion->report();
-  return absl::StrFormat("switching: %s, %d blocks, prefill graphs of %d rows and decode graphs of %d; %d blocks switched in prompts, %d "
-                         "after them, %d returned; %.6f s waited for loads\n",
+  return absl::StrFormat("switching: %s, %d blocks, prefill graphs of %d rows and decode graphs of %d\n"
+                         "switching, blocks: %d switched in prompts, %d after them, %d returned; %.6f s waited for loads\n",
                          SwitchRuleName(motion->options().rule), motion->blocks(), motion->options().prefill_rows,
                          motion->options().decode_rows, report.switched_in_prompt, report.switched_after, report.returned,
                          waited_seconds);
@@ -184,8 +184,9 @@ std::string PhoneRun::HostSummary(const Engine& engine, const ReadingDevice& rea
   constexpr double kMiB = 1048576;
   const PartLoader::Stats stats = reading.stats();
   const double waited = static_cast<double>(stats.waited_nanos) * 1e-9;
-  return SwitchingLine(engine, waited) +
-         absl::StrFormat("graphs: %d loads of %.1f MiB in %.6f s by %s, waited for in %.6f s; at most %.1f MiB of weights at once\n",
+  return SwitchingText(engine, waited) +
+         absl::StrFormat("graphs: %d loads of %.1f MiB in %.6f s by %s, waited for in %.6f s\n"
+                         "graphs, memory: at most %.1f MiB of weights at once\n",
                          stats.loads, static_cast<double>(stats.read_bytes) / kMiB, static_cast<double>(stats.read_nanos) * 1e-9,
                          IoKindName(reading.loader().device_io()), waited, static_cast<double>(reading.most_held_bytes()) / kMiB);
 }
@@ -207,10 +208,11 @@ std::string PhoneRun::Summary(const Engine& engine) const {
     absl::StrAppend(&parts, part == 0 ? "" : ", ", BoundName(static_cast<Bound>(part)),
                     absl::StrFormat(" %.3f s", spent.seconds[part] - before_.seconds[part]));
   }
-  return absl::StrFormat("phone: %s, %s, %.6f s in %d runs; busy: %s; %.1f MiB read, %.3f J by assumed powers\n", device_->profile().name,
-                         options_.style.name, static_cast<double>(clock_.NowNanos() - begin_ns_) * 1e-9, spent.runs - before_.runs, parts,
-                         static_cast<double>(spent.read_bytes - before_.read_bytes) / 1048576.0, spent.joules - before_.joules) +
-         SwitchingLine(engine, spent.waited_seconds - before_.waited_seconds) + FlashLine();
+  return absl::StrFormat("phone: %s, %s, %.6f s in %d runs; %.1f MiB read, %.3f J by assumed powers\nphone, busy: %s\n",
+                         device_->profile().name, options_.style.name, static_cast<double>(clock_.NowNanos() - begin_ns_) * 1e-9,
+                         spent.runs - before_.runs, static_cast<double>(spent.read_bytes - before_.read_bytes) / 1048576.0,
+                         spent.joules - before_.joules, parts) +
+         SwitchingText(engine, spent.waited_seconds - before_.waited_seconds) + FlashLine();
 }
 
 }  // namespace tessera

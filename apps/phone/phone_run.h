@@ -56,7 +56,7 @@ class PhoneRun {
   absl::Status SetFlash(EngineOptions& options);
   void Spend(CpuWork work, int64_t amount);
   void Begin(const SwitchReady& ready);   // What was spent until now is that of a warm-up.
-  static std::string SwitchingLine(const Engine& engine, double waited_seconds);
+  static std::string SwitchingText(const Engine& engine, double waited_seconds);
   static std::string HostSummary(const Engine& engine, const ReadingDevice& reading);
   std::string FlashLine() const;
 

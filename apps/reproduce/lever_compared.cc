@@ -11,6 +11,7 @@
 #include "glog/logging.h"
 #include "tessera/apps/reproduce/npu_comparison.h"
 #include "tessera/apps/reproduce/published.h"
+#include "tessera/apps/reproduce/shown_tables.h"
 #include "tessera/apps/show/spread.h"
 
 namespace tessera {
@@ -45,7 +46,7 @@ const PublishedLeverRow& PublishedOf(const LeverSeries& series) {
 }
 
 ReportTable SeriesTable(const LeverComparison& comparison, const TableText& text) {
-  ReportTable table = {.title = text.title, .columns = {"", ""}, .texts = 2};
+  ReportTable table = {.title = text.title, .columns = {"", ""}, .texts = 2, .name = text.table};
   if (*text.note != '\0') table.notes.push_back(text.note);
   for (const ComparedLeverRow& row : comparison.rows) {
     if (row.ours->table != text.table) continue;
@@ -69,7 +70,8 @@ ReportTable ConfigurationsTable(const LeverReport& report) {
                        .notes = {"The figure has no numbers in the paper's text.",
                                  "Last columns: tokens per pass, and rows of Lever's passes."},
                        .columns = {"phone", "model", "set"},
-                       .texts = 3};
+                       .texts = 3,
+                       .name = "figure10"};
   for (const char* system : kLeverSystems) table.columns.push_back(LeverSystemName(system));
   for (const char* column : {"Lever over Flash-AR", "Chain-SD's tokens", "EdgeLLM's", "Lever's", "rows"}) table.columns.push_back(column);
   for (const LeverConfiguration& one : report.configurations) {
@@ -86,7 +88,8 @@ ReportTable ConfigurationsTable(const LeverReport& report) {
 ReportTable TreesTable(const LeverReport& report) {
   ReportTable table = {.title = "Rules for trees (figure 11): OnePlus 12, geometric means over sets",
                        .notes = {"All else is Lever's. The figure has no numbers in the paper's text."},
-                       .columns = {"model"}};
+                       .columns = {"model"},
+                       .name = "figure11"};
   for (const char* unit : {"tokens per second", "tokens per pass"}) {
     for (const char* tree : kLeverTrees) table.columns.push_back(absl::StrCat(LeverSystemName(tree), ", ", unit));
   }
@@ -104,7 +107,8 @@ ReportTable WaysTable(const LeverReport& report) {
                        .notes = {"The same trees by each way. The figures have no numbers in the paper's text.",
                                  "Pruning: what rows compute in the upper half of the layers that the text does not get to, and by how "
                                  "much a pass would be shorter without all of them, reading included: the most that figure 12 can be."},
-                       .columns = {"model"}};
+                       .columns = {"model"},
+                       .name = "figures13_14"};
   for (const DraftWay way : kDraftWays) table.columns.push_back(absl::StrCat("draft, ", NameOf(way)));
   for (const HeadWay way : kHeadWays) table.columns.push_back(absl::StrCat("logits, ", NameOf(way)));
   for (const char* column : {"pass", "upper rows", "shorter by"}) table.columns.push_back(column);
@@ -124,7 +128,8 @@ ReportTable SummaryTable(const LeverComparison& comparison) {
   ReportTable table = {.title = "How near",
                        .notes = {"One recording serves all models: what differs between the paper's models in acceptance does not here."},
                        .columns = {"figures", "within 35 %", "missed", "median error"},
-                       .texts = 0};
+                       .texts = 0,
+                       .name = kSummaryTable};
   table.rows.push_back({absl::StrCat(comparison.counted), absl::StrCat(comparison.within), absl::StrCat(comparison.missed),
                         comparison.median_error.has_value() ? absl::StrFormat("%.1f %%", 100 * *comparison.median_error)
                                                             : "that of a missed one"});
@@ -167,6 +172,7 @@ std::vector<ReportTable> LeverTables(const LeverReport& report) {
   tables.push_back(WaysTable(report));
   tables.push_back(SummaryTable(comparison));
   for (ReportTable& table : OrderTables(report.orders)) tables.push_back(std::move(table));
+  tables.push_back(RecordingsTable(report.recordings));
   return tables;
 }
 

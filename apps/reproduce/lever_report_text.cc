@@ -7,6 +7,7 @@
 #include "tessera/apps/reproduce/bar_chart.h"
 #include "tessera/apps/reproduce/lever_compared.h"
 #include "tessera/apps/reproduce/lever_shapes.h"
+#include "tessera/apps/reproduce/shown_tables.h"
 #include "tessera/base/json_writer.h"
 
 namespace tessera {
@@ -63,12 +64,8 @@ void WriteExecution(JsonWriter& json, const LeverExecution& one) {
 
 }  // namespace
 
-std::string LeverReportText(const LeverReport& report) {
-  std::string text;
-  for (const ReportTable& table : LeverTables(report)) absl::StrAppend(&text, ReportTableText(table));
-  absl::StrAppend(&text, "Recordings\n\n");
-  for (const std::string& recording : report.recordings) absl::StrAppend(&text, recording, "\n");
-  return text;
+absl::StatusOr<std::string> LeverReportText(const LeverReport& report, absl::string_view table) {
+  return ShownTables(LeverTables(report), table);
 }
 
 std::string LeverReportJson(const LeverReport& report) {

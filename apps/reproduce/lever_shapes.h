@@ -93,7 +93,8 @@ absl::StatusOr<LeverReport> MakeLeverReport(const ProfileSet& profiles, const Le
 // The orders that the paper states, in this report's numbers. Knows no figure of the paper.
 std::vector<PaperOrder> LeverOrders(const LeverReport& report);
 
-std::string LeverReportText(const LeverReport& report);
+// Tables as ShownTables has them (shown_tables.h). WrongUsage (table) for a name that is none of a table.
+absl::StatusOr<std::string> LeverReportText(const LeverReport& report, absl::string_view table = "");
 std::string LeverReportJson(const LeverReport& report);
 std::string LeverReportSvg(const LeverReport& report);     // Figure 10 on the first phone.
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "tessera/apps/reproduce/calibration.h"
 #include "tessera/apps/reproduce/compared_figure.h"
 #include "tessera/apps/reproduce/npu_predictions.h"
@@ -71,7 +72,8 @@ absl::StatusOr<std::vector<Sensitivity>> SensitivityOfPredictions(const ProfileS
 // What becomes of `base`, which is of these profiles, where the CPU's attention takes the rows alone that are there.
 absl::StatusOr<OpenQuestion> AskHeldAttention(const ProfileSet& profiles, const NpuComparison& base, KnownModels& models);
 
-std::string NpuComparisonText(const NpuComparison& comparison);
+// Tables as ShownTables has them (shown_tables.h). WrongUsage (table) for a name that is none of a table.
+absl::StatusOr<std::string> NpuComparisonText(const NpuComparison& comparison, absl::string_view table = "");
 std::string NpuComparisonJson(const NpuComparison& comparison);
 std::string NpuComparisonSvg(const NpuComparison& comparison);   // Predicted over published, logarithmic, with the band of kNearEnough.
 

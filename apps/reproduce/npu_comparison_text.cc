@@ -5,71 +5,69 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/reproduce/npu_comparison.h"
+#include "tessera/apps/reproduce/shown_tables.h"
 #include "tessera/base/json_writer.h"
-#include "tessera/base/table.h"
 
 namespace tessera {
 namespace {
 
-constexpr Table::Align kRight = Table::Align::kRight;
 constexpr int kDigits = 6;
 
-std::string FiguresText(const NpuComparison& comparison, bool counted) {
-  Table table({{"figure"}, {"what"}, {"unit"}, {"published", kRight}, {"predicted", kRight}, {"error", kRight}, {"band", kRight},
-               {"paper"}});
+ReportTable FiguresTable(const NpuComparison& comparison, bool counted) {
+  ReportTable table = {.title = counted ? "Figures that count" : "Figures that do not count",
+                       .columns = {"figure", "what", "unit", "paper", "published", "predicted", "error", "band"},
+                       .texts = 4,
+                       .name = counted ? "figures" : "not_counted"};
+  if (counted) table.notes = {"*: near the calibration, the same graph on the same phone as figures that parameters were fitted to"};
   for (const ComparedFigure& figure : comparison.figures) {
+    if (!figure.reason.empty() && figure.counted == counted) table.notes.push_back(absl::StrCat(figure.id, ": ", figure.reason));
     if (figure.counted != counted) continue;
-    table.AddRow({figure.near_calibration ? absl::StrCat(figure.id, " *") : figure.id, figure.what, figure.unit, PublishedText(figure),
-                  PredictedText(figure), ErrorText(figure),
-                  figure.prediction.has_value() ? EndsText(figure.band_low, figure.band_high) : "-", figure.source});
+    table.rows.push_back({figure.near_calibration ? absl::StrCat(figure.id, " *") : figure.id, figure.what, figure.unit, figure.source,
+                          PublishedText(figure), PredictedText(figure), ErrorText(figure),
+                          figure.prediction.has_value() ? EndsText(figure.band_low, figure.band_high) : "-"});
   }
-  return table.ToString();
+  return table;
 }
 
-std::string NotesText(const NpuComparison& comparison) {
-  std::string text = "*: near the calibration, the same graph on the same phone as figures that parameters were fitted to\n";
+ReportTable AskedTable(const NpuComparison& comparison) {
+  ReportTable table = {.title = "How it was asked", .columns = {"figure", "how it was asked"}, .texts = 2, .name = "asked"};
   for (const ComparedFigure& figure : comparison.figures) {
-    if (!figure.reason.empty()) absl::StrAppend(&text, figure.id, ": ", figure.reason, "\n");
+    if (figure.prediction.has_value()) table.rows.push_back({figure.id, figure.prediction->asked});
   }
-  return text;
+  return table;
 }
 
-std::string AskedText(const NpuComparison& comparison) {
-  Table table({{"figure"}, {"how it was asked"}});
-  for (const ComparedFigure& figure : comparison.figures) {
-    if (figure.prediction.has_value()) table.AddRow({figure.id, figure.prediction->asked});
-  }
-  return table.ToString();
-}
-
-void AddSensitivity(const std::string& name, const Sensitivity& one, Table& table) {
-  table.AddRow({name, absl::StrCat(one.moved), one.most.empty() ? "-" : one.most,
-                one.most.empty() ? "-" : absl::StrFormat("%+.2f %%", 100 * one.change)});
-}
-
-std::string SensitivityText(const NpuComparison& comparison) {
-  Table table({{"10 % more of"}, {"moves", kRight}, {"most"}, {"by", kRight}});
-  for (const Sensitivity& one : comparison.sensitivity) AddSensitivity(one.parameter, one, table);
-  AddSensitivity("(instead: attention of rows that are there)", comparison.held_attention.moves, table);
-  return table.ToString();
+ReportTable SensitivityTable(const NpuComparison& comparison) {
+  ReportTable table = {.title = "What parameters move",
+                       .columns = {"10 % more of", "most", "moves", "by"},
+                       .texts = 2,
+                       .name = "sensitivity"};
+  const auto add = [&table](const std::string& name, const Sensitivity& one) {
+    table.rows.push_back({name, one.most.empty() ? "-" : one.most, absl::StrCat(one.moved),
+                          one.most.empty() ? "-" : absl::StrFormat("%+.2f %%", 100 * one.change)});
+  };
+  for (const Sensitivity& one : comparison.sensitivity) add(one.parameter, one);
+  add("(instead: attention of rows that are there)", comparison.held_attention.moves);
+  return table;
 }
 
 // What moves where a question is answered otherwise, and how near it all is then.
-std::string OpenQuestionText(const NpuComparison& comparison) {
+ReportTable OpenQuestionTable(const NpuComparison& comparison) {
   const OpenQuestion& question = comparison.held_attention;
-  Table table({{"figure"}, {"published", kRight}, {"predicted", kRight}, {"error", kRight}, {"instead", kRight}, {"error", kRight}});
+  ReportTable table = {.title = absl::StrCat("Not said by papers: ", question.question),
+                       .columns = {"figure", "published", "predicted", "error", "instead", "error"},
+                       .name = "held_attention"};
   for (const OpenQuestion::Moved& moved : question.figures) {
     for (const ComparedFigure& figure : comparison.figures) {
       if (figure.id != moved.id) continue;
-      table.AddRow({figure.id, PublishedText(figure), PredictedText(figure), ErrorText(figure),
-                    EndsText(moved.prediction.low, moved.prediction.high), ErrorText(moved.error)});
+      table.rows.push_back({figure.id, PublishedText(figure), PredictedText(figure), ErrorText(figure),
+                            EndsText(moved.prediction.low, moved.prediction.high), ErrorText(moved.error)});
     }
   }
-  return absl::StrCat(
-      "Not said by papers: ", question.question, ".\n\n", table.ToString(),
-      absl::StrFormat("\ninstead: %d of %d within %.0f %%, median error %s; without those near the calibration %d of %d, %s\n",
-                      question.within, comparison.judged, 100 * kNearEnough, MedianText(question.median_error), question.within_apart,
-                      comparison.judged_apart, MedianText(question.median_error_apart)));
+  table.notes = {absl::StrFormat("instead: %d of %d within %.0f %%, median error %s; without those near the calibration %d of %d, %s",
+                                 question.within, comparison.judged, 100 * kNearEnough, MedianText(question.median_error),
+                                 question.within_apart, comparison.judged_apart, MedianText(question.median_error_apart))};
+  return table;
 }
 
 std::string AskedOf(const CalibrationFigure& figure) {
@@ -82,32 +80,37 @@ std::string AskedOf(const CalibrationFigure& figure) {
 }
 
 // What parameters were fitted to, and how well that went.
-std::string CalibrationText(const NpuComparison& comparison) {
-  Table table({{"fitted to"}, {"phone"}, {"of"}, {"what"}, {"published, ms", kRight}, {"predicted, ms", kRight}, {"error", kRight},
-               {"left out", kRight}});
+ReportTable CalibrationTable(const NpuComparison& comparison) {
+  ReportTable table = {.title = "What parameters were fitted to",
+                       .columns = {"fitted to", "phone", "of", "what", "published, ms", "predicted, ms", "error", "left out"},
+                       .texts = 4,
+                       .name = "calibration"};
   for (size_t i = 0; i < comparison.calibration_figures.size(); ++i) {
     const CalibrationFigure& figure = comparison.calibration_figures[i];
     const double error = comparison.calibration.in_sample[i];
-    table.AddRow({figure.source, figure.device, absl::StrCat(figure.shape, ", ", figure.recipe), AskedOf(figure),
-                  absl::StrFormat("%.4g", figure.milliseconds), absl::StrFormat("%.4g", figure.milliseconds * (1 + error)),
-                  absl::StrFormat("%+.1f %%", 100 * error), absl::StrFormat("%+.1f %%", 100 * comparison.calibration.left_out[i])});
+    table.rows.push_back({figure.source, figure.device, absl::StrCat(figure.shape, ", ", figure.recipe), AskedOf(figure),
+                          absl::StrFormat("%.4g", figure.milliseconds), absl::StrFormat("%.4g", figure.milliseconds * (1 + error)),
+                          absl::StrFormat("%+.1f %%", 100 * error), absl::StrFormat("%+.1f %%", 100 * comparison.calibration.left_out[i])});
   }
-  return table.ToString();
+  return table;
 }
 
-std::string SummaryText(const NpuComparison& comparison) {
+ReportTable SummaryTable(const NpuComparison& comparison) {
   const CalibrationErrors& calibration = comparison.calibration;
-  return absl::StrCat(
-      absl::StrFormat("%d figures count: %d bounds are kept, %d are judged; of these %d within %.0f %%, %d missed, median error %s\n",
-                      comparison.counted, comparison.bounds_kept, comparison.judged, comparison.within, 100 * kNearEnough,
-                      comparison.missed, MedianText(comparison.median_error)),
-      absl::StrFormat("without the %d near the calibration: %d are judged; of these %d within %.0f %%, median error %s\n",
-                      comparison.judged - comparison.judged_apart, comparison.judged_apart, comparison.within_apart, 100 * kNearEnough,
-                      MedianText(comparison.median_error_apart)),
-      absl::StrFormat("calibration, %d parameters, %d figures: median error %.1f %%, worst %.1f %%; each left out, %.1f %% and %.1f %%\n",
+  ReportTable table = {.title = "How near",
+                       .columns = {"figures", "judged", absl::StrFormat("within %.0f %%", 100 * kNearEnough), "missed", "median error"},
+                       .name = kSummaryTable};
+  table.rows = {{"all that count", absl::StrCat(comparison.judged), absl::StrCat(comparison.within), absl::StrCat(comparison.missed),
+                 MedianText(comparison.median_error)},
+                {"without those near the calibration", absl::StrCat(comparison.judged_apart), absl::StrCat(comparison.within_apart),
+                 "", MedianText(comparison.median_error_apart)}};
+  table.notes = {
+      absl::StrFormat("%d figures count; %d of them are bounds, and kept.", comparison.counted, comparison.bounds_kept),
+      absl::StrFormat("calibration, %d parameters, %d figures: median error %.1f %%, worst %.1f %%; each left out, %.1f %% and %.1f %%",
                       calibration.parameters, comparison.calibration_figures.size(), 100 * calibration.median(), 100 * calibration.worst(),
                       100 * calibration.median_left_out(), 100 * calibration.worst_left_out()),
-      "parameters as committed in ", kParametersCommit, ", before the first prediction\n");
+      absl::StrCat("parameters as committed in ", kParametersCommit, ", before the first prediction")};
+  return table;
 }
 
 void WriteSensitivity(JsonWriter& json, const Sensitivity& one) {
@@ -162,10 +165,10 @@ void WriteCalibration(JsonWriter& json, const NpuComparison& comparison) {
 
 }  // namespace
 
-std::string NpuComparisonText(const NpuComparison& comparison) {
-  return absl::StrCat(FiguresText(comparison, true), "\nNot counted:\n\n", FiguresText(comparison, false), "\n", NotesText(comparison),
-                      "\n", AskedText(comparison), "\n", SensitivityText(comparison), "\n", OpenQuestionText(comparison), "\n",
-                      CalibrationText(comparison), "\n", SummaryText(comparison));
+absl::StatusOr<std::string> NpuComparisonText(const NpuComparison& comparison, absl::string_view table) {
+  return ShownTables({SummaryTable(comparison), FiguresTable(comparison, /*counted=*/true), FiguresTable(comparison, /*counted=*/false),
+                      AskedTable(comparison), SensitivityTable(comparison), OpenQuestionTable(comparison), CalibrationTable(comparison)},
+                     table);
 }
 
 std::string NpuComparisonJson(const NpuComparison& comparison) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "tessera/apps/reproduce/ds2d_runs.h"
 #include "tessera/apps/reproduce/onemodel_costs.h"
 
@@ -63,7 +64,8 @@ struct OnemodelReport {
 absl::StatusOr<OnemodelReport> MakeOnemodelReport(const ProfileSet& profiles, std::vector<Ds2dRun> runs,
                                                   const OnemodelAssumptions& assumptions = {});
 
-std::string OnemodelReportText(const OnemodelReport& report);
+// Tables as ShownTables has them (shown_tables.h). WrongUsage (table) for a name that is none of a table.
+absl::StatusOr<std::string> OnemodelReportText(const OnemodelReport& report, absl::string_view table = "");
 std::string OnemodelReportJson(const OnemodelReport& report);
 
 }  // namespace tessera

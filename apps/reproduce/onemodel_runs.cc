@@ -62,7 +62,8 @@ ReportTable ConfigurationsTable(const OnemodelReport& report, const std::string&
                                                 times.shape),
                        .notes = {absl::StrFormat("Tokens per second: with these tokens per pass, a pass taking %.2f ms on %s; plain "
                                                  "decoding has %.1f.", times.pass_milliseconds, times.phone, times.plain_rate())},
-                       .columns = {"configuration"}};
+                       .columns = {"configuration"},
+                       .name = "table7_runs"};
   const std::vector<std::string> tasks = TasksOf(runs);
   table.columns.insert(table.columns.end(), tasks.begin(), tasks.end());
   for (const Ds2dRun* const run : runs) {
@@ -87,7 +88,8 @@ std::string ByAuto(const std::string& name, const Runs& runs) {
 ReportTable BestTable(const OnemodelReport& report, const std::string& of, absl::Span<const Ds2dBest> all, const Runs& runs) {
   ReportTable table = {.title = absl::StrCat("Table 7 by real runs of ", of, ": the best configuration of each task beside plain decoding"),
                        .columns = {"task", "configuration", "tokens per pass", kAuto},
-                       .texts = 2};
+                       .texts = 2,
+                       .name = "table7_best"};
   int reach = 0, tasks = 0;
   for (const Ds2dTimes& times : {report.ds2d_3b, report.ds2d_1b}) {
     for (const char* const what : {"tokens/s", "plain", "times"}) table.columns.push_back(absl::StrCat(times.shape, ", ", what));

@@ -12,6 +12,7 @@
 #include "tessera/apps/reproduce/onemodel_figures.h"
 #include "tessera/apps/reproduce/onemodel_runs.h"
 #include "tessera/apps/reproduce/published.h"
+#include "tessera/apps/reproduce/shown_tables.h"
 #include "tessera/spec/branches.h"
 
 namespace tessera {
@@ -58,7 +59,8 @@ ReportTable FiguresTable(const Figures& figures, int number, std::string title, 
   ReportTable table = {.title = absl::StrCat("Table ", number, ": ", title),
                        .notes = std::move(notes),
                        .columns = {"what", "worth", "unit", "published", "modeled", "error"},
-                       .texts = 3};
+                       .texts = 3,
+                       .name = absl::StrCat("table", number)};
   for (const OnemodelFigure& figure : figures) {
     if (figure.table != number) continue;
     table.rows.push_back({figure.what, StandingText(figure), figure.unit, Number(figure.published, 5), PredictedText(figure),
@@ -71,7 +73,7 @@ ReportTable FiguresTable(const Figures& figures, int number, std::string title, 
 // Table 6: a row per use case and measure side by side, times or what is about memory.
 ReportTable UseCasesTable(const Figures& figures, std::string title, const std::set<std::string>& measures,
                           std::vector<std::string> notes) {
-  ReportTable table = {.title = absl::StrCat("Table 6: ", title), .notes = std::move(notes), .columns = {"use case"}};
+  ReportTable table = {.title = absl::StrCat("Table 6: ", title), .notes = std::move(notes), .columns = {"use case"}, .name = "table6"};
   for (const OnemodelFigure& figure : figures) {
     if (measures.count(figure.id) == 0) continue;
     const bool first = table.rows.size() <= 1 && (table.rows.empty() || table.rows.back()[0] == figure.of);
@@ -108,7 +110,8 @@ ReportTable PassesTable(const Figures& figures) {
                                  "Modeled: a graph of 32 rows, which all configurations share.",
                                  "Published passes are shorter than table 6's tokens without DS2D, which are passes of one row: other "
                                  "graphs or clocks."},
-                       .columns = {"configuration", "rows", "least", "median", "most", "modeled", "error"}};
+                       .columns = {"configuration", "rows", "least", "median", "most", "modeled", "error"},
+                       .name = "table7"};
   for (const PublishedBranches& row : PublishedBranchTable()) {
     std::vector<double> milliseconds;
     for (size_t i = 0; i < std::size(row.tokens_per_pass); ++i) {
@@ -125,7 +128,9 @@ ReportTable PassesTable(const Figures& figures) {
 }
 
 ReportTable PublishedBranchesTable() {
-  ReportTable table = {.title = "Table 7 as published: tokens per pass, by configuration and use case", .columns = {"configuration"}};
+  ReportTable table = {.title = "Table 7 as published: tokens per pass, by configuration and use case",
+                       .columns = {"configuration"},
+                       .name = "table7_published"};
   for (const char* const task : PublishedBranchTasks()) table.columns.push_back(task);
   for (const PublishedBranches& row : PublishedBranchTable()) {
     std::vector<std::string>& cells = table.rows.emplace_back(std::vector<std::string>{row.configuration});
@@ -135,7 +140,7 @@ ReportTable PublishedBranchesTable() {
 }
 
 ReportTable NotAddressedTable(const OnemodelReport& report) {
-  ReportTable table = {.title = "What is not addressed", .columns = {"table", "what", "why"}, .texts = 3};
+  ReportTable table = {.title = "What is not addressed", .columns = {"table", "what", "why"}, .texts = 3, .name = "not_addressed"};
   table.rows = {{"4", "accuracy by task and language, 1B", "neither its data nor its models are public"},
                 {"8", "accuracy by task and language, 3B", "its data are not public, and neither is the model that judges"}};
   if (report.runs.empty()) {
@@ -152,7 +157,8 @@ ReportTable SetupsTable(const OnemodelReport& report) {
                                  "Mask: a pair of products for each task; together: one for all, as --lora_mode=mask has them."},
                        .columns = {"phone", "shape", "adapters", "graphs", "weights in graphs, MB", "inputs, MB", "peak memory, MB",
                                    "load, ms", "first token, ms", "token, ms", "tokens/s", "sessions"},
-                       .texts = 3};
+                       .texts = 3,
+                       .name = "one_for_all"};
   for (const OnemodelSetup& setup : report.setups) {
     table.rows.push_back({setup.phone, setup.shape, AdapterWayName(setup.way), absl::StrCat(setup.graphs), Megabytes(setup.graph_bytes),
                           Megabytes(setup.adapter_bytes), Megabytes(setup.peak_bytes()), Decimals(1e3 * setup.load_seconds, 0),
@@ -167,7 +173,8 @@ ReportTable ErrorsTable(const OnemodelReport& report, const Figures& figures) {
                        .notes = {absl::StrCat("fitted: parameters of profiles were fitted to this very figure. near: the same graph and "
                                               "phone. elsewhere: what the model really predicts, adapters of rank ",
                                               report.assumptions.adapter_rank, " being assumed.")},
-                       .columns = {"worth", "figures", absl::StrFormat("within %.0f %%", 100 * kNearEnough), "median error"}};
+                       .columns = {"worth", "figures", absl::StrFormat("within %.0f %%", 100 * kNearEnough), "median error"},
+                       .name = kSummaryTable};
   for (const Standing standing : {Standing::kFitted, Standing::kNear, Standing::kElsewhere}) {
     const OnemodelErrors errors = ErrorsOf(figures, standing);
     table.rows.push_back({StandingName(standing), absl::StrCat(errors.figures), absl::StrCat(errors.within),
@@ -177,7 +184,7 @@ ReportTable ErrorsTable(const OnemodelReport& report, const Figures& figures) {
 }
 
 ReportTable AskedTable(const Figures& figures) {
-  ReportTable table = {.title = "How it was asked", .columns = {"table", "what", "how"}, .texts = 3};
+  ReportTable table = {.title = "How it was asked", .columns = {"table", "what", "how"}, .texts = 3, .name = "asked"};
   std::set<std::string> shown;
   for (const OnemodelFigure& figure : figures) {
     if (!figure.prediction.has_value() || !shown.insert(absl::StrCat(figure.table, figure.what, figure.prediction->asked)).second) continue;
@@ -222,10 +229,8 @@ std::vector<ReportTable> OnemodelTables(const OnemodelReport& report) {
   return tables;
 }
 
-std::string OnemodelReportText(const OnemodelReport& report) {
-  std::string text;
-  for (const ReportTable& table : OnemodelTables(report)) absl::StrAppend(&text, ReportTableText(table));
-  return text;
+absl::StatusOr<std::string> OnemodelReportText(const OnemodelReport& report, absl::string_view table) {
+  return ShownTables(OnemodelTables(report), table);
 }
 
 }  // namespace tessera

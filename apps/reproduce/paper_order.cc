@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/reproduce/shown_tables.h"
 
 namespace tessera {
 
@@ -28,8 +29,13 @@ void WriteOrders(JsonWriter& json, const std::vector<PaperOrder>& orders) {
 }
 
 std::vector<ReportTable> OrderTables(const std::vector<PaperOrder>& orders) {
-  ReportTable claims = {.title = "What the papers say about orders, and where it came out", .columns = {"claim", "holds in", "of"}};
-  ReportTable broken = {.title = "Where it did not, and why", .columns = {"claim", "where", "found", "why"}, .texts = 4};
+  ReportTable claims = {.title = "What the papers say about orders, and where it came out",
+                        .columns = {"claim", "holds in", "of"},
+                        .name = kOrdersTable};
+  ReportTable broken = {.title = "Where it did not, and why",
+                        .columns = {"claim", "where", "found", "why"},
+                        .texts = 4,
+                        .name = "broken_orders"};
   for (const OrderCount& count : CountOrders(orders)) {
     claims.rows.push_back({count.claim, absl::StrCat(count.holds), absl::StrCat(count.all)});
   }

@@ -124,7 +124,8 @@ absl::StatusOr<ScalingReport> MakeScalingReport(const ProfileSet& profiles, std:
 // The orders that the paper states, in this report's numbers. Knows no figure of the paper.
 std::vector<PaperOrder> ScalingOrders(const ScalingReport& report);
 
-std::string ScalingReportText(const ScalingReport& report);
+// Tables as ShownTables has them (shown_tables.h). WrongUsage (table) for a name that is none of a table.
+absl::StatusOr<std::string> ScalingReportText(const ScalingReport& report, absl::string_view table = "");
 std::string ScalingReportJson(const ScalingReport& report);
 std::string ScalingReportSvg(const ScalingReport& report);   // Time of samples beside one of the larger model, on the measured phone.
 

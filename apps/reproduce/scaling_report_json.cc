@@ -7,6 +7,7 @@
 #include "tessera/apps/reproduce/scaling_figures.h"
 #include "tessera/apps/reproduce/scaling_report.h"
 #include "tessera/apps/reproduce/scaling_tables.h"
+#include "tessera/apps/reproduce/shown_tables.h"
 #include "tessera/apps/show/svg_plot.h"
 #include "tessera/base/json_writer.h"
 
@@ -151,10 +152,8 @@ void WritePairs(JsonWriter& json, const ScalingReport& report) {
 
 }  // namespace
 
-std::string ScalingReportText(const ScalingReport& report) {
-  std::string text;
-  for (const ReportTable& table : ScalingTables(report)) absl::StrAppend(&text, ReportTableText(table));
-  return text;
+absl::StatusOr<std::string> ScalingReportText(const ScalingReport& report, absl::string_view table) {
+  return ShownTables(ScalingTables(report), table);
 }
 
 std::string ScalingReportJson(const ScalingReport& report) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/reproduce/scaling_figures.h"
+#include "tessera/apps/reproduce/shown_tables.h"
 
 namespace tessera {
 namespace {
@@ -18,8 +19,8 @@ std::string Range(const PowerRange& range, int decimals) {
 }
 
 // `texts`, then a column for each number of rows.
-ReportTable RowsTable(std::string title, std::vector<std::string> texts, std::vector<std::string> notes) {
-  ReportTable table = {.title = std::move(title), .notes = std::move(notes), .columns = std::move(texts)};
+ReportTable RowsTable(std::string name, std::string title, std::vector<std::string> texts, std::vector<std::string> notes) {
+  ReportTable table = {.title = std::move(title), .notes = std::move(notes), .columns = std::move(texts), .name = std::move(name)};
   table.texts = static_cast<int>(table.columns.size());
   for (const int rows : kScalingRows) table.columns.push_back(absl::StrCat(rows));
   return table;
@@ -28,7 +29,8 @@ ReportTable RowsTable(std::string title, std::vector<std::string> texts, std::ve
 ReportTable FiguresTable(const std::vector<ComparedFigure>& figures) {
   ReportTable table = {.title = "What the paper's text has in numbers",
                        .columns = {"what", "unit", "counted", "published", "predicted", "error", "paper"},
-                       .texts = 3};
+                       .texts = 3,
+                       .name = "figures"};
   for (const ComparedFigure& figure : figures) {
     table.rows.push_back({figure.what, figure.unit, figure.counted ? "yes" : "no", PublishedText(figure), PredictedText(figure),
                           ErrorText(figure), figure.source});
@@ -44,12 +46,13 @@ ReportTable CountsTable(const std::vector<ComparedFigure>& figures) {
           .columns = {"figures", "judged", absl::StrFormat("within %.0f %%", 100 * kNearEnough), "missed", "median error"},
           .texts = 0,
           .rows = {{absl::StrCat(counts.counted), absl::StrCat(counts.judged), absl::StrCat(counts.within), absl::StrCat(counts.missed),
-                    MedianText(counts.median_error)}}};
+                    MedianText(counts.median_error)}},
+          .name = kSummaryTable};
 }
 
-ReportTable StepsTable(const ScalingReport& report, std::string title, std::vector<std::string> notes,
+ReportTable StepsTable(const ScalingReport& report, std::string name, std::string title, std::vector<std::string> notes,
                        const std::function<std::string(const ScalingSteps&, size_t)>& cell) {
-  ReportTable table = RowsTable(std::move(title), {"phone", "model"}, std::move(notes));
+  ReportTable table = RowsTable(std::move(name), std::move(title), {"phone", "model"}, std::move(notes));
   for (const ScalingSteps& steps : report.steps) {
     std::vector<std::string>& row = table.rows.emplace_back(std::vector<std::string>{steps.model.phone, steps.model.shape});
     for (size_t i = 0; i < steps.passes.size(); ++i) row.push_back(cell(steps, i));
@@ -58,12 +61,12 @@ ReportTable StepsTable(const ScalingReport& report, std::string title, std::vect
 }
 
 void AddSteps(const ScalingReport& report, std::vector<ReportTable>& tables) {
-  tables.push_back(StepsTable(report, "Step latency over the batch: ms, the head on the CPU included",
+  tables.push_back(StepsTable(report, "latency", "Step latency over the batch: ms, the head on the CPU included",
                               {absl::StrCat("At ", report.assumptions.step_positions, " positions.")},
                               [](const ScalingSteps& steps, size_t i) { return Decimals(1e3 * steps.passes[i].seconds, 2); }));
-  tables.push_back(StepsTable(report, "Throughput over the batch (figure 11): tokens per second", {"The figure is a picture."},
+  tables.push_back(StepsTable(report, "figure11", "Throughput over the batch (figure 11): tokens per second", {"The figure is a picture."},
                               [](const ScalingSteps& steps, size_t i) { return Decimals(steps.TokensPerSecond(i), 1); }));
-  tables.push_back(StepsTable(report, "The head's share of a step: %", {},
+  tables.push_back(StepsTable(report, "head", "The head's share of a step: %", {},
                               [](const ScalingSteps& steps, size_t i) { return Decimals(100 * steps.HeadShare(i), 1); }));
 }
 
@@ -72,7 +75,8 @@ ReportTable AttentionTable(const ScalingReport& report) {
                        .notes = {"All layers together. Products and softmax follow one another; keys and values are read beside them. "
                                  "The figure is a picture."},
                        .columns = {"rows", "attention", "products", "softmax", "reading", "calls"},
-                       .texts = 0};
+                       .texts = 0,
+                       .name = "figure8"};
   for (const ScalingAttention& attention : report.attention) {
     const auto busy = [&](Bound part) { return Decimals(1e3 * attention.cost.busy[static_cast<size_t>(part)], 2); };
     table.rows.push_back({absl::StrCat(attention.rows), Decimals(1e3 * attention.cost.seconds, 2), busy(Bound::kMatrix),
@@ -84,7 +88,8 @@ ReportTable AttentionTable(const ScalingReport& report) {
 ReportTable PromptsTable(const ScalingReport& report) {
   ReportTable table = {.title = absl::StrCat("Decoding behind prompts (figure 17): tokens per second, ", kMeasuredPhone),
                        .notes = {"All samples share the prompt. The figure is a picture."},
-                       .columns = {"model", "rows"}};
+                       .columns = {"model", "rows"},
+                       .name = "figure17"};
   for (const int tokens : kScalingPrompts) table.columns.push_back(absl::StrCat(tokens));
   table.columns.push_back("most by least");
   for (const ScalingPrompts& prompts : report.prompts) {
@@ -97,7 +102,8 @@ ReportTable PromptsTable(const ScalingReport& report) {
 }
 
 ReportTable PowerTable(const ScalingReport& report) {
-  ReportTable table = RowsTable(absl::StrCat("Power and energy over the batch (figure 12), ", kMeasuredPhone), {"model", "what"},
+  ReportTable table = RowsTable("figure12", absl::StrCat("Power and energy over the batch (figure 12), ", kMeasuredPhone),
+                                {"model", "what"},
                                 {"In brackets: by any powers of the parts that the profile allows. They are guesses within what the whole "
                                  "phone takes, so that ratios alone count."});
   const auto add = [&](const ScalingPower& power, const char* what, const std::function<std::string(size_t)>& cell) {
@@ -118,7 +124,8 @@ ReportTable MemoryTable(const ScalingReport& report) {
   ReportTable table = {.title = absl::StrCat("Memory and sessions, context ", kScalingContext),
                        .notes = {"The paper runs models of 3B and more on no 8 Gen 2, and does not say how its 7B fits on the others."},
                        .columns = {"phone", "model", "NPU, MiB", "all, MiB", "sessions"},
-                       .texts = 2};
+                       .texts = 2,
+                       .name = "memory"};
   for (const ScalingMemory& memory : report.memory) {
     table.rows.push_back({memory.model.phone, memory.model.shape, absl::StrCat(memory.npu_bytes >> 20), absl::StrCat(memory.bytes >> 20),
                           absl::StrCat(memory.sessions)});
@@ -131,7 +138,7 @@ std::vector<std::string> NamesOf(const ScalingPair& pair) { return {pair.phone, 
 ReportTable PairsTable(const ScalingReport& report) {
   const ScalingAssumptions& assumed = report.assumptions;
   ReportTable table = RowsTable(
-      "Samples of a smaller model beside one of a larger (figure 10 without accuracy), by numbers of samples",
+      "figure10", "Samples of a smaller model beside one of a larger (figure 10 without accuracy), by numbers of samples",
       {"phone", "smaller", "larger", "what"},
       {absl::StrFormat("Questions of %d and answers of %d tokens are assumed, the same for all models.", assumed.prompt_tokens,
                        assumed.answer_tokens),
@@ -161,7 +168,8 @@ ReportTable OtherwiseTable(const ScalingReport& report) {
   const int most = kScalingRows[std::size(kScalingRows) - 1];
   ReportTable table = {.title = absl::StrCat("The time of ", most, " samples by one of the larger, where something is assumed otherwise"),
                        .columns = {"phone", "smaller", "larger"},
-                       .texts = 3};
+                       .texts = 3,
+                       .name = "otherwise"};
   for (const ScalingOtherwise& otherwise : report.otherwise) table.columns.push_back(otherwise.what);
   for (size_t i = 0; i < report.pairs.size(); ++i) {
     std::vector<std::string>& row = table.rows.emplace_back(NamesOf(report.pairs[i]));
@@ -172,7 +180,7 @@ ReportTable OtherwiseTable(const ScalingReport& report) {
 
 ReportTable BreakEvenTable(const ScalingReport& report) {
   ReportTable table = RowsTable(
-      "Break-even: what of the gap between both models' one sample has to be gained, %, by numbers of samples",
+      "break_even", "Break-even: what of the gap between both models' one sample has to be gained, %, by numbers of samples",
       {"phone", "smaller", "larger"},
       {"A(smaller) + share x (A(larger) - A(smaller)) is as right as what the same time buys on the line between one sample of each. Above "
        "it, samples are the better use of time; a share above 100 % takes longer than the larger model.",
@@ -190,7 +198,7 @@ ReportTable BreakEvenTable(const ScalingReport& report) {
 }
 
 ReportTable AccuraciesTable(const ScalingReport& report) {
-  ReportTable table = RowsTable("The same as accuracies, where the paper's text says what the smaller model answers right: %",
+  ReportTable table = RowsTable("accuracies", "The same as accuracies, where the paper's text says what the smaller model answers right: %",
                                 {"phone", "smaller", "larger", "set", "paper"}, {"A: the larger model's with one sample."});
   for (const BreakEven& one : BreakEvens(report)) {
     std::vector<std::string>& row = table.rows.emplace_back(NamesOf(*one.pair));
@@ -207,7 +215,8 @@ ReportTable CurveTable(const ScalingReport& report, const AccuracyCurve& curve) 
                        .notes = {absl::StrCat("Last columns: the largest gap in points between one sample of both models at which such a "
                                               "gain breaks even on the pair's times, ", kMeasuredPhone,
                                               ". They take it that the pair's smaller model would gain as much.")},
-                       .columns = {"way", "samples", "right, %", "over one sample", "95 % of that"}};
+                       .columns = {"way", "samples", "right, %", "over one sample", "95 % of that"},
+                       .name = "curves"};
   for (const ScalingPair& pair : report.pairs) {
     if (pair.phone == kMeasuredPhone) table.columns.push_back(absl::StrCat(pair.small, " to ", pair.large));
   }
@@ -223,7 +232,10 @@ ReportTable CurveTable(const ScalingReport& report, const AccuracyCurve& curve) 
 }
 
 ReportTable NotAddressedTable(const ScalingReport& report) {
-  ReportTable table = {.title = "What is not addressed, or cannot be reproduced", .columns = {"what", "why"}, .texts = 2};
+  ReportTable table = {.title = "What is not addressed, or cannot be reproduced",
+                       .columns = {"what", "why"},
+                       .texts = 2,
+                       .name = "not_addressed"};
   for (const NotAddressed& one : kScalingNotAddressed) table.rows.push_back({one.what, one.why});
   if (report.curves.empty()) {
     table.rows.push_back({"accuracy of models that are here", "missing: no --curves=FILE of tessera_scale judge --json"});

@@ -83,7 +83,8 @@ absl::StatusOr<SdnpuReport> MakeSdnpuReport(const SdnpuQuestion& question, const
 // The orders of the papers' tables and figures, in this report's numbers. Knows no figure of theirs.
 std::vector<SdnpuOrder> SdnpuOrders(const SdnpuReport& report);
 
-std::string SdnpuReportText(const SdnpuReport& report);
+// Tables as ShownTables has them (shown_tables.h). WrongUsage (table) for a name that is none of a table.
+absl::StatusOr<std::string> SdnpuReportText(const SdnpuReport& report, absl::string_view table = "");
 std::string SdnpuReportJson(const SdnpuReport& report);
 std::string SdnpuReportHtml(const SdnpuReport& report);   // One file, pictures inside.
 std::string SdnpuReportSvg(const SdnpuReport& report);    // The ablation.

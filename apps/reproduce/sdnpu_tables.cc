@@ -47,7 +47,7 @@ std::optional<double> PublishedOf(const PublishedAblation& row, absl::string_vie
 }
 
 SdnpuTable SystemsTable() {
-  SdnpuTable table = {.title = "Systems", .columns = {"system", "what it does"}, .texts = 2};
+  SdnpuTable table = {.title = "Systems", .columns = {"system", "what it does"}, .texts = 2, .name = "systems"};
   for (const SdnpuSystem& system : SdnpuSystems()) table.rows.push_back({system.name, system.what});
   return table;
 }
@@ -58,7 +58,8 @@ SdnpuTable AblationTable(const SdnpuReport& report) {
       .notes = {"From the prompt's arrival to the last token, by tokens written: the papers call quotients of their per-token latency "
                 "end-to-end speedup (section 4.2). Decoding: without the prompt and calibration, with waiting for graphs."},
       .columns = {"shape", "system", "ms per token", "published", "over full", "published over full", "decoding ms per token", "blocks"},
-      .texts = 2};
+      .texts = 2,
+      .name = "ablation"};
   for (const PublishedAblation& row : PublishedAblations()) {
     const SdnpuShape& shape = report.Phone(report.ablation_phone).Shape(row.shape);
     const double full = shape.On("summary", "full").milliseconds_per_token();
@@ -79,7 +80,8 @@ SdnpuTable BreakdownTable(const SdnpuReport& report) {
                       .notes = Notes({"Decoding's share: passes, drafting and waiting for graphs."}, "breakdown"),
                       .columns = {"shape", "system", "prompt", "waiting", "calibration", "drafting", "passes", "all", "decoding's share",
                                   "decoding cut"},
-                      .texts = 2};
+                      .texts = 2,
+                      .name = "breakdown"};
   for (const SdnpuShape& shape : report.Phone(report.breakdown_phone).shapes) {
     const double npu = shape.On("summary", "npu").decode_milliseconds_per_token();
     for (const char* system : kCompared) {
@@ -101,7 +103,8 @@ SdnpuTable ChunksTable(const SdnpuReport& report) {
                                                       report.sweep_tokens_per_pass)},
                                      "chunks"),
                       .columns = {"rows of the graph", "reading", "decoding"},
-                      .texts = 0};
+                      .texts = 0,
+                      .name = "chunks"};
   for (const ChunkPoint& point : report.chunks) {
     table.rows.push_back({absl::StrCat(point.rows), Number(point.prefill_milliseconds, 2), Number(point.decode_milliseconds, 2)});
   }
@@ -112,7 +115,8 @@ SdnpuTable LengthsTable(const SdnpuReport& report) {
   SdnpuTable table = {.title = absl::StrCat("Draft length (figure 6): ms to check each row, ", kMainShape, ", ", report.sweep_phone),
                       .notes = Notes({absl::StrFormat("The CPU alone takes %.1f ms for one row.", report.cpu_milliseconds)}, "lengths"),
                       .columns = {"rows", "graph of just these rows", "graph of 32 rows"},
-                      .texts = 0};
+                      .texts = 0,
+                      .name = "lengths"};
   for (const LengthPoint& point : report.lengths) {
     table.rows.push_back({absl::StrCat(point.rows), Number(point.own_milliseconds, 2), Number(point.shared_milliseconds, 2)});
   }
@@ -121,8 +125,8 @@ SdnpuTable LengthsTable(const SdnpuReport& report) {
 
 // One phone: a row for each shape and task, a column for each system.
 template <typename Cell>
-SdnpuTable ByTask(const SdnpuPhone& phone, std::string title, Cell cell) {
-  SdnpuTable table = {.title = std::move(title), .columns = {"shape", "task"}, .texts = 2};
+SdnpuTable ByTask(const SdnpuPhone& phone, std::string name, std::string title, Cell cell) {
+  SdnpuTable table = {.title = std::move(title), .columns = {"shape", "task"}, .texts = 2, .name = std::move(name)};
   for (const SdnpuSystem& system : SdnpuSystems()) table.columns.push_back(system.name);
   for (const SdnpuShape& shape : phone.shapes) {
     for (const char* task : kSdnpuTasks) {
@@ -136,11 +140,11 @@ SdnpuTable ByTask(const SdnpuPhone& phone, std::string title, Cell cell) {
 
 void AddTasks(const SdnpuReport& report, std::vector<SdnpuTable>& tables) {
   for (const SdnpuPhone& phone : report.phones) {
-    tables.push_back(ByTask(phone, absl::StrCat("Per-token latency (figure 10): ms per token, end to end, ", phone.name),
+    tables.push_back(ByTask(phone, "latency", absl::StrCat("Per-token latency (figure 10): ms per token, end to end, ", phone.name),
                             [](const SystemOnTask& on, const SystemOnTask&) { return Number(on.milliseconds_per_token()); }));
-    tables.push_back(ByTask(phone, absl::StrCat("End-to-end latency: seconds of a request, ", phone.name),
+    tables.push_back(ByTask(phone, "requests", absl::StrCat("End-to-end latency: seconds of a request, ", phone.name),
                             [](const SystemOnTask& on, const SystemOnTask&) { return Number(on.seconds_per_request(), 2); }));
-    tables.push_back(ByTask(phone, absl::StrCat("Energy (figure 11): of a request, as multiples of sd.npu's, ", phone.name),
+    tables.push_back(ByTask(phone, "energy", absl::StrCat("Energy (figure 11): of a request, as multiples of sd.npu's, ", phone.name),
                             [](const SystemOnTask& on, const SystemOnTask& full) {
                               return Number(full.joules > 0 ? on.joules / full.joules : 0, 2);
                             }));
@@ -154,7 +158,8 @@ SdnpuTable MemoryTable(const SdnpuReport& report) {
                       .notes = Notes({"One graph of each block is there at a time. A drafter's own structures are not modeled."}, "memory"),
                       .columns = {"shape", "system", "weights of the NPU", "embedding and head", "copy for the CPU", "draft model",
                                   "keys and values", "activations", "all"},
-                      .texts = 2};
+                      .texts = 2,
+                      .name = "memory"};
   const auto gigabytes = [](int64_t bytes) { return Number(static_cast<double>(bytes) / 1e9, 2); };
   for (const SdnpuShape& shape : report.phones.front().shapes) {
     for (const char* system : {"npu", "full", "cpu", "cpu_sam", "npu_eagle", "cpu_eagle"}) {
@@ -175,7 +180,8 @@ SdnpuTable RowsTable(const SdnpuReport& report) {
                                      "rows"),
                       .columns = {"drafter", "task", "valid", "wasted", "underutilized", "shorter than 8", "shorter than 32",
                                   "tokens per pass", "published"},
-                      .texts = 2};
+                      .texts = 2,
+                      .name = "rows"};
   for (const DraftUse& use : report.drafts) {
     const auto published = PublishedAcceptances();
     const auto found = std::find_if(published.begin(), published.end(), [&](const PublishedAcceptance& row) {
@@ -200,7 +206,8 @@ SdnpuTable RejectedTable(const SdnpuReport& report) {
                                    "What +ours drafts is a tree: its likeliest path counts.")},
                      "rejected"),
       .columns = {"drafter", "task", "rejected drafts", "missing", "synonym", "redundant", "published"},
-      .texts = 2};
+      .texts = 2,
+      .name = "rejected"};
   for (const DraftUse& use : report.drafts) {
     const auto share = [&](double value) { return use.rejected > 0 ? Percent(value) : std::string(); };
     table.rows.push_back({use.drafter, use.task.empty() ? "all" : use.task, absl::StrCat(use.rejected), share(use.missing),
@@ -215,7 +222,8 @@ SdnpuTable SwitchesTable(const SdnpuReport& report) {
   SdnpuTable table = {.title = absl::StrCat("Switching after the prompt, rag, ", report.ablation_phone),
                       .notes = Notes({"NPU vanilla, and padded instead."}, "switches"),
                       .columns = {"shape", "waiting, of decoding", "waiting, of all", "delay of all without it",
-                                  "padded decoding, times as slow"}};
+                                  "padded decoding, times as slow"},
+                      .name = "switching"};
   for (const SdnpuShape& shape : report.Phone(report.ablation_phone).shapes) {
     const SystemOnTask& npu = shape.On("rag", "npu");
     const double decode = npu.seconds.switching + npu.seconds.decode, all = npu.seconds.total(), waited = npu.seconds.switching;
@@ -229,7 +237,8 @@ SdnpuTable SwitchesTable(const SdnpuReport& report) {
 SdnpuTable RulesTable(const SdnpuReport& report) {
   SdnpuTable table = {.title = absl::StrCat("Rules of switching (figure 8): ms of a request, ", kMainShape, ", ", report.ablation_phone),
                       .notes = {"The first summary text, full system, six blocks by all rules."},
-                      .columns = {"rule", "prompt", "waiting", "until graphs are there", "passes", "all"}};
+                      .columns = {"rule", "prompt", "waiting", "until graphs are there", "passes", "all"},
+                      .name = "rules"};
   for (const RulePoint& point : report.rules) {
     const RequestParts& seconds = point.seconds;
     table.rows.push_back({std::string(SwitchRuleName(point.rule)), Number(1e3 * seconds.prefill), Number(1e3 * seconds.switching),

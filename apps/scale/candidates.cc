@@ -91,7 +91,7 @@ bool IsIn(Half half, absl::string_view question) {
 }
 
 absl::StatusOr<Recorded> ReadGsm8kSolutions(const std::string& folder, Half half, const Task* task) {
-  const std::string path = absl::StrCat(folder, "/gsm8k_model_solutions.jsonl");
+  ASSIGN_OR_RETURN(const EvaluationFile file, ReadEvaluationFile(folder, "gsm8k_model_solutions.jsonl"));
   Recorded recorded;
   const absl::flat_hash_map<absl::string_view, const Problem*> problems = ByStatement(task);
   const auto read = [&](const JsonValue& record, int line) -> absl::Status {
@@ -117,8 +117,8 @@ absl::StatusOr<Recorded> ReadGsm8kSolutions(const std::string& folder, Half half
     recorded.stated += own.stated;
     return absl::OkStatus();
   };
-  RETURN_IF_ERROR(ForEachRecord(path, read));
-  RETURN_IF_ERROR(CheckSome(recorded, path));
+  RETURN_IF_ERROR(ForEachRecord(file, read));
+  RETURN_IF_ERROR(CheckSome(recorded, file.source));
   return recorded;
 }
 

@@ -149,7 +149,8 @@ absl::StatusOr<std::vector<StepTree>> ReadStepTrees(const std::string& folder) {
     trees.push_back(std::move(tree));
     return absl::OkStatus();
   };
-  RETURN_IF_ERROR(ForEachRecord(absl::StrCat(folder, "/math_step_trees.jsonl"), read));
+  ASSIGN_OR_RETURN(const EvaluationFile file, ReadEvaluationFile(folder, "math_step_trees.jsonl"));
+  RETURN_IF_ERROR(ForEachRecord(file, read));
   return trees;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "tessera/apps/answers/extract_answer.h"
+#include "tessera/apps/bench/evaluation_sets.h"
 #include "tessera/apps/scale/records.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
@@ -131,7 +132,8 @@ absl::StatusOr<Task> ReadTask(const std::string& folder, const std::string& name
     task.problems.push_back(std::move(problem));
     return absl::OkStatus();
   };
-  RETURN_IF_ERROR(ForEachRecord(absl::StrCat(folder, "/", set->file), read));
+  ASSIGN_OR_RETURN(const EvaluationFile file, ReadEvaluationFile(folder, set->file));
+  RETURN_IF_ERROR(ForEachRecord(file, read));
   return task;
 }
 

@@ -40,17 +40,23 @@ std::string TokensAndRate(int64_t tokens, std::optional<double> rate) {
 
 std::string Seconds(double seconds) { return absl::StrFormat("%.*f s", seconds < 1000 ? 2 : 0, seconds); }
 
-std::string SpeculationLine(const SpeculationReport& report) {
-  if (report.sources.empty()) return "none";
-  std::string line = absl::StrFormat("%.2f tokens per pass of %.1f rows, %.2f times as fast as plain passes (foreseen: %.2f)",
-                                     report.TokensPerStep(), RowsPerPass(report), report.Gain(), report.PredictedGain());
+// The lines of a report, each titled as one about drafts.
+std::string TitledLines(absl::string_view lines) {
+  return lines.empty() ? "" : absl::StrCat("drafts, ", absl::StrReplaceAll(lines, {{"\n", "\ndrafts, "}}), "\n");
+}
+
+std::string SpeculationText(const SpeculationReport& report) {
+  if (report.sources.empty()) return "drafts: none\n";
+  std::string text = absl::StrFormat("drafts: %.2f tokens per pass of %.1f rows, ", report.TokensPerStep(), RowsPerPass(report));
+  if (const std::optional<double> gain = report.Gain()) {
+    absl::StrAppendFormat(&text, "%.2f times as fast as plain passes (foreseen: %.2f)\n", *gain, report.PredictedGain());
+  } else {
+    absl::StrAppend(&text, "no plain pass to compare with\n");
+  }
   if (report.prompt_tokens > 0) {
-    absl::StrAppendFormat(&line, "; learnt from %d of %d prompt tokens", report.prompt_learnt, report.prompt_tokens);
+    absl::StrAppendFormat(&text, "drafts, prompt: learnt from %d of %d tokens\n", report.prompt_learnt, report.prompt_tokens);
   }
-  for (const std::string& notes : {report.Choices(), report.Pauses(), report.Failures()}) {
-    if (!notes.empty()) absl::StrAppend(&line, "; ", absl::StrReplaceAll(notes, {{"\n", "; "}}));
-  }
-  return line;
+  return absl::StrCat(text, TitledLines(report.Choices()), TitledLines(report.Pauses()), TitledLines(report.Failures()));
 }
 
 }  // namespace
@@ -73,9 +79,9 @@ std::string PruningLine(const PruneReport& pruning) {
 
 std::string StatsText(const Timings& timings) {
   std::string text;
-  if (timings.speculation.has_value()) absl::StrAppend(&text, "drafts: ", SpeculationLine(*timings.speculation), "\n");
+  if (timings.speculation.has_value()) absl::StrAppend(&text, SpeculationText(*timings.speculation));
   absl::StrAppend(&text, PruningLine(timings.pruning));
-  if (timings.streaming.has_value()) absl::StrAppend(&text, "streaming: ", StreamingLine(*timings.streaming), "\n");
+  if (timings.streaming.has_value()) absl::StrAppend(&text, StreamingText(*timings.streaming));
   return text;
 }
 
@@ -85,7 +91,7 @@ std::string BeginningsTable(absl::Span<const TimedAnswer> answers) {
   for (const TimedAnswer& answer : answers) {
     table.AddRow({Quoted(answer.first->text), absl::StrFormat("%.2f %%", 100 * answer.first->probability),
                   absl::StrCat(answer.text.tokens.size()), std::string(FinishReasonName(answer.text.reason)),
-                  absl::StrReplaceAll(Printable(answer.text.text), {{"\n", "\\n"}})});
+                  answer.text.text});
   }
   return table.ToString();
 }

@@ -9,20 +9,17 @@
 
 namespace tessera {
 
-std::string StreamingLine(const StreamingFigures& figures) {
-  if (figures.stats.streamed_bytes == 0) return "all weights pinned";
-  if (figures.stats.pass_bytes == 0) {
-    return absl::StrFormat("%.0f %% of the weights pinned, the rest read once: the ring has room for all of it",
-                           100 * figures.PinnedShare());
-  }
-  std::string line = absl::StrFormat("%.0f %% of the weights pinned, the rest read in each of %d passes: %.3g GB/s",
-                                     100 * figures.PinnedShare(), figures.passes, figures.BytesPerSecond() * 1e-9);
+std::string StreamingText(const StreamingFigures& figures) {
+  if (figures.stats.streamed_bytes == 0) return "streaming: all weights pinned\n";
+  const std::string pinned = absl::StrFormat("streaming: %.0f %% of the weights pinned, the rest read ", 100 * figures.PinnedShare());
+  if (figures.stats.pass_bytes == 0) return absl::StrCat(pinned, "once: the ring has room for all of it\n");
+  std::string flash = absl::StrFormat("%.3g GB/s", figures.BytesPerSecond() * 1e-9);
   if (figures.flash_bytes_per_second > 0) {
-    absl::StrAppendFormat(&line, ", %.0f %% of the flash", 100 * figures.BytesPerSecond() / figures.flash_bytes_per_second);
+    absl::StrAppendFormat(&flash, ", %.0f %% of the flash", 100 * figures.BytesPerSecond() / figures.flash_bytes_per_second);
   }
   const StreamingFigures::Times pass = figures.PerPass();
-  return absl::StrFormat("%s; a pass computes %.1f ms, reads %.1f ms, waits %.1f ms", line, pass.compute * 1e3, pass.read * 1e3,
-                         pass.stall * 1e3);
+  return absl::StrFormat("%sin each of %d passes: %s\nstreaming, pass: computes %.1f ms, reads %.1f ms, waits %.1f ms\n", pinned,
+                         figures.passes, flash, pass.compute * 1e3, pass.read * 1e3, pass.stall * 1e3);
 }
 
 std::string PeakText(const Engine& engine) {
@@ -44,7 +41,7 @@ void StreamedRun::WriteMembers(JsonWriter& json) const {
 
 void StreamedRun::WriteError() const {
   WarnOfShortages(engine_);
-  const std::string streaming = engine_.model().streamer() == nullptr ? "" : absl::StrCat(StreamingLine(Figures()), " | ");
+  const std::string streaming = engine_.model().streamer() == nullptr ? "" : StreamingText(Figures());
   tessera::WriteError(absl::StrCat(streaming, "peak memory ", PeakText(engine_), "\n"));
 }
 

@@ -2,7 +2,7 @@
 //
 //   const StreamedRun run(engine, opened.flash_bytes_per_second);         // see OpenEngine
 //   ... a run ...
-//   run.WriteError();                                 // "... GB/s, 85 % of the flash; ... | peak memory ..."
+//   run.WriteError();                                 // "streaming: ... GB/s, 85 % of the flash", ..., "peak memory ..."
 //
 // Threads: those of the engine.
 #pragma once
@@ -18,9 +18,11 @@ namespace tessera {
 // mapped code 9.80 MiB of it".
 std::string PeakText(const Engine& engine);
 
-// "28 % of the weights pinned, the rest read in each of 35 passes: 3.41 GB/s, 85 % of the flash; a pass computes 30.1 ms, reads
-// 110.2 ms, waits 81.0 ms".
-std::string StreamingLine(const StreamingFigures& figures);
+// Titled lines, each of at most 100 columns:
+//
+//   streaming: 28 % of the weights pinned, the rest read in each of 35 passes: 3.41 GB/s, 85 % of the flash
+//   streaming, pass: computes 30.1 ms, reads 110.2 ms, waits 81.0 ms
+std::string StreamingText(const StreamingFigures& figures);
 
 // The figures from the construction of this object on. If nothing is streamed, only those of memory.
 class StreamedRun {
@@ -29,7 +31,7 @@ class StreamedRun {
   double flash_bytes_per_second() const { return flash_; }
   // "streaming", if weights are streamed, and those of WriteMemory: members of the current object.
   void WriteMembers(JsonWriter& json) const;
-  void WriteError() const;                       // A line.
+  void WriteError() const;                       // A few lines.
 
  private:
   StreamingFigures Figures() const { return StreamingFigures::Of(engine_, flash_).Since(before_); }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "tessera/base/quoted.h"
 
 namespace tessera {
@@ -12,7 +11,7 @@ std::string TextBeginning(absl::string_view text) {
   constexpr size_t kMost = 60;
   size_t end = std::min(text.size(), kMost);
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;   // Within a character.
-  return absl::StrCat(absl::StrReplaceAll(Printable(text.substr(0, end)), {{"\n", "\\n"}}), end < text.size() ? "..." : "");
+  return absl::StrCat(PrintableLine(text.substr(0, end)), end < text.size() ? "..." : "");
 }
 
 }  // namespace tessera

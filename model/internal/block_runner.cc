@@ -36,6 +36,7 @@ absl::Status BlockRunner::LeaseUnits(int block) {
     const int unit = units_[i];
     TimelineScope scope(timeline_, Zone::kLease, unit, Resource::kFlash);
     ASSIGN_OR_RETURN(WeightLease lease, source_->Acquire(unit));
+    if (lease.pinned()) scope.SetResource(Resource::kMemory);
     leases_.push_back(std::move(lease));
   }
   return absl::OkStatus();
@@ -51,7 +52,8 @@ absl::Status BlockRunner::Run(GraphNeed graph, int detail, RunArguments& argumen
     weights_.push_back(lease->bytes().subspan(static_cast<size_t>(offset), static_cast<size_t>(bytes)));
   }
   arguments.weights = weights_;
-  TimelineScope scope(timeline_, Zone::kGraphRun, detail, Resource::kNpu);
+  arguments.layer = detail;
+  TimelineScope scope(timeline_, Zone::kGraphRun, detail, store_.device().resource());
   return store_.Run(graph, arguments, next);
 }
 

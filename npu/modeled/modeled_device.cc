@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -55,7 +56,8 @@ class ModeledDevice::LoadedOnPhone : public LoadedGraph {
  public:
   LoadedOnPhone(std::unique_ptr<LoadedGraph> numbers, CompiledGraph compiled, int64_t phone_bytes, std::shared_ptr<const OneLoad> load,
                 const Clock& clock)
-      : clock(clock), numbers(std::move(numbers)), compiled(std::move(compiled)), phone_bytes(phone_bytes), load(std::move(load)) {}
+      : clock(clock), numbers(std::move(numbers)), compiled(std::move(compiled)), labels(OperatorLabels(this->compiled.graph)),
+        phone_bytes(phone_bytes), load(std::move(load)) {}
   int64_t bytes() const override { return phone_bytes + numbers->bytes(); }
   int rows() const override { return numbers->rows(); }
   bool is_ready() const override { return load->end_ns <= clock.NowNanos(); }
@@ -63,6 +65,7 @@ class ModeledDevice::LoadedOnPhone : public LoadedGraph {
   const Clock& clock;
   const std::unique_ptr<LoadedGraph> numbers;
   const CompiledGraph compiled;
+  const std::vector<std::string> labels;
   const int64_t phone_bytes;
   const std::shared_ptr<const OneLoad> load;
   int64_t cost_rows = -1, cost_positions = -1;   // That `cost` is for,
@@ -181,7 +184,9 @@ absl::Status ModeledDevice::Submit(LoadedGraph& loaded, const RunArguments& argu
   SplitLoads();
   spent_.waited_seconds += static_cast<double>(begin - now) * 1e-9;
   const double call = UsesNpu(*cost) ? CallSeconds(options_.profile, options_.style) / options_.graphs_per_call : 0;
-  if (timeline() != nullptr) PlaceOperators(*cost, begin + NanosOf(call), *timeline());
+  if (timeline() != nullptr) {
+    PlaceOperators(*cost, begin + NanosOf(call), *timeline(), {.labels = graph.labels, .layer = arguments.layer, .rows = arguments.rows});
+  }
   run_end_ns_ = begin + NanosOf(call) + NanosOf(cost->seconds);
   for (int part = 0; part < kBounds; ++part) spent_.seconds[part] += cost->busy[part];
   spent_.seconds[static_cast<size_t>(Bound::kCall)] += call;

@@ -68,6 +68,8 @@ class ModeledDevice : public Device {
   KvFormat kv_format() const override { return numbers_.kv_format(); }
   RowPolicy row_policy() const override { return options_.style.static_graphs ? RowPolicy::kExact : RowPolicy::kAny; }
   GraphLimits limits() const override { return options_.limits; }
+  Resource resource() const override { return Resource::kNpu; }
+  double LoadWaitSeconds() const override { return spent_.waited_seconds; }
   // On the phone: bytes of the weights where graphs have their own, and the time to load them.
   LoadCost CostOf(const CompiledGraph& graph) const override;
   int64_t ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int longest_path) const override {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -188,10 +189,15 @@ absl::Status Speculation::Save() const {
   return Joined(saved, costs.Save(costs_path_));   // Also if the history could not be.
 }
 
+void WriteGain(JsonWriter& json, const SpeculationReport& report) {
+  if (const std::optional<double> gain = report.Gain()) json.Double(*gain, 6); else json.Null();
+}
+
 void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {
   json.BeginObject().Key("passes").Int(report.steps).Key("tokens").Int(report.tokens).Key("rows").Int(report.rows);
   json.Key("tokens_per_pass").Double(report.TokensPerStep(), 6);
-  json.Key("gain").Double(report.Gain(), 6).Key("predicted_gain").Double(report.PredictedGain(), 6);
+  WriteGain(json.Key("gain"), report);
+  json.Key("predicted_gain").Double(report.PredictedGain(), 6);
   json.Key("predicted_tokens").Double(report.predicted_tokens, 6);
   json.Key("seconds").Double(report.Seconds(), 6).Key("predicted_seconds").Double(report.predicted_seconds, 6);
   json.Key("head_rows").Int(report.first_head_rows + report.later_head_rows + report.forecast_head_rows);

@@ -119,7 +119,10 @@ class Speculation {
 
 // {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "predicted_tokens", "seconds", "predicted_seconds",
 // "head_rows", "forecast_rows", "prompt_tokens", "prompt_tokens_learnt_from", "paused_passes", "pauses", "drafters": [{"name", ...}]}; a
-// drafter that settles on something has "choice".
+// drafter that settles on something has "choice". "gain" is null where no step without draft was measured.
 void WriteSpeculation(JsonWriter& json, const SpeculationReport& report);
+
+// SpeculationReport::Gain, or null.
+void WriteGain(JsonWriter& json, const SpeculationReport& report);
 
 }  // namespace tessera

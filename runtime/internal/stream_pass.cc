@@ -1,5 +1,6 @@
 #include "tessera/runtime/internal/stream_pass.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "tessera/base/status_macros.h"
@@ -55,12 +56,12 @@ absl::Status StreamPass::Walk(const StepPlan& plan, const CostProfile* costs, Pa
 absl::Status StreamPass::Compute(const StepPlan& plan, const CostProfile* costs, const std::atomic<bool>* cancel,
                                  EngineCore::Hold& hold) {
   const EngineCore::PassMark mark(core_);
-  const double begin = clock_.Seconds();
+  const double begin = clock_.Seconds(), waited = core_.SwitchWaitSeconds();
   ASSIGN_OR_RETURN(Pass walk, core_.Begin(rows_, cancel));
   RETURN_IF_ERROR(Walk(plan, costs, walk));
   ListWanted();
   ASSIGN_OR_RETURN(const HiddenRows done, core_.Finish(walk, wanted_));
-  pass_seconds_ = clock_.SecondsSince(begin);
+  pass_seconds_ = std::max(0.0, clock_.SecondsSince(begin) - (core_.SwitchWaitSeconds() - waited));
   return logits_.Give(absl::MakeSpan(members_), done, clock_, cancel, hold);
 }
 

@@ -4,7 +4,10 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "tessera/base/byte_size.h"
 
 namespace tessera {
@@ -61,8 +64,40 @@ TEST(StatsText, SaysWhatWasPruned) {
 
 TEST(StatsText, SaysWhatDraftsGave) {
   EXPECT_EQ(StatsText({}), "");
-  const std::string text = StatsText(Usual());
-  EXPECT_EQ(text.find("drafts: 1.20 tokens per pass of 0.0 rows, "), 0u) << text;
+  Timings timings = Usual();
+  EXPECT_EQ(StatsText(timings), "drafts: 1.20 tokens per pass of 0.0 rows, no plain pass to compare with\n");
+  timings.speculation->rows = 520;
+  timings.speculation->plain_seconds = 1.62;
+  timings.speculation->compared_seconds = 1;
+  timings.speculation->predicted_plain_seconds = 1.7;
+  timings.speculation->predicted_seconds = 1;
+  EXPECT_EQ(StatsText(timings), "drafts: 1.20 tokens per pass of 5.2 rows, 1.62 times as fast as plain passes (foreseen: 1.70)\n");
+}
+
+// All that may be said, with long numbers: each subject has a line with a title.
+TEST(StatsText, LinesHaveTitlesAndAboutAHundredColumns) {
+  Timings timings = Usual();
+  SpeculationReport& report = *timings.speculation;
+  report = {.steps = 12'345, .tokens = 34'567, .rows = 99'999, .rested_steps = 1234, .prompt_tokens = 23'456, .prompt_learnt = 12'345};
+  report.sources = {{.name = "recycling", .choice = "3,2", .pauses = 12, .paused_steps = 10'234, .loss = 0.25},
+                    {.name = "suffix", .pauses = 1, .paused_steps = 44, .loss = 0.05}};
+  timings.pruning = {.passes = 12, .rows = 120, .dropped = 40, .lost = 2};
+  StreamingFigures figures = {.flash_bytes_per_second = 4e9, .passes = 12'345, .seconds = 100};
+  figures.stats = {.bytes_read = 1'000'000'000'000, .read_nanos = 300'000'000'000, .pinned_bytes = 28, .streamed_bytes = 72};
+  figures.stats.pass_bytes = 72;
+  timings.streaming = figures;
+  const std::string text = StatsText(timings);
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
+  EXPECT_EQ(lines.size(), 9u) << text;
+  for (const std::string& line : lines) {
+    EXPECT_LE(line.size(), 108u) << line;
+    EXPECT_LT(line.find(": "), 20u) << line;
+  }
+  for (const char* begin : {"drafts: ", "drafts, prompt: learnt from 12345 of 23456 tokens\n", "drafts, recycling: 3,2\n",
+                            "drafts, recycling: paused 12 times, ", "drafts, suffix: paused 1 time, ", "drafts, all: rested for 1234 of ",
+                            "pruning: ", "streaming: 28 % of the weights pinned, ", "streaming, pass: computes "}) {
+    EXPECT_NE(absl::StrCat("\n", text).find(absl::StrCat("\n", begin)), std::string::npos) << begin << " in\n" << text;
+  }
 }
 
 TEST(BeginningsTable, HasALineForEachAnswer) {

@@ -7,9 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/json.h"
+#include "tessera/base/quoted.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/gguf_builder.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -73,6 +76,23 @@ TEST(Logits, TextLongerThanTheContextIsAnErrorOfItsLine) {
   const Ended ended = RunTiny("tessera_logits", {"--jsonl", "--context=16"}, "{\"id\": 1, \"text\": \"" + std::string(40, 'x') + "\"}");
   EXPECT_EQ(ended.code, 1);
   EXPECT_NE(ended.errors.find("line 1: context: found"), std::string::npos) << ended.errors;
+}
+
+// The prompt holds a line break, an escape character and a part of a character: each token of it is shown in one line.
+TEST(Logits, EveryRowOfTheTableIsOneLine) {
+  const std::string prompt = "--prompt=a\n\x1b[2J\xc2\x9b";
+  for (const std::string program : {"tessera_logits", "tessera_tokenize"}) {
+    std::vector<std::string> flags = {prompt};
+    if (program == "tessera_logits") flags.push_back("--top=300");
+    const Ended ended = RunTiny(program, flags);
+    ASSERT_EQ(ended.code, 0) << ended.errors;
+    const std::vector<std::string> lines = absl::StrSplit(ended.output, '\n');
+    for (const std::string& line : lines) EXPECT_TRUE(IsPrintableUtf8(line)) << program << ": " << line;
+    EXPECT_TRUE(absl::StrContains(ended.output, "\"\\n\"")) << program << ": " << ended.output;
+    const JsonValue json = Json(RunTiny("tessera_tokenize", {prompt, "--json"}).output);
+    if (program == "tessera_logits") continue;
+    EXPECT_EQ(lines.size(), 2 + json.Ints("tokens")->size() + 1) << "a header, a rule, a line for each token, and an end";
+  }
 }
 
 TEST(Tokenize, SpecialTokensOnlyWhereAsked) {

@@ -48,7 +48,7 @@ const OnemodelFigure& FigureNamed(const std::vector<OnemodelFigure>& figures, co
 TEST(OnemodelReport, HeaderExample) {
   const ProfileSet profiles = Must(BuiltInProfiles());
   const OnemodelReport report = Must(MakeOnemodelReport(profiles, /*runs=*/{}));
-  const std::string text = OnemodelReportText(report);
+  const std::string text = Must(OnemodelReportText(report, "all"));
   for (const char* const said : {"Table 1: ", "Table 2: ", "Table 3: ", "Table 5: ", "Table 6: ", "Table 7: ", "Table 9: ", "Table 10: ",
                                  "What is not addressed", "missing: no --recordings=FILE", "One for all: 8 tasks"}) {
     EXPECT_TRUE(absl::StrContains(text, said)) << said;
@@ -174,7 +174,7 @@ TEST(OnemodelReport, RealRunsStandInTable7WithTheirTasks) {
     EXPECT_TRUE(absl::StartsWith(table.rows[0][1], "1.50 (")) << table.rows[0][1];
     EXPECT_EQ(table.rows[2][2], "-");
   }
-  EXPECT_FALSE(absl::StrContains(OnemodelReportText(Report()), "missing: no --recordings"));
+  EXPECT_FALSE(absl::StrContains(Must(OnemodelReportText(Report(), "all")), "missing: no --recordings"));
 }
 
 TEST(OnemodelReport, TheBestConfigurationOfATaskStandsBesidePlainDecoding) {

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/apps/short_run.h"
@@ -53,6 +55,30 @@ TEST(PhoneRun, WhatIsMeasuredIsTheSameToTheDigitInEachRun) {
       EXPECT_FALSE(line.empty()) << first.errors;
       EXPECT_EQ(line, LineOf(second.errors, "phone: ")) << program;
     }
+  }
+}
+
+// A slice of an operator is named after what it multiplies or computes; layer, rows, bytes and what bounds it are its arguments.
+TEST(PhoneRun, SlicesOfATraceAreNamedAfterTheirOperators) {
+  const TemporaryFolder folder;
+  for (const std::string device : {"8gen3", "8gen3:static"}) {
+    const Ended ended = Answer("tessera_generate", {"--device=" + device, "--context=512", "--trace=" + folder.Path("trace.json")});
+    ASSERT_EQ(ended.code, 0) << ended.errors;
+    const JsonValue trace = Must(JsonValue::Parse(Must(ReadFileToString(folder.Path("trace.json"), 1 << 24)), device));
+    const JsonValue events = Must(trace.Array("traceEvents"));
+    std::set<std::string> names, bounds;
+    for (int64_t i = 0; i < events.size(); ++i) {
+      const JsonValue arguments = Must(events[i].Object("args"));
+      EXPECT_NE(Must(events[i].String("name")), "operator");
+      if (!arguments.Has("bound")) continue;
+      names.insert(Must(events[i].String("name")));
+      bounds.insert(Must(arguments.String("bound")));
+      EXPECT_GE(Must(arguments.Int("layer")), 0);
+      EXPECT_GE(Must(arguments.Int("rows")), 1);
+      EXPECT_GE(Must(arguments.Int("bytes")), 0);
+    }
+    for (const char* name : {"attn_q.weight", "ffn_down.weight", "Attention", "RmsNorm"}) EXPECT_EQ(names.count(name), 1u) << name;
+    EXPECT_GE(bounds.size(), 2u) << device;
   }
 }
 

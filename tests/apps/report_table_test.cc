@@ -21,6 +21,25 @@ TEST(ReportTable, SoManyColumnsFromTheLeftAreTexts) {
   EXPECT_EQ(ReportTableText(table), "t\n\naaa  bbb\n---  ---\na    b\n\n");
 }
 
+TEST(ReportTable, LinesAreBrokenAtSpacesToFit) {
+  const ReportTable table = {.title = "a title of words",
+                             .notes = {"a note of words"},
+                             .columns = {"what it was", "tokens per second"},
+                             .rows = {{"a pass of one row", "57.4"}, {"loading", "6"}}};
+  EXPECT_EQ(ReportTableText(table, 16),
+            "a title of words\n\n"
+            "         tokens\n"
+            "what it     per\n"
+            "was      second\n"
+            "-------  ------\n"
+            "a pass     57.4\n"
+            "of one\n"
+            "row\n"
+            "loading       6\n"
+            "a note of words\n\n");
+  EXPECT_EQ(ReportTableText(table, 60), ReportTableText(table)) << "wide enough";
+}
+
 TEST(ReportTable, OnAPageTextsAreNoMarkup) {
   const ReportTable table = {.title = "<t>", .notes = {"<n>&"}, .columns = {"<c>", "ms"}, .rows = {{"<x>", "1"}}};
   EXPECT_EQ(ReportTableHtml(table),

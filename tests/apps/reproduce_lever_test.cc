@@ -24,7 +24,7 @@ TEST(ReproduceLever, PrintsTablesAndWritesAPicture) {
   if (kSanitized) GTEST_SKIP() << "takes minutes: lever_shapes_test.cc has all of it with shorter texts";
   const TemporaryFolder folder;
   const std::string plot = folder.Path("lever.svg");
-  const Ended ended = Reproduce({"--plot=" + plot});
+  const Ended ended = Reproduce({"--plot=" + plot, "--table=all"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   EXPECT_EQ(ended.errors, "");
   for (const char* said : {"Decoding (figure 10)", "Speedups (section 5.2)", "Verification (table 2)", "Draft models (table 5)",

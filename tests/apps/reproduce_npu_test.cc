@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "tessera/base/file.h"
+#include "tessera/base/table.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -14,14 +16,38 @@ namespace tessera {
 namespace {
 
 TEST(ReproduceNpu, PrintsFiguresBesidePredictions) {
-  const Ended ended = RunProgram("tessera_reproduce npu", {});
+  const Ended ended = RunProgram("tessera_reproduce npu", {"--table=all"});
   EXPECT_EQ(ended.code, 0) << ended.errors;
   EXPECT_EQ(ended.errors, "");
-  for (const char* const said : {"001-softmax-float", "000-verify-32", "003-memory-base", "004-step-8", "Not counted:", "median error",
+  for (const char* const said : {"001-softmax-float", "000-verify-32", "003-memory-base", "004-step-8", "do not count", "median error",
                                  "parameters as committed in 1d42eec, before the first prediction\n"}) {
     EXPECT_TRUE(absl::StrContains(ended.output, said)) << said;
   }
-  EXPECT_EQ(RunProgram("tessera_reproduce npu", {}).output, ended.output);
+  EXPECT_EQ(RunProgram("tessera_reproduce npu", {"--table=all"}).output, ended.output);
+}
+
+// The summary comes first, then the names of tables; a table by name. No line is longer than a wide terminal has columns.
+TEST(ReproduceNpu, PrintsASummaryAndTablesByName) {
+  const Ended summary = RunProgram("tessera_reproduce npu", {});
+  ASSERT_EQ(summary.code, 0) << summary.errors;
+  EXPECT_TRUE(absl::StartsWith(summary.output, "How near\n\n")) << summary.output;
+  EXPECT_FALSE(absl::StrContains(summary.output, "001-softmax-float"));
+  for (const std::string name : {"figures", "not_counted", "asked", "sensitivity", "held_attention", "calibration"}) {
+    EXPECT_TRUE(absl::StrContains(summary.output, "\n" + name + " ")) << name;
+    const Ended table = RunProgram("tessera_reproduce npu", {"--table=" + name});
+    ASSERT_EQ(table.code, 0) << table.errors;
+    EXPECT_FALSE(absl::StrContains(table.output, "How near\n")) << name;
+  }
+  const std::vector<std::string> lines = absl::StrSplit(RunProgram("tessera_reproduce npu", {"--table=all"}).output, '\n');
+  for (const std::string& line : lines) {
+    EXPECT_LE(ShownWidth(line), 120u) << line;
+  }
+  const Ended wrong = RunProgram("tessera_reproduce npu", {"--table=figure"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.output, "");
+  const char* const names = "--table: found \"figure\", expected one of summary, figures, not_counted, asked, ";
+  EXPECT_TRUE(absl::StrContains(wrong.errors, names)) << wrong.errors;
+  EXPECT_EQ(RunProgram("tessera_reproduce npu", {"--table=figures", "--json"}).code, 2) << "JSON has all tables";
 }
 
 TEST(ReproduceNpu, WritesAllOfItAsJsonAndDrawsIt) {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -53,6 +54,20 @@ TEST(Scale, JudgeShowsEachWayForEachNumberOfSamples) {
   const Ended text = Scale("judge", {});
   const std::string heading = "gsm8k: 3 questions with 4 samples each or more, scorer arithmetic, seed 0; 12 of 12 verdicts ";
   EXPECT_TRUE(absl::StartsWith(text.output, heading)) << text.output;
+}
+
+// README's first command, from another folder than that of the sources.
+TEST(Scale, JudgeHasAFewRecordsWhereverItIsRun) {
+  const TemporaryFolder folder;
+  for (const std::string task : {"gsm8k", "math_steps"}) {
+    Program program("tessera_scale judge", {"--task=" + task, "--samples=1,4"}, [&] { CHECK_EQ(chdir(folder.Path("").c_str()), 0); });
+    const Ended ended = program.Finish("");
+    ASSERT_EQ(ended.code, 0) << ended.errors;
+    EXPECT_EQ(ended.output, Scale("judge", {"--task=" + task, "--samples=1,4"}).output);
+  }
+  const Ended none = RunProgram("tessera_scale judge", {"--data=" + folder.Path("none")});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_TRUE(absl::StrContains(none.errors, "none/gsm8k_model_solutions.jsonl")) << none.errors;
 }
 
 TEST(Scale, JudgeOfTreesHasBeams) {

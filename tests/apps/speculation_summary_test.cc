@@ -43,6 +43,24 @@ TEST(SpeculationSummary, WhereRowsAreFreeDraftsAreVerifiedAndTextsAreTheSame) {
   }
 }
 
+JsonValue SpeculationOnPhone(std::vector<std::string> flags) {
+  for (const char* flag : {"--device=8gen3:static", "--context=256", "--prompt=a a a a a a a a", "--n_predict=40", "--seed=7"}) {
+    flags.push_back(flag);
+  }
+  return *Json(Generate("llama", flags).output).Object("timings")->Object("speculation");
+}
+
+// On a phone's clock a pass with drafts takes no less than one without, so no gain is more than the tokens of a pass: neither by frozen
+// costs, which are of another machine, nor with other texts in the pass, which share the time.
+TEST(SpeculationSummary, NoGainIsMoreThanTheTokensOfAPass) {
+  const JsonValue frozen = SpeculationOnPhone({"--temperature=0", "--cost_profile=" + FreeRows()});
+  const JsonValue gain = *frozen.Value("gain");
+  EXPECT_TRUE(gain.is_null() || *gain.AsDouble() <= 1.001 * *frozen.Double("tokens_per_pass")) << "null: no pass was without draft";
+  const JsonValue together = SpeculationOnPhone({"--temperature=0.5", "--answers=4"});
+  const double tokens = *together.Double("predicted_tokens") / static_cast<double>(*together.Int("passes"));
+  EXPECT_LE(*together.Double("predicted_gain"), 1.001 * tokens);
+}
+
 // Ten passes' time for each guess.
 TEST(SpeculationSummary, ADrafterThatTakesTooLongIsPausedAndTheSummarySaysWhy) {
   const TemporaryFolder folder;

@@ -54,7 +54,7 @@ TEST(StreamingPrograms, SayWhatStreamingTook) {
   const auto run = [&](const char* program, std::vector<std::string> flags) {
     flags.insert(flags.begin(), streamed.begin(), streamed.end());
     const Ended ended = RunProgram(program, flags);
-    for (const char* part : {"0 % of the weights pinned", "each of ", " GB/s, ", " % of the flash; a pass computes ",
+    for (const char* part : {"0 % of the weights pinned", "each of ", " GB/s, ", " % of the flash\nstreaming, pass: computes ",
                              " MiB, mapped code "}) {
       EXPECT_NE(ended.errors.find(part), std::string::npos) << part << " in " << ended.errors;
     }

@@ -31,6 +31,11 @@ TEST(Printable, KeepsTextAndLineBreaksAndEscapesAllElse) {
   EXPECT_EQ(Printable(absl::string_view("\0", 1)), "\\x00");
 }
 
+TEST(PrintableLine, HasNoLineBreak) {
+  EXPECT_EQ(PrintableLine("a\n\nb\r"), "a\\n\\nb\\x0d");
+  EXPECT_EQ(PrintableLine(PrintableLine("a\nb")), "a\\nb") << "escaped once";
+}
+
 TEST(IsPrintableUtf8, TakesTextWithoutControlCharacters) {
   EXPECT_TRUE(IsPrintableUtf8(""));
   EXPECT_TRUE(IsPrintableUtf8("blk.0.ffn_up.weight, Größe, 中文"));

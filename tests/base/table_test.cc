@@ -36,6 +36,17 @@ TEST(Table, LinesHaveNoSpacesAtTheirEnd) {
   EXPECT_EQ(table.ToString(), "a  note\n-  ----\n1\n2  x\n");
 }
 
+TEST(Table, ARowIsOneLineWhateverItsCellsHold) {
+  Table table({{"piece"}, {"n", Table::Align::kRight}});
+  table.AddRow({"a\nb", "1"});
+  table.AddRow({"\x1b[2J\xe2", "22"});
+  EXPECT_EQ(table.ToString(),
+            "piece         n\n"
+            "-----------  --\n"
+            "a\\nb          1\n"
+            "\\x1b[2J\\xe2  22\n");
+}
+
 // What is printed grows with the cells, not with the longest of them times the rows.
 TEST(Table, OneLongCellDoesNotWidenTheOtherLines) {
   const std::string longest(65'535, 'x'), rule(80, '-'), space(79, ' ');

@@ -82,6 +82,29 @@ TEST(Timeline, ThreadsRecordAtOnceWithoutLosingEvents) {
   EXPECT_EQ(timeline.dropped(), 10);
 }
 
+TEST(Timeline, EqualWorksHaveOneNumber) {
+  Timeline timeline({.capacity = 2});
+  const TimelineWork work = {.name = "ffn_up.weight", .bound = "dma", .layer = 3, .rows = 32, .bytes = 4096};
+  const int32_t id = timeline.WorkId(work);
+  EXPECT_EQ(timeline.WorkId(work), id);
+  TimelineWork other = work;
+  other.layer = 4;
+  EXPECT_NE(timeline.WorkId(other), id);
+  EXPECT_EQ(timeline.WorkOf({Zone::kOperator, Resource::kNpu, 0, 0, 1, id}).bytes, 4096);
+  EXPECT_EQ(timeline.WorkOf({Zone::kOperator, Resource::kNpu, 0, 0, 1}).name, "") << "an event without a work";
+  other.layer = 5;
+  EXPECT_EQ(timeline.WorkId(other), 0) << "no more works than events";
+}
+
+TEST(Timeline, AScopesResourceMayBeKnownLater) {
+  Timeline timeline({});
+  {
+    TimelineScope scope(&timeline, Zone::kLease, 0, Resource::kFlash);
+    scope.SetResource(Resource::kMemory);
+  }
+  EXPECT_EQ(timeline.Events()[0].resource, Resource::kMemory);
+}
+
 TEST(Timeline, ANullTimelineRecordsNothing) {
   TimelineScope scope(nullptr, Zone::kPass, 0);
   EXPECT_DEATH(Timeline({.capacity = 0}), "Check failed");
@@ -91,10 +114,10 @@ TEST(Timeline, ZonesAndResourcesHaveNamesOfTheirOwn) {
   std::set<std::string> names;
   for (int zone = 0; zone <= static_cast<int>(Zone::kCommit); ++zone) names.insert(std::string(ZoneName(static_cast<Zone>(zone))));
   EXPECT_EQ(names.size(), static_cast<size_t>(Zone::kCommit) + 1);
-  for (Resource resource : {Resource::kCpu, Resource::kNpu, Resource::kFlash, Resource::kDma}) {
-    names.insert(std::string(ResourceName(resource)));
+  for (int resource = 0; resource <= static_cast<int>(Resource::kMemory); ++resource) {
+    names.insert(std::string(ResourceName(static_cast<Resource>(resource))));
   }
-  EXPECT_EQ(names.size(), static_cast<size_t>(Zone::kCommit) + 5);
+  EXPECT_EQ(names.size(), static_cast<size_t>(Zone::kCommit) + static_cast<size_t>(Resource::kMemory) + 2);
   EXPECT_EQ(names.count("unknown"), 0u);
 }
 

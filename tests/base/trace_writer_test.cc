@@ -70,6 +70,23 @@ TEST(TraceWriter, TimesAreMicrosecondsSinceTheFirstEventToTheNanosecond) {
   EXPECT_EQ(trace.events[1].detail, -7);
 }
 
+TEST(TraceWriter, AnEventWithAWorkHasItsNameAndArguments) {
+  Timeline timeline({});
+  const int32_t work = timeline.WorkId({.name = "ffn_up.weight", .bound = "dma", .layer = 3, .rows = 32, .bytes = 4096});
+  timeline.Record({Zone::kOperator, Resource::kNpu, 7, 0, 1000, work});
+  timeline.Record({Zone::kOperator, Resource::kNpu, 8, 2000, 3000});
+  const JsonValue events = *JsonValue::Parse(TraceJson(timeline), "trace")->Array("traceEvents");
+  EXPECT_EQ(*events[0].String("name"), "ffn_up.weight");
+  const JsonValue arguments = *events[0].Object("args");
+  EXPECT_EQ(*arguments.Int("detail"), 7);
+  EXPECT_EQ(*arguments.Int("layer"), 3);
+  EXPECT_EQ(*arguments.Int("rows"), 32);
+  EXPECT_EQ(*arguments.Int("bytes"), 4096);
+  EXPECT_EQ(*arguments.String("bound"), "dma");
+  EXPECT_EQ(*events[1].String("name"), "operator");
+  EXPECT_FALSE(events[1].Object("args")->Has("layer"));
+}
+
 TEST(TraceWriter, EachResourceHasANamedTrack) {
   Timeline timeline({});
   for (Resource resource : {Resource::kFlash, Resource::kCpu, Resource::kCpu}) timeline.Record({Zone::kLoad, resource, 0, 0, 0});

@@ -31,6 +31,8 @@ class MeteredDevice : public Device {
   WeightEncoding weight_encoding() const override { return below_->weight_encoding(); }
   KvFormat kv_format() const override { return below_->kv_format(); }
   RowPolicy row_policy() const override { return below_->row_policy(); }
+  Resource resource() const override { return below_->resource(); }
+  double LoadWaitSeconds() const override { return below_->LoadWaitSeconds(); }
   GraphLimits limits() const override { return below_->limits(); }
   LoadCost CostOf(const CompiledGraph& graph) const override { return below_->CostOf(graph); }
   int64_t ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int longest_path) const override {

@@ -170,7 +170,7 @@ void CheckSpeculator(CostProfile costs) {
     speculator.Commit(tree, verdict, {.pass_seconds = pass_seconds, .first_rows = rows, .first_seconds = costs.HeadSeconds(rows)});
   }
   const SpeculationReport report = speculator.report();
-  CHECK(report.Gain() >= 0 && report.PredictedGain() >= 0) << report.Gain() << ", " << report.PredictedGain() << " expected";
+  CHECK(report.Gain().value_or(0) >= 0 && report.PredictedGain() >= 0) << *report.Gain() << ", " << report.PredictedGain() << " expected";
 }
 
 void CheckUse(const CostProfile& costs, uint64_t seed) {

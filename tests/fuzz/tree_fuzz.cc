@@ -203,7 +203,7 @@ class SpeculatedTexts {
     CHECK_EQ(report.tokens, tokens_);
     CHECK_EQ(report.rows, rows_);
     CHECK(report.steps <= tokens_ && report.drafted_steps <= report.steps && report.paused_steps <= report.steps);
-    CHECK(report.Gain() > 0 && report.PredictedGain() > 0) << report.Gain() << ", " << report.PredictedGain() << " expected";
+    CHECK(report.Gain().value_or(1) > 0 && report.PredictedGain() > 0) << *report.Gain() << ", " << report.PredictedGain() << " expected";
     for (const SpeculationReport::Source& source : report.sources) {
       const DraftAccount& account = source.account;
       CHECK(account.accepted <= account.verified && account.verified <= account.proposed) << source.name;

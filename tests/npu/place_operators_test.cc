@@ -1,6 +1,7 @@
 #include "tessera/npu/modeled/place_operators.h"
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -12,7 +13,7 @@ double& Busy(OperatorCost& cost, Bound bound) { return cost.busy[static_cast<siz
 
 // Two operators: a product that reads beside it, and rows on the vector unit.
 GraphCost TwoOperators() {
-  OperatorCost product = {.seconds = 3e-6, .bound = Bound::kDma};
+  OperatorCost product = {.seconds = 3e-6, .bound = Bound::kDma, .read_bytes = 4096};
   Busy(product, Bound::kDma) = 2.5e-6;
   Busy(product, Bound::kMatrix) = 1e-6;
   Busy(product, Bound::kCall) = 0.5e-6;
@@ -24,13 +25,26 @@ GraphCost TwoOperators() {
 TEST(PlaceOperators, HeaderExample) {
   VirtualClock clock;
   Timeline timeline({.clock = &clock});
-  const int64_t end_ns = PlaceOperators(TwoOperators(), clock.NowNanos(), timeline);
+  Graph graph;
+  const BufferId x = graph.AddInput("x", 32), y = graph.AddScratch("y", 64), z = graph.AddOutput("z", 64);
+  graph.Add(Linear{.x = x, .products = {{.weight = graph.AddMatrix({"ffn_up.weight", BlockFormat::kQ8_0, 64, 32}), .y = y}}});
+  graph.Add(RmsNorm{.x = y, .weight = graph.AddVector("norm.weight", 64), .y = z, .epsilon = 1e-5f});
+  const std::vector<std::string> labels = OperatorLabels(graph);
+  EXPECT_EQ(labels, (std::vector<std::string>{"ffn_up.weight", "RmsNorm"}));
+  const int64_t end_ns =
+      PlaceOperators(TwoOperators(), /*begin_ns=*/clock.NowNanos(), timeline, {.labels = labels, .layer = 3, .rows = 32});
   EXPECT_EQ(end_ns, 5000);
+  const TimelineWork& product = timeline.WorkOf(timeline.Events()[0]);
+  EXPECT_EQ(product.name, "ffn_up.weight");
+  EXPECT_EQ(product.layer, 3);
+  EXPECT_EQ(product.rows, 32);
+  EXPECT_EQ(product.bytes, 4096);
+  EXPECT_EQ(product.bound, "dma");
 }
 
 TEST(PlaceOperators, EachPartIsBusyFromTheBeginOfItsOperatorOn) {
   Timeline timeline({});
-  EXPECT_EQ(PlaceOperators(TwoOperators(), /*begin_ns=*/100, timeline, /*first=*/7), 5100);
+  EXPECT_EQ(PlaceOperators(TwoOperators(), /*begin_ns=*/100, timeline, {.first = 7}), 5100);
   struct Span { Resource resource; int32_t detail; int64_t begin_ns, end_ns; };
   const std::vector<Span> expected = {{Resource::kNpu, 7, 100, 1100}, {Resource::kDma, 7, 100, 2600}, {Resource::kHvx, 8, 3100, 5100}};
   const std::vector<TimelineEvent> found = timeline.Events();

@@ -178,6 +178,53 @@ TEST(Speculator, RightIsFasterByWhatRowsCost) {
   EXPECT_GT(right.report.TokensPerStep(), 10);
 }
 
+// Frozen costs may be those of another machine: a gain over them would be no figure of this run.
+TEST(Speculator, AGainIsOverStepsOfThisRunAlone) {
+  CostProfile costs = Frozen();
+  Speculator speculator(std::make_unique<PromptLookup>(PromptLookup::Options()), {.max_rows = 16, .costs = &costs});
+  speculator.Begin({{1, 2, 3, 4, 1, 2}});
+  const TokenTree drafted = speculator.Propose({.rows = 512, .depth = 4000});
+  ASSERT_GT(drafted.size(), 1);
+  const StepTime time = {.pass_seconds = 2e-6, .first_rows = 1, .first_seconds = 1e-6};
+  speculator.Commit(drafted, {.path = {0, 1}, .emitted = {3, 4}}, time);
+  EXPECT_FALSE(speculator.report().Gain().has_value()) << "no step was without draft";
+  const TokenTree plain = speculator.Propose({.rows = 1, .depth = 4000});
+  ASSERT_EQ(plain.size(), 1);
+  speculator.Commit(plain, {.path = {0}, .emitted = {1}}, time);
+  SpeculationReport report = speculator.report();
+  ASSERT_TRUE(report.Gain().has_value());
+  EXPECT_NEAR(report.plain_seconds, 3 * 3e-6, 1e-12) << "three tokens, each as the step without draft";
+  EXPECT_NEAR(report.compared_seconds, report.Seconds(), 1e-12);
+  SpeculationReport unknown = {.steps = 1, .tokens = 5, .pass_seconds = 1};
+  unknown.sources = report.sources;
+  const double gain = *report.Gain();
+  report.Add(unknown);
+  EXPECT_EQ(*report.Gain(), gain) << "steps that nothing can be compared with count on neither side";
+}
+
+// Eight texts in a pass that costs the same with one: a token of each costs an eighth, and a draft gains no more than its tokens.
+TEST(Speculator, TheExpectedGainIsOverTextsTogether) {
+  CostProfile costs;
+  for (const int rows : {1, 8, 64, 1, 8, 64, 1, 8, 64}) {
+    const int texts = std::min(rows, 8);
+    costs.AddPass({.rows = rows, .leaves = texts, .texts = texts}, 0.01);
+    costs.AddHead(rows, 1e-4);
+  }
+  costs.Freeze();
+  Speculator speculator(std::make_unique<PromptLookup>(PromptLookup::Options()), {.max_rows = 16, .costs = &costs});
+  speculator.Begin({{1, 2, 3, 4, 1, 2}});
+  const TokenTree& draft = speculator.Draft({.rows = 64, .depth = 4000});
+  const std::vector<TokenTree> others(7, TokenTree(0));
+  std::vector<TreeToCut> all = {speculator.ToCut()};
+  for (const TokenTree& other : others) all.push_back({.tree = &other});
+  const RowChoice choice = ShareRows(all, costs, {.most_rows = 64})[0];
+  ASSERT_GT(draft.size(), 1);
+  speculator.Choose(choice);
+  const SpeculationReport report = speculator.report();
+  EXPECT_LE(report.PredictedGain(), report.predicted_tokens * 1.05);
+  EXPECT_GT(report.PredictedGain(), 1);
+}
+
 TEST(Speculator, WithFrozenCostsTheClockDecidesNothing) {
   const std::vector<TokenId> text = Counting(400);
   CostProfile costs = Frozen();

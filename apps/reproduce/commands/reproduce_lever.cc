@@ -1,4 +1,6 @@
 // tessera_reproduce lever: the models, phones and systems of paper 002, by modeled phones with flash and recorded drafts.
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
@@ -13,11 +15,13 @@ namespace tessera {
 namespace {
 
 absl::Status Run() {
+  RETURN_IF_ERROR(CheckNotBoth("table", !FLAGS_table.empty(), "json", FLAGS_json));
   if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForFile("plot", CheckTextFileWritable(FLAGS_plot)));
   ASSIGN_OR_RETURN(const LeverDrafts drafts, BuiltInLeverDrafts());
   ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
   ASSIGN_OR_RETURN(const LeverReport report, MakeLeverReport(profiles, drafts));
-  const absl::Status shown = WriteOutput(FLAGS_json ? absl::StrCat(LeverReportJson(report), "\n") : LeverReportText(report));
+  ASSIGN_OR_RETURN(const std::string text, LeverReportText(report, FLAGS_table));
+  const absl::Status shown = WriteOutput(FLAGS_json ? absl::StrCat(LeverReportJson(report), "\n") : text);
   return EndOf(shown, FLAGS_plot.empty() ? absl::OkStatus() : WriteTextFile(FLAGS_plot, LeverReportSvg(report)));
 }
 
@@ -30,7 +34,7 @@ Command ReproduceLever() {
                       "configurations of its section 5.2, its tables 1, 2, 5, 6 and 7, its figures 11 to 14 as far as its text has "
                       "numbers, errors, what the model cannot say, and in which places the paper's orders came out.",
            .examples = {"tessera_reproduce lever", "tessera_reproduce lever --plot lever.svg --json"},
-           .groups = {{"Output", {"plot", "json"}}}},
+           .groups = {{"Output", {"plot", "table", "json"}}}},
           Run};
 }
 

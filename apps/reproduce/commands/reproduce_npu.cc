@@ -1,4 +1,6 @@
 // tessera_reproduce npu: figures of papers about NPUs beside what the model of phones says.
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
@@ -13,10 +15,12 @@ namespace tessera {
 namespace {
 
 absl::Status Run() {
+  RETURN_IF_ERROR(CheckNotBoth("table", !FLAGS_table.empty(), "json", FLAGS_json));
   if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForFile("plot", CheckTextFileWritable(FLAGS_plot)));
   ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
   ASSIGN_OR_RETURN(const NpuComparison comparison, CompareNpuFigures(profiles));
-  const absl::Status shown = WriteOutput(FLAGS_json ? absl::StrCat(NpuComparisonJson(comparison), "\n") : NpuComparisonText(comparison));
+  ASSIGN_OR_RETURN(const std::string text, NpuComparisonText(comparison, FLAGS_table));
+  const absl::Status shown = WriteOutput(FLAGS_json ? absl::StrCat(NpuComparisonJson(comparison), "\n") : text);
   return EndOf(shown, FLAGS_plot.empty() ? absl::OkStatus() : WriteTextFile(FLAGS_plot, NpuComparisonSvg(comparison)));
 }
 
@@ -28,7 +32,7 @@ Command ReproduceNpu() {
                       "parameters was fitted to other figures. Shows errors, the band of assumed numbers, what each parameter moves, "
                       "and what the calibration misses of figures that are left out.",
            .examples = {"tessera_reproduce npu", "tessera_reproduce npu --plot npu.svg --json"},
-           .groups = {{"Output", {"plot", "json"}}}},
+           .groups = {{"Output", {"plot", "table", "json"}}}},
           Run};
 }
 

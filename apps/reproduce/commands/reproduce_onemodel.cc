@@ -1,8 +1,10 @@
 // tessera_reproduce onemodel: one model for many tasks, paper 004's tables beside what modeled phones say.
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/reproduce/commands/reproduce_commands.h"
@@ -21,10 +23,12 @@ absl::StatusOr<std::vector<Ds2dRun>> RunsOfFlag() {
 }
 
 absl::Status Run() {
+  RETURN_IF_ERROR(CheckNotBoth("table", !FLAGS_table.empty(), "json", FLAGS_json));
   ASSIGN_OR_RETURN(std::vector<Ds2dRun> runs, RunsOfFlag());
   ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
   ASSIGN_OR_RETURN(const OnemodelReport report, MakeOnemodelReport(profiles, std::move(runs)));
-  return WriteOutput(FLAGS_json ? absl::StrCat(OnemodelReportJson(report), "\n") : OnemodelReportText(report));
+  ASSIGN_OR_RETURN(const std::string text, OnemodelReportText(report, FLAGS_table));
+  return WriteOutput(FLAGS_json ? absl::StrCat(OnemodelReportJson(report), "\n") : text);
 }
 
 }  // namespace
@@ -36,7 +40,7 @@ Command ReproduceOnemodel() {
                       "by each way to have them. Tokens per pass of DS2D are those of --recordings, if it is given: a file of lines that "
                       "tessera_spec_bench --tree=ds2d:CONFIGURATION --json wrote.",
            .examples = {"tessera_reproduce onemodel", "tessera_reproduce onemodel --recordings=ds2d.jsonl --json"},
-           .groups = {{"Output", {"recordings", "json"}}}},
+           .groups = {{"Output", {"recordings", "table", "json"}}}},
           Run};
 }
 

@@ -1,4 +1,5 @@
 // tessera_reproduce scaling: several samples of a small model beside one of a larger, paper 001's figures on modeled phones.
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,11 +24,13 @@ absl::StatusOr<std::vector<AccuracyCurve>> CurvesOfFlag() {
 }
 
 absl::Status Run() {
+  RETURN_IF_ERROR(CheckNotBoth("table", !FLAGS_table.empty(), "json", FLAGS_json));
   if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForFile("plot", CheckTextFileWritable(FLAGS_plot)));
   ASSIGN_OR_RETURN(std::vector<AccuracyCurve> curves, CurvesOfFlag());
   ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
   ASSIGN_OR_RETURN(const ScalingReport report, MakeScalingReport(profiles, std::move(curves)));
-  const absl::Status shown = WriteOutput(FLAGS_json ? absl::StrCat(ScalingReportJson(report), "\n") : ScalingReportText(report));
+  ASSIGN_OR_RETURN(const std::string text, ScalingReportText(report, FLAGS_table));
+  const absl::Status shown = WriteOutput(FLAGS_json ? absl::StrCat(ScalingReportJson(report), "\n") : text);
   return EndOf(shown, FLAGS_plot.empty() ? absl::OkStatus() : WriteTextFile(FLAGS_plot, ScalingReportSvg(report)));
 }
 
@@ -42,7 +45,7 @@ Command ReproduceScaling() {
                       "pictures. --curves shows accuracies that were judged here: lines of tessera_scale judge --json.",
            .examples = {"tessera_reproduce scaling", "tessera_reproduce scaling --plot scaling.svg --json",
                         "tessera_reproduce scaling --curves=judged.jsonl"},
-           .groups = {{"Output", {"curves", "plot", "json"}}}},
+           .groups = {{"Output", {"curves", "plot", "table", "json"}}}},
           Run};
 }
 

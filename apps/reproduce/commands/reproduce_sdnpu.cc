@@ -1,5 +1,6 @@
 // tessera_reproduce sdnpu: whole requests by sd.npu and by what its papers compare it with, on modeled phones.
 #include <cstdint>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/engine_flags.h"
@@ -33,11 +34,13 @@ absl::Status WriteFiles(const SdnpuQuestion& question, const SdnpuRecordings& re
 }
 
 absl::Status Run() {
+  RETURN_IF_ERROR(CheckNotBoth("table", !FLAGS_table.empty(), "json", FLAGS_json));
   RETURN_IF_ERROR(CheckFiles());
   const SdnpuQuestion question = {.device = FLAGS_device};
   ASSIGN_OR_RETURN(const SdnpuRecordings recordings, BuiltInSdnpuRecordings());
   ASSIGN_OR_RETURN(const SdnpuReport report, MakeSdnpuReport(question, recordings));
-  const absl::Status shown = WriteOutput(FLAGS_json ? absl::StrCat(SdnpuReportJson(report), "\n") : SdnpuReportText(report));
+  ASSIGN_OR_RETURN(const std::string text, SdnpuReportText(report, FLAGS_table));
+  const absl::Status shown = WriteOutput(FLAGS_json ? absl::StrCat(SdnpuReportJson(report), "\n") : text);
   return EndOf(shown, WriteFiles(question, recordings, report));
 }
 
@@ -51,7 +54,7 @@ Command ReproduceSdnpu() {
                       "writes all of it as a page with pictures, --trace one request.",
            .examples = {"tessera_reproduce sdnpu", "tessera_reproduce sdnpu --device 8gen3 --json",
                         "tessera_reproduce sdnpu --out sdnpu.html --plot ablation.svg --trace request.json"},
-           .groups = {{"Model", {"device"}}, {"Output", {"out", "plot", "trace", "json"}}}},
+           .groups = {{"Model", {"device"}}, {"Output", {"out", "plot", "trace", "table", "json"}}}},
           Run};
 }
 

@@ -1,0 +1,18 @@
+// The piece of text that a token stands for, as tables of tokens show the piece.
+//
+//   table.AddRow({absl::StrCat(token), QuotedPiece(tokenizer.Piece(token, /*render_special=*/true))});     // 198, "\n"
+//
+// Pure function.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "tessera/base/cpp20.h"
+
+namespace tessera {
+
+// The whole piece in one line: quoted as JSON has a string, other control characters escaped. A part of a character is shown as U+FFFD.
+std::string QuotedPiece(absl::string_view piece);
+
+}  // namespace tessera
