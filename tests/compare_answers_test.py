@@ -18,7 +18,8 @@ sys.path[1:1] = [str(ROOT / "scripts/measure")]
 import compare_answers  # noqa: E402
 from compare_answers import intervals, is_right  # noqa: E402
 
-QUESTIONS = [{"question": "What is 2 + 2?", "answers": ["4", "four"]}, {"question": "Which day comes after Monday?", "answers": ["Tuesday"]}]
+QUESTIONS = [{"question": "What is 2 + 2?", "answers": ["4", "four"]},
+             {"question": "Which day comes after Monday?", "answers": ["Tuesday"]}]
 # Answers each request with the text of its question, and a token for each question.
 OURS = """#!/usr/bin/env python3
 import json, sys
