@@ -18,7 +18,8 @@ from gguf_header import GgufHeader  # noqa: E402
 UINT16, INT32 = 2, 5
 TEXT = "The lighthouse stood at the end of the long stone pier, and every evening the keeper climbed its stairs to light the lamp. "
 TEXTS = {"notes.txt": "Write one sentence about the sea.\n", "prompts.txt": "Why is the sky blue?\nWhat is the capital of France?\n",
-         "list.jsonl": '{"text": "The sea is"}\n', "article.txt": TEXT * 3, "book.txt": TEXT * 6, "text": TEXT * 3, "text.txt": TEXT * 3}
+         "list.jsonl": '{"text": "The sea is"}\n', "article.txt": TEXT * 24, "text": TEXT * 24, "text.txt": TEXT * 24,
+         "book.txt": TEXT * 48}
 
 
 def matrix_file(name, rows, columns, texts):
@@ -87,6 +88,7 @@ def make_files(folder, programs, model):
     trained_files(folder, model)
     split(model, folder, 3)
     for command in (["tessera_pack", "model.gguf", "model.tsr"], ["tessera_pack", "m.gguf", "m.tsr"],
-                    ["tessera_quantize", "--format=F16", "model.gguf", "model-f16.gguf"],
+                    ["tessera_random_model", "--shape=tiny", "--format=F16", "--out=model-f16.gguf"],   # SmolLM2's rows fit no K format.
+                    ["tessera_statistics", "--prompt_file=text.txt", "--out=text.gguf", "model.gguf"],
                     ["tessera_quantize", "--format=Q4_0", "--head_format=Q4_0", "model.gguf", "small-q4_0.gguf"]):
         subprocess.run([programs / command[0], *command[1:]], cwd=folder, check=True, capture_output=True)

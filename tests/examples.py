@@ -88,13 +88,14 @@ def is_shown(shown, found):
     return re.fullmatch(pattern, found.strip("\n")) is not None
 
 
-def problem_of(example, folder, programs, more="", stdin="", environment=None):
-    """Runs the example in a folder, with further flags. Returns the reason why it does not do what is shown, or an empty text."""
+def problem_of(example, folder, programs, more="", stdin="", text="", environment=None):
+    """Runs the example in a folder, with further flags. text: stands where a request says "...". Returns the reason why the example does
+    not do what is shown, or an empty text."""
     if example.request:
         name = re.search(r"< (\w+)", example.command)
         if name is None:
             return f"{example.where}: {example.command}: found no file that is read, expected one for {example.request.strip()}"
-        (Path(folder) / name[1]).write_text(example.request)
+        (Path(folder) / name[1]).write_text(example.request.replace("...", text))
     ended = subprocess.run(["bash", "-c", f"set -o pipefail; {example.command} {more}"], cwd=folder, input=stdin, capture_output=True,
                            text=True, timeout=SECONDS, check=False,
                            env={**os.environ, **(environment or {}), "PATH": f"{programs}:{os.environ['PATH']}"})

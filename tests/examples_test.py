@@ -2,18 +2,17 @@
 
     python3 tests/examples_test.py -v
 
-The examples run in a folder outside of the source, with the files that they name and the default model. An example that would take long
-runs with the further flags that SHORTER names, a script that builds or measures is only asked whether it takes the flags.
+The examples run in a folder outside of the source, with the files that they name and the default model; SHORTER and RANDOM_MODEL name
+those that would take long. A script that builds, fetches or measures is only asked whether it takes the flags that are shown.
 """
 import json
-import os
 import re
 import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
-from example_files import make_files
+from example_files import TEXTS, make_files
 from examples import Example, help_examples, is_shown, problem_of, readme_examples
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,17 +21,41 @@ README = (ROOT / "README.md").read_text("utf-8")
 PROGRAMS = sorted(f"tessera_{path.stem}" for path in ROOT.glob("apps/*.cc"))
 TINY = ROOT / "tests/golden/tiny/llama.gguf"
 QUICKSTART = 'scripts/quickstart.sh "Why is the sky blue?"'
-# The dialogue that a person holds.
-STDIN = {"--chat --system": "What is the capital of France?\n"}
-# What an example begins with: further flags, and the reason.
-SHORTER = {}
+# What a person types, by a part of the command.
+STDIN = {"--chat --system": "What is the capital of France?\n", "--prompts - ": "Why is the sky blue?\n"}
+# Examples that would take more than some seconds, by how their command begins: further flags with which they run.
+SHORTER = {
+    "tessera_verify": "--n_predict=16",
+    "tessera_states --jsonl --generate": "--n_predict=16",
+}
+# Examples that would take more than some seconds with the default model, by how their command begins: they run with one of random weights.
+RANDOM_MODEL = (
+    "tessera_perplexity --table", "tessera_quantize --scheme", "tessera_quantize --table", "tessera_statistics",
+    "tessera_states --prompt_file README.md",
+)
 
 
-def more_flags(command):
-    """The flags of the longest beginning in SHORTER."""
+def longest(command, starts):
+    """The longest of `starts` with which the command of a program begins, or an empty text."""
     command = re.sub(r"^build/bin/", "", command)
-    found = [start for start in SHORTER if command.startswith(start)]
-    return SHORTER[max(found, key=len)][0] if found else ""
+    return max((start for start in starts if command.startswith(start)), key=len, default="")
+
+
+class Place:
+    """A folder for examples, in which the default model is `model`."""
+
+    def __init__(self, folder, model, default):
+        self.folder, cache = folder / "work", folder / "cache"   # Histories and copies for drafts go into the cache.
+        self.folder.mkdir(parents=True)
+        cache.mkdir()
+        (cache / default).symlink_to(model)
+        self.environment = {"TESSERA_CACHE": str(cache)}
+        make_files(self.folder, BIN, model)
+
+    def problem(self, example):
+        stdin = next((text for flags, text in STDIN.items() if flags in example.command), "")
+        more = SHORTER.get(longest(example.command, SHORTER), "")
+        return problem_of(example, self.folder, BIN, more, stdin, TEXTS["text"], self.environment)
 
 
 class Examples(unittest.TestCase):
@@ -40,19 +63,15 @@ class Examples(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name, "work")
-        cls.folder.mkdir()
         fetched = subprocess.run([ROOT / "scripts/fetch_model.sh"], check=True, capture_output=True, text=True)
         cls.model = Path(fetched.stdout.strip())
-        cache = Path(folder.name, "cache")   # Histories and copies for drafts go there.
-        cache.mkdir()
-        (cache / cls.model.name).symlink_to(cls.model)
-        cls.environment = {"TESSERA_CACHE": str(cache)}
-        make_files(cls.folder, BIN, cls.model)
+        small = Path(folder.name, "random.gguf")
+        subprocess.run([BIN / "tessera_random_model", "--shape=tiny", f"--out={small}"], check=True, capture_output=True)
+        cls.place = Place(Path(folder.name, "default"), cls.model, cls.model.name)
+        cls.small_place = Place(Path(folder.name, "random"), small, cls.model.name)
 
     def problem(self, example):
-        stdin = next((text for flags, text in STDIN.items() if flags in example.command), "")
-        return problem_of(example, self.folder, BIN, more_flags(example.command), stdin, self.environment)
+        return (self.small_place if longest(example.command, RANDOM_MODEL) else self.place).problem(example)
 
 
 class Readme(Examples):
@@ -103,6 +122,11 @@ class Help(Examples):
     def output(self, program, *flags):
         return subprocess.run([BIN / program, *flags], check=True, capture_output=True, text=True).stdout
 
+    def test_every_exception_is_of_an_example(self):
+        commands = [example.command for example in (*readme_examples(README), *self.examples())]
+        for start in (*SHORTER, *RANDOM_MODEL):
+            self.assertTrue(any(longest(command, [start]) for command in commands), f"no example begins with {start}")
+
     def test_every_example_of_every_help_runs(self):
         for example in self.examples():
             with self.subTest(example.command):
@@ -144,11 +168,6 @@ class Planted(Examples):
         for shown, found, expected in (("a {...} b\n", "a {1, 2} b\n", True), ("a ... b\n", "a\nb\n", False), ("a\n", "a\nb\n", False),
                                        ("a.c\n", "abc\n", False), ("a\n...\n", "a\nb\n", True)):
             self.assertEqual(is_shown(shown, found), expected, (shown, found))
-
-
-class Shorter(unittest.TestCase):
-    def test_every_exception_is_of_an_example_and_has_a_reason(self):
-        self.assertTrue(all(flags and reason for flags, reason in SHORTER.values()))
 
 
 if __name__ == "__main__":
