@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/apps/bench/benchmark.h"
 #include "tessera/apps/plan/machine_probe.h"
 #include "tessera/apps/plan/pass_work.h"
 #include "tessera/apps/show/spread.h"

@@ -49,10 +49,10 @@ class PeerServer:
             time.sleep(0.1)
         sys.exit(f"failed: {' '.join(self.command)}: not ready after {SECONDS_TO_START} s")
 
-    def complete(self, tokens, most):
-        """The server's own answer: "tokens", "content", "timings"."""
+    def complete(self, tokens, most, more=None):
+        """Returns the server's own answer: "tokens", "content", "timings". more: fields of the request, such as sampling and seed."""
         return self.ask("/completion", {"prompt": tokens, "n_predict": most, "temperature": 0, "cache_prompt": False,
-                                        "return_tokens": True})
+                                        "return_tokens": True, **(more or {})})
 
     def close(self):
         self.process.terminate()
