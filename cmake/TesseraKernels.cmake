@@ -4,6 +4,9 @@
 #
 #   tessera_instruction_set(NAME PROCESSORS FLAGS...)   PROCESSORS: a regular expression that CMAKE_SYSTEM_PROCESSOR matches
 #   tessera_kernels(LIST)                               leaves sources out of LIST and sets their flags, as said above
+#   tessera_kernel_templates(LIST FOLDER)               adds a file to LIST for each instruction set and each FOLDER/kernels/*.cc.in:
+#                                                       NAME.cc.in becomes NAME_avx2.cc with @lanes@ = lanes_avx2, @Lanes@ = LanesAvx2 and
+#                                                       @Path@ = Avx2, so that the build compiles the copies of a kernel side by side
 #
 # TESSERA_EMULATE_AVX512 compiles avx512 for AVX2: each instruction is made of AVX2 instructions (tests/fakes/avx512), and cpu_features
 # finds it on every CPU. For tests only: scripts/tests/test_avx512.sh.
@@ -41,6 +44,27 @@ function(tessera_kernels list)
     else()
       list(REMOVE_ITEM ${list} ${kernels})
     endif()
+  endforeach()
+  return(PROPAGATE ${list})
+endfunction()
+
+function(tessera_kernel_templates list folder)
+  file(GLOB templates CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/kernels/*.cc.in)
+  foreach(template ${templates})
+    get_filename_component(kernel ${template} NAME_WE)
+    foreach(name ${tessera_instruction_sets})
+      if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(${tessera_${name}_PROCESSORS})$")
+        string(SUBSTRING ${name} 0 1 first)
+        string(SUBSTRING ${name} 1 -1 rest)
+        string(TOUPPER ${first} first)
+        set(lanes lanes_${name})
+        set(Path ${first}${rest})
+        set(Lanes Lanes${Path})
+        set(made ${PROJECT_BINARY_DIR}/generated/tessera/${folder}/kernels/${kernel}_${name}.cc)
+        configure_file(${template} ${made} @ONLY)
+        list(APPEND ${list} ${made})
+      endif()
+    endforeach()
   endforeach()
   return(PROPAGATE ${list})
 endfunction()

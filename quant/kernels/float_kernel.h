@@ -1,7 +1,8 @@
 // The kernel for weights kept as floats: per output one FMA chain over the inputs in ascending order, rows in FP32.
 #pragma once
 
-#include "tessera/quant/kernels/panel_kernel.h"
+#include "tessera/quant/kernels/panel_sums.h"
+#include "tessera/quant/matmul_kernels.h"
 
 namespace tessera {
 

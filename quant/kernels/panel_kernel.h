@@ -1,5 +1,9 @@
 // The one quantized kernel: R rows times one panel of 32 outputs, a template over lanes (instruction set) and block format.
 //
+//   template void PanelsOf<LanesAvx2, panels::Q4_0, ActivationGroup>(const PanelJob& job);   // compiles the products of one format
+//
+// Include only from files that compile products (panels_*.cc.in, prepared*.cc.in): each format is several copies of the kernel.
+//
 // Per group of 32 inputs and (row, tile of 16 outputs) these operations and no others, in this order (docs/numerics.md):
 //   I = start; for j in 0..7: I += w[j] . a[j]         exact in int32, so any order
 //   p = weight_scale * activation_scale                one rounding
@@ -18,6 +22,8 @@
 #include <utility>
 
 #include "tessera/base/fetch.h"
+#include "tessera/quant/kernels/panel_products.h"
+#include "tessera/quant/kernels/panel_sums.h"
 #include "tessera/quant/kernels/prepared_panel.h"
 #include "tessera/quant/kernels/quantize_kernel.h"
 #include "tessera/quant/matmul_kernels.h"
@@ -30,10 +36,6 @@ constexpr int kMostRowsAtOnce = 3;  // Each number of rows is a copy to compile,
 constexpr int kMostRowsAtOnce = 8;
 #endif
 constexpr int64_t kLine = 64;
-// What one core must have in flight for its share of the memory bandwidth is ~85 ns x 40 GB/s = 3.4 KB: so far ahead the first-level
-// cache fetches. The second-level cache, which can wait for more lines at once, does so three times as far, so that memory goes on
-// while products hold up the first.
-constexpr int64_t kPrefetchAhead = 4096, kPrefetchFurther = 12288;
 constexpr int64_t kRowsThatWait = 15;  // So few rows wait for memory; the products of more rows take longer than reading the weights.
 
 // What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it; and, where several
@@ -43,22 +45,6 @@ struct Prefetch {
   int lines_per_group;
   bool further;             // Into the second-level cache, too, further ahead: where passes are so few that memory may not keep up.
   int64_t next_rows;        // How far the next pass's rows lie from this one's, in bytes; 0: there is only one pass.
-};
-
-// The rows of a pass and where their sums go.
-struct PassRows {
-  const std::byte* x;
-  int64_t x_stride;         // In bytes.
-  int64_t groups;
-  float* y;
-  int64_t y_stride;
-  int64_t outputs;          // How many outputs the panel has: 32, or fewer in the last panel.
-  bool go_on = false;       // Sums start from those in y, not from zero.
-};
-
-template <typename L, int kRows>
-struct PanelSums {
-  typename L::Float lanes[kRows][kTiles];
 };
 
 // Where an integer sum starts: minus the code of zero, less what TakePlane takes off by itself, times the sum of the activations;
@@ -158,50 +144,6 @@ inline TESSERA_INLINED void AddGroup(const std::byte* header, const std::byte* g
   if constexpr (Format::kHalves == 2) AddGroupHalf<L, Format, Group, kRows, 1>(header, group, rows, g, sums);
 }
 
-// Calls f(row, tile) with both as constants: sums that an index could choose among would lie in memory.
-template <int kRows, typename F>
-inline TESSERA_INLINED void ForEachSum(F f) {
-  Unrolled(Constants<kRows * kTiles>(), [&](auto i) TESSERA_INLINED {
-    f(std::integral_constant<int, i.value / kTiles>(), std::integral_constant<int, i.value % kTiles>());
-  });
-}
-
-template <typename L, int kRows>
-inline TESSERA_INLINED PanelSums<L, kRows> LoadSums(const PassRows& pass) {
-  PanelSums<L, kRows> sums;
-  const int64_t outputs = pass.outputs, stride = pass.y_stride;
-  if (!pass.go_on) {
-    ForEachSum<kRows>([&](auto r, auto t) TESSERA_INLINED { sums.lanes[r.value][t.value] = L::Zero(); });
-  } else if (outputs >= 16 * kTiles) {
-    ForEachSum<kRows>([&](auto r, auto t) TESSERA_INLINED {
-      sums.lanes[r.value][t.value] = L::Load(pass.y + r.value * stride + 16 * t.value);
-    });
-  } else {
-    ForEachSum<kRows>([&](auto r, auto t) TESSERA_INLINED {
-      const int exist = static_cast<int>(std::clamp<int64_t>(outputs - 16 * t.value, 0, 16));
-      const float* y = pass.y + r.value * stride + 16 * t.value;
-      sums.lanes[r.value][t.value] = exist == 0 ? L::Zero() : exist == 16 ? L::Load(y) : L::LoadPartial(y, exist);
-    });
-  }
-  return sums;
-}
-
-template <typename L, int kRows>
-inline TESSERA_INLINED void StoreSums(const PanelSums<L, kRows>& sums, float* y, int64_t y_stride, int64_t outputs) {
-  if (outputs >= 16 * kTiles) {
-    ForEachSum<kRows>([&](auto r, auto t) TESSERA_INLINED {
-      L::Store(y + r.value * y_stride + 16 * t.value, sums.lanes[r.value][t.value]);
-    });
-    return;
-  }
-  ForEachSum<kRows>([&](auto r, auto t) TESSERA_INLINED {
-    const int exist = static_cast<int>(std::clamp<int64_t>(outputs - 16 * t.value, 0, 16));
-    float* to = y + r.value * y_stride + 16 * t.value;
-    if (exist == 16) L::Store(to, sums.lanes[r.value][t.value]);
-    else if (exist > 0) L::StorePartial(to, sums.lanes[r.value][t.value], exist);
-  });
-}
-
 // y[r][0..outputs) for kRows rows times one panel.
 template <typename L, typename Format, typename Group, int kRows>
 void PanelRows(const std::byte* panel, const PassRows& pass, const Prefetch& prefetch) {
@@ -235,13 +177,6 @@ void PanelRows(const std::byte* panel, const PassRows& pass, const Prefetch& pre
 template <typename Products>
 constexpr int kRowsOfPass = std::min(Products::kRowsAtOnce, kMostRowsAtOnce);
 
-template <typename L, typename Format, typename Group>
-void RunPass(int rows, const std::byte* panel, const PassRows& pass, const Prefetch& prefetch) {
-  [&]<int... kFewer>(std::integer_sequence<int, kFewer...>) {
-    static_cast<void>(((rows == kFewer + 1 && (PanelRows<L, Format, Group, kFewer + 1>(panel, pass, prefetch), true)) || ...));
-  }(std::make_integer_sequence<int, kRowsOfPass<ProductsOf<L, Group>>>());
-}
-
 // Rows of a pass when there are many: blocks of five reach the highest rate.
 template <typename Products>
 constexpr int kRowsOfBlock = std::min(kRowsOfPass<Products>, 5);
@@ -261,6 +196,19 @@ static constexpr int64_t PassesOf(int64_t rows) {
   return passes;
 }
 
+// Multiplies the pass's rows, kFewest or more, with a panel. Each number of rows is a copy of PanelRows.
+template <typename L, typename Format, typename Group, int kFewest>
+void RunPass(int rows, const std::byte* panel, const PassRows& pass, const Prefetch& prefetch) {
+  [&]<int... kMore>(std::integer_sequence<int, kMore...>) {
+    static_cast<void>(((rows == kFewest + kMore && (PanelRows<L, Format, Group, kFewest + kMore>(panel, pass, prefetch), true)) || ...));
+  }(std::make_integer_sequence<int, kRowsOfPass<ProductsOf<L, Group>> - kFewest + 1>());
+}
+
+// Declares the same for prepared panels, which several formats share: quant/kernels/prepared_kernel.h has the definition, and
+// prepared.cc.in compiles each kind once.
+template <typename L, typename Prepared, typename Group>
+void RunPreparedPass(int rows, const std::byte* panel, const PassRows& pass, const Prefetch& prefetch);
+
 template <typename Format>
 static constexpr int64_t BytesOfGroups(int64_t groups) {
   return groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
@@ -275,7 +223,8 @@ inline __attribute__((always_inline)) void RowsTimesPanel(const PanelJob& job, c
   for (int64_t row = 0; row < job.rows;) {
     const int rows = RowsOfPass<ProductsOf<L, Group>>(job.rows - row);
     prefetch.next_rows = row + rows < job.rows ? rows * job.x_stride : then - row * job.x_stride;
-    RunPass<L, Format, Group>(rows, panel, pass, prefetch);
+    if constexpr (kIsPrepared<Format>) RunPreparedPass<L, Format, Group>(rows, panel, pass, prefetch);
+    else RunPass<L, Format, Group, 1>(rows, panel, pass, prefetch);
     pass.x += rows * job.x_stride;
     pass.y += rows * job.y_stride;
     row += rows;
@@ -328,11 +277,6 @@ void PanelsOf(const PanelJob& job) {
     if (job.rows >= kRowsToPrepareFor) return PreparedPanelsTimesGroups<L, Format, Group>(job);
   }
   PanelsTimesGroups<L, Format, Group>(job);
-}
-
-template <typename L, typename Format>
-void Panels(const PanelJob& job) {
-  job.fine ? PanelsOf<L, Format, FineActivationGroup>(job) : PanelsOf<L, Format, ActivationGroup>(job);
 }
 
 }  // namespace tessera

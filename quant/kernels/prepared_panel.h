@@ -11,11 +11,10 @@
 #include <cstdint>
 
 #include "tessera/quant/internal/panels/tile_codes.h"
+#include "tessera/quant/kernels/panel_sums.h"
 #include "tessera/quant/kernels/unrolled.h"
 
 namespace tessera {
-
-constexpr int kTiles = 2;
 
 // A format of the kernel (docs/adding_a_block_format.md). A group: two tiles of codes, then for each half and tile a line of scales and,
 // where there are any, one of minima.
@@ -46,6 +45,11 @@ struct PreparedPanel {
 
 template <typename Format>
 using PreparedOf = PreparedPanel<Format::kBits, Format::kZero, Format::kHalves, Format::kHasMinimum>;
+
+template <typename Format>
+constexpr bool kIsPrepared = false;
+template <int kCodeBits, int kZeroCode, int kScalesOfGroup, bool kMinima>
+constexpr bool kIsPrepared<PreparedPanel<kCodeBits, kZeroCode, kScalesOfGroup, kMinima>> = true;
 
 template <typename Format>
 constexpr bool kWorthPreparing = Format::kHasHighPlane || Format::kHalves == 2;

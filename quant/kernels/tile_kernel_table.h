@@ -1,4 +1,4 @@
-// One instruction set's table of tile kernels: each tiles_<path>.cc instantiates this with its lanes and nothing else.
+// One instruction set's table of tile kernels: tiles.cc.in makes it for each instruction set, by its lanes and nothing else.
 #pragma once
 
 #include "tessera/quant/kernels/tile_kernel.h"
@@ -8,8 +8,8 @@
 namespace tessera {
 
 template <typename L>
-constexpr TileKernels TileKernelTable(KernelPath path) {
-  return {path, MultiplyTiles<L>, RoundTileRow<L>};
+constexpr TileKernels TileKernelTable() {
+  return {L::kPath, MultiplyTiles<L>, RoundTileRow<L>};
 }
 
 extern const TileKernels kTilesPortable, kTilesAvx2, kTilesAvx512, kTilesNeon;

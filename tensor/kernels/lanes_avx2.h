@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tessera/base/cpu_features.h"
+
 #define TESSERA_INLINE static inline __attribute__((always_inline))
 
 namespace tessera {
 
 struct LanesAvx2 {
+  static constexpr KernelPath kPath = KernelPath::kAvx2;
   struct Float { __m256 low, high; };
   struct Int { __m256i low, high; };
   struct Bytes { __m256i low, high; };

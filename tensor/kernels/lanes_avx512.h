@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tessera/base/cpu_features.h"
+
 #define TESSERA_INLINE static inline __attribute__((always_inline))
 
 namespace tessera {
 
 struct LanesAvx512 {
+  static constexpr KernelPath kPath = KernelPath::kAvx512Vnni;
   using Float = __m512;
   using Int = __m512i;
   using Bytes = __m512i;

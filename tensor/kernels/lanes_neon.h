@@ -10,11 +10,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tessera/base/cpu_features.h"
+
 #define TESSERA_INLINE static inline __attribute__((always_inline))
 
 namespace tessera {
 
 struct LanesNeon {
+  static constexpr KernelPath kPath = KernelPath::kNeon;
   struct Float { float32x4_t v[4]; };
   struct Int { int32x4_t v[4]; };
   struct Bytes { uint8x16_t v[4]; };

@@ -14,11 +14,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tessera/base/cpu_features.h"
 #include "tessera/base/half.h"
 
 namespace tessera {
 
 struct LanesPortable {
+  static constexpr KernelPath kPath = KernelPath::kPortable;
   struct Float { float v[16]; };
   struct Int { int32_t v[16]; };
   struct Bytes { uint8_t v[64]; };  // Sixteen quads of unsigned bytes.
