@@ -4,8 +4,8 @@
 //   for (int64_t done = 0; done < tensors; progress.Update(++done)) Pack(done);
 //   progress.Finish();                            // packing: 100 % (272 of 272), 34.0/s, 8 s
 //
-// Writes to stderr, since stdout belongs to results. A job without a terminal that ends within five seconds writes nothing. A line for which
-// stderr has no room, since nobody reads it, is left out: no job waits for that.
+// Writes to stderr, since stdout belongs to results. A job without a terminal that ends within five seconds writes nothing. A line for
+// which stderr has no room, since nobody reads it, is left out: no job waits for that.
 // Thread-compatible. Update costs a clock read: call it per item of work, not per byte.
 #pragma once
 
