@@ -1,5 +1,6 @@
 #include "tessera/base/progress.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,15 +24,21 @@ std::string Duration(double seconds) {
   return absl::StrFormat("%d:%02d h", whole / 3600, whole / 60 % 60);
 }
 
+bool StderrHasRoom() {
+  pollfd file = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  return poll(&file, 1, 0) > 0;   // A file that is closed has room, too: its error comes at once.
+}
+
 }  // namespace
 
 Progress::Progress(std::string label, int64_t total) : Progress(std::move(label), total, Options{}) {}
 
 Progress::Progress(std::string label, int64_t total, const Options& options)
     : label_(std::move(label)), total_(total), clock_(&GivenOrRealClock(options.clock)), write_(options.write),
+      to_stderr_(options.write == nullptr),
       terminal_(options.terminal == Options::kDetect ? isatty(STDERR_FILENO) == 1 : options.terminal == Options::kYes),
       begin_ns_(clock_->NowNanos()), shown_ns_(begin_ns_) {
-  if (!write_) write_ = [](absl::string_view text) { WriteAll(STDERR_FILENO, text); };
+  if (to_stderr_) write_ = [](absl::string_view text) { WriteAll(STDERR_FILENO, text); };
 }
 
 void Progress::Update(int64_t done, absl::string_view detail) {
@@ -68,6 +75,7 @@ void Progress::Erase() {
 void Progress::Show(int64_t now_ns) {
   shown_ = true;
   shown_ns_ = now_ns;
+  if (to_stderr_ && !StderrHasRoom()) return;
   // \r goes to the beginning of the line, ESC [K clears what a longer line left behind. Between ESC [?7l and ESC [?7h a narrow terminal
   // cuts the line: it could not be redrawn if it went on in the next.
   write_(terminal_ ? absl::StrCat("\r\x1b[?7l", Line(now_ns), "\x1b[K\x1b[?7h") : absl::StrCat(Line(now_ns), "\n"));

@@ -4,7 +4,8 @@
 //   for (int64_t done = 0; done < tensors; progress.Update(++done)) Pack(done);
 //   progress.Finish();                            // packing: 100 % (272 of 272), 34.0/s, 8 s
 //
-// Writes to stderr, since stdout belongs to results. A job without a terminal that ends within five seconds writes nothing.
+// Writes to stderr, since stdout belongs to results. A job without a terminal that ends within five seconds writes nothing. A line for
+// which stderr has no room, since nobody reads it, is left out: no job waits for that.
 // Thread-compatible. Update costs a clock read: call it per item of work, not per byte.
 #pragma once
 
@@ -46,6 +47,7 @@ class Progress {
   const int64_t total_;
   const Clock* clock_;
   std::function<void(absl::string_view)> write_;
+  const bool to_stderr_;
   bool terminal_;
   bool finished_ = false;
   bool shown_ = false;

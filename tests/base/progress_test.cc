@@ -1,5 +1,8 @@
 #include "tessera/base/progress.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
@@ -61,6 +64,30 @@ TEST(Progress, OnATerminalOneLineIsRedrawnTenTimesASecondAtMost) {
   EXPECT_EQ(recorded.writes[0], "\r\x1b[?7lload: 10 % (100 of 1000), 1000/s, 1 s left\x1b[K\x1b[?7h");
   EXPECT_EQ(recorded.writes[10], "\r\x1b[?7lload: 100 % (1000 of 1000), 1000/s, 1 s\x1b[K\x1b[?7h");
   EXPECT_EQ(recorded.writes[11], "\n");
+}
+
+TEST(Progress, NoJobWaitsForAReaderOfItsLines) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+  while (write(ends[1], "xxxxxxxx", 8) > 0) {}
+  fcntl(ends[1], F_SETFL, 0);   // From here on a write would wait.
+  const int kept = dup(STDERR_FILENO);
+  dup2(ends[1], STDERR_FILENO);
+  VirtualClock clock;
+  Progress progress("x", 5, {.clock = &clock, .terminal = Progress::Options::kNo});
+  clock.Advance(5 * kSecond);
+  progress.Update(1);
+  std::string all(1 << 20, ' ');
+  all.resize(static_cast<size_t>(read(ends[0], all.data(), all.size())));
+  clock.Advance(5 * kSecond);
+  progress.Update(2);
+  dup2(kept, STDERR_FILENO);
+  for (const int file : {kept, ends[1]}) close(file);
+  EXPECT_EQ(all.find("x: 20 %"), std::string::npos);
+  all.resize(1000);
+  all.resize(static_cast<size_t>(read(ends[0], all.data(), all.size())));
+  EXPECT_EQ(all, "x: 40 % (2 of 5), 0.2/s, 15 s left\n");
+  close(ends[0]);
 }
 
 TEST(Progress, FinishIsSaidOnce) {
