@@ -17,9 +17,12 @@ from gguf_header import GgufHeader  # noqa: E402
 
 UINT16, INT32 = 2, 5
 TEXT = "The lighthouse stood at the end of the long stone pier, and every evening the keeper climbed its stairs to light the lamp. "
+DRAFTS = {"model": "small", "tree": "ds2d:3,2", "categories": [{"category": "rag", "texts": 1, "drafted": {"tokens": 3, "passes": 2}}]}
+ACCURACY = {"model": "small", "task": "gsm8k", "method": "majority", "samples": 2, "right": {"mean": 0.4, "low": 0.3, "high": 0.5},
+            "gain": {"mean": 0.1, "low": 0, "high": 0.2}}
 TEXTS = {"notes.txt": "Write one sentence about the sea.\n", "prompts.txt": "Why is the sky blue?\nWhat is the capital of France?\n",
          "list.jsonl": '{"text": "The sea is"}\n', "article.txt": TEXT * 24, "text": TEXT * 24, "text.txt": TEXT * 24,
-         "book.txt": TEXT * 48}
+         "book.txt": TEXT * 48, "ds2d.jsonl": json.dumps(DRAFTS) + "\n", "judged.jsonl": json.dumps(ACCURACY) + "\n"}
 
 
 def matrix_file(name, rows, columns, texts):

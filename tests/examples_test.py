@@ -23,10 +23,32 @@ TINY = ROOT / "tests/golden/tiny/llama.gguf"
 QUICKSTART = 'scripts/quickstart.sh "Why is the sky blue?"'
 # What a person types, by a part of the command.
 STDIN = {"--chat --system": "What is the capital of France?\n", "--prompts - ": "Why is the sky blue?\n"}
-# Examples that would take more than some seconds, by how their command begins: further flags with which they run.
+# Examples that would take more than some seconds, by how their command begins, and further flags with which they run. What a program
+# measures, writes or counts is made small; the last of two equal flags counts.
 SHORTER = {
-    "tessera_verify": "--n_predict=16",
+    "tessera_bench adapters": "--adapters=2 --rank=4 --generate_tokens=4 --depth=8 --repetitions=1",
+    "tessera_bench attention": "--depths=8 --prompt_tokens=8 --generate_tokens=1 --repetitions=1",
+    "tessera_bench lever": "--texts=1 --generate_tokens=4 --repetitions=1 --categories=gsm8k",
+    "tessera_bench memory": "--depth=8 --prompt_tokens=8 --generate_tokens=1",
+    "tessera_bench overhead": "--generate_tokens=6 --repetitions=1",
+    "tessera_bench products": "--repetitions=1",
+    "tessera_bench roofline": "--prompt_tokens=8 --generate_tokens=2 --depth=8 --repetitions=1",
+    "tessera_bench rows": "--rows=1,2 --depth=8 --repetitions=1",
+    "tessera_bench samples": "--together=2 --generate_tokens=4 --repetitions=1",
+    "tessera_bench speed": "--generate_tokens=2 --depth=8 --repetitions=1",
+    "tessera_bench streaming": "--repetitions=1",
+    "tessera_bench streams": "--together=1,2 --writers=1 --generate_tokens=4 --depth=4 --prompt_tokens=8 --long_prompt=16 --repetitions=1",
+    "tessera_bench threads": "--prompt_tokens=8 --generate_tokens=4 --repetitions=1",
+    "tessera_random_model --around": "--dry_run",   # 2 GB.
+    "tessera_random_model --shape 1b": "--shape=tiny",
+    "tessera_reproduce record": "--texts=1 --generate_tokens=4 --categories=gsm8k",
+    "tessera_scale grid": "--texts=1 --samples=2 --n_predict=8 --counts=1,2",
+    "tessera_scale run --data=FOLDER --task": "--texts=1 --samples=2 --n_predict=8",
+    "tessera_scale run --data=FOLDER --beam": "--texts=1 --n_predict=8 --most_steps=1",
+    "tessera_spec_bench": "--texts=1 --generate_tokens=4 --categories=gsm8k",
+    "tessera_spec_bench --speculate wrong": "--texts=1 --generate_tokens=4 --categories=gsm8k --writings=2",
     "tessera_states --jsonl --generate": "--n_predict=16",
+    "tessera_verify": "--n_predict=16",
 }
 # Examples that would take more than some seconds with the default model, by how their command begins: they run with one of random weights.
 RANDOM_MODEL = (
