@@ -106,6 +106,14 @@ class HeadersOfABuildTest(BuildFolder):
         self.assertEqual(code, 1)
         self.assertIn("apps/cli/name.h:1: does not compile alone", errors)
 
+    def test_a_public_header_that_brings_many_lines_is_refused(self):
+        path = self.root / "base/places.h"
+        path.parent.mkdir(parents=True)
+        path.write_text('// Places by name.\n//\n#include "absl/container/flat_hash_map.h"\n#include "absl/status/statusor.h"\n')
+        self.assertRegex(self.check("-std=c++20")[1], r"base/places.h:1: brings \d+ lines, expected at most \d+, 1.2 times")
+        path.write_text('// Places by name.\n//\n#include "absl/status/statusor.h"\n')
+        self.assertNotIn("brings", self.check("-std=c++20")[1])
+
 
 class BuildCostTest(BuildFolder):
     NINJA = """rule touch

@@ -5,7 +5,10 @@ use there, which tests/LAYER/thing_test.cc compiles in a test named HeaderExampl
 A header that is the first #include of a source file compiles alone if a build folder (--build, which may stand more than once) has
 compiled that file without a precompiled header; the others are compiled here, unless --no-compile is given.
 Headers in internal/, kernels/ and tests/ are exempt. Those in other folders of a layer (LAYER/formats/thing.h) and those of the
-apps are sisters behind a public header, so they need no example."""
+apps are sisters behind a public header, so they need no example.
+
+A public header brings at most 20 % more lines into a file than absl/status/statusor.h alone, as the preprocessor counts lines that are
+not blank. The ten heaviest headers are printed."""
 import os
 import re
 import subprocess
@@ -17,6 +20,7 @@ EXEMPT = re.compile(r"^tests/|/(internal|kernels)/")
 PUBLIC = re.compile(r"(?!apps/)(\w+|model/(text|files))/\w+\.h")
 NOT_INSTALLED = re.compile(r"^(tests|apps|scripts)/|/(internal|kernels|profiles)/")
 GUIDE = "docs/headers.md"
+MOST_LINES = 1.2
 BUILD = root / "build" / "header_check"
 PRECOMPILED = {"-include", "-include-pch"}   # CMake's flags for a precompiled header.
 
@@ -57,6 +61,26 @@ def compile_alone(path):
     return f"{path}:1: does not compile alone: {first}" if result.returncode else None
 
 
+def lines_of(include):
+    """Returns the number of lines that an include brings into a file, 0 if the preprocessor fails (compile_alone tells why)."""
+    command = ["g++", "-std=c++20", "-E", "-P", "-x", "c++", f"-I{BUILD}", "-"]
+    result = subprocess.run(command, input=f'#include "{include}"\n', capture_output=True, text=True)
+    return 0 if result.returncode else sum(1 for line in result.stdout.splitlines() if line.strip())
+
+
+def check_weights(pool):
+    """Checks how many lines each installed header brings."""
+    paths = sorted(installed)
+    allowed, *weights = pool.map(lines_of, ["absl/status/statusor.h"] + [f"tessera/{path}" for path in paths])
+    for path, lines in zip(paths, weights):
+        if 0 < allowed * MOST_LINES < lines:
+            problems.append(f"{path}:1: brings {lines} lines, expected at most {allowed * MOST_LINES:.0f}, {MOST_LINES} times "
+                            "those of absl/status/statusor.h: hide hash tables, threads and maps in the .cc file")
+    heaviest = sorted(zip(weights, paths), reverse=True)[:10]
+    shown = ", ".join(f"{path} {lines / max(allowed, 1):.2f}" for lines, path in heaviest)
+    print(f"headers: lines beside those of statusor.h: {shown}", file=sys.stderr)
+
+
 tests = set(files("tests/*_test.cc"))
 headers = [path for path in files("*/*.h") if not EXEMPT.search(path)]
 installed = {path for path in files("*/*.h") if not NOT_INSTALLED.search(path)}
@@ -72,6 +96,7 @@ if not arguments.no_compile:
     unproven = [header for header in headers if header not in built]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         problems += filter(None, pool.map(compile_alone, unproven))
+        check_weights(pool)
     print(f"headers: {len(headers) - len(unproven)} are the first of a file that was compiled, {len(unproven)} were compiled alone",
           file=sys.stderr)
 report(f"{len(headers)} headers explain themselves")
