@@ -24,7 +24,7 @@ namespace {
 
 static_assert(kGraceMillis <= 150, "a person who waits sees the end within 200 ms");
 constexpr int kTries = 5;
-constexpr int64_t kMostMicros = 400'000;   // Of computing, before a signal.
+constexpr int64_t kMostMicros = 400'000;   // A signal comes after so much computing at most.
 
 struct Phase {
   const char* name;
