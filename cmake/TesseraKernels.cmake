@@ -19,7 +19,7 @@ macro(tessera_instruction_set name processors)
   set(tessera_${name}_FLAGS ${ARGN})
 endmacro()
 
-tessera_instruction_set(portable ".*")
+tessera_instruction_set(portable ".*" -DTESSERA_KERNELS_CALL)   # quant/kernels/unrolled.h
 tessera_instruction_set(avx2 "x86_64|AMD64" -mavx2 -mfma -mf16c)
 tessera_instruction_set(avx512 "x86_64|AMD64" -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -mfma -mf16c
   -mprefer-vector-width=512 -Wno-uninitialized -Wno-maybe-uninitialized)  # g++ 12 warns inside its own AVX-512 header.
