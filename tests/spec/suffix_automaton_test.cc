@@ -39,21 +39,22 @@ std::vector<int> OfStates(const SuffixAutomaton& automaton, Field field) {
   return values;
 }
 
-SuffixAutomaton Of(absl::Span<const TokenId> text, int most_links = 32) {
-  SuffixAutomaton automaton({.most_links = most_links});
-  for (const TokenId token : text) EXPECT_TRUE(automaton.Extend(token));
-  return automaton;
-}
+// The automaton of a text.
+struct Of : SuffixAutomaton {
+  explicit Of(absl::Span<const TokenId> text, int most_links = 32) : SuffixAutomaton({.most_links = most_links}) {
+    for (const TokenId token : text) EXPECT_TRUE(Extend(token));
+  }
+};
 
 TEST(SuffixAutomaton, ARepeatedTokenSplitsOneState) {
-  const SuffixAutomaton automaton = Of({1, 2, 2});
+  const Of automaton({1, 2, 2});
   EXPECT_EQ(OfStates(automaton, &SuffixAutomaton::State::length), (std::vector<int>{0, 1, 2, 3, 1}));
   EXPECT_EQ(OfStates(automaton, &SuffixAutomaton::State::link), (std::vector<int>{-1, 0, 4, 4, 0}));
   EXPECT_EQ(OfStates(automaton, &SuffixAutomaton::State::earliest), (std::vector<int>{0, 1, 2, 3, 2}));
 }
 
 TEST(SuffixAutomaton, ATextThatSplitsNoStateHasOneATokenAndTheRoot) {
-  const SuffixAutomaton automaton = Of({1, 2, 3, 1, 2, 4, 1, 2, 3});
+  const Of automaton({1, 2, 3, 1, 2, 4, 1, 2, 3});
   EXPECT_EQ(automaton.states(), 10);
   EXPECT_EQ(automaton.edges(), 13);
   const Cursor match = automaton.Match();
@@ -104,7 +105,7 @@ TEST(SuffixAutomaton, EveryStringOfEveryTextHasItsPlacesCountsAndFollowers) {
   SeededRandom random(1);
   for (int round = 0; round < 150; ++round) {
     const std::vector<TokenId> text = RandomText(random);
-    const SuffixAutomaton automaton = Of(text, /*most_links=*/1000);
+    const Of automaton(text, /*most_links=*/1000);
     for (size_t begin = 0; begin < text.size(); ++begin) {
       int state = SuffixAutomaton::kRoot;
       for (size_t end = begin; end < text.size(); ++end) {
@@ -236,7 +237,7 @@ TEST(SuffixAutomaton, OfSeveralTextsOneThatIsFullStaysAsItIs) {
 
 TEST(SuffixAutomaton, WhereLinksAreNotFollowedFarPlacesAreOldButTrue) {
   const std::vector<TokenId> text(300, 7);
-  const SuffixAutomaton automaton = Of(text, /*most_links=*/4);
+  const Of automaton(text, /*most_links=*/4);
   EXPECT_EQ(automaton.Match().length, 299);
   EXPECT_EQ(automaton[automaton.Match().state].latest, 299);
   const int one = automaton.Next(SuffixAutomaton::kRoot, 7);
