@@ -92,7 +92,6 @@ def make_files(folder, programs, model):
     split(model, folder, 3)
     for command in ("tessera_pack model.gguf model.tsr", "tessera_pack m.gguf m.tsr",
                     "tessera_random_model --shape=tiny --format=F16 --out=model-f16.gguf",   # SmolLM2's rows fit no K format.
-                    "tessera_statistics --prompt_file=text.txt --out=text.gguf model.gguf",
                     "tessera_quantize --format=Q4_0 --head_format=Q4_0 model.gguf small-q4_0.gguf"):
         program, *flags = command.split()
         subprocess.run([programs / program, *flags], cwd=folder, check=True, capture_output=True)
