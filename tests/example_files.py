@@ -26,7 +26,7 @@ TEXTS = {"notes.txt": "Write one sentence about the sea.\n", "prompts.txt": "Why
 
 
 def matrix_file(name, rows, columns, texts):
-    """The bytes of a file of safetensors with one matrix of small random numbers."""
+    """Returns the bytes of a file of safetensors with one matrix of small random numbers."""
     source = random.Random(1)
     data = struct.pack(f"<{rows * columns}f", *(source.uniform(-0.1, 0.1) for _ in range(rows * columns)))
     header = {"__metadata__": texts, name: {"dtype": "F32", "shape": [rows, columns], "data_offsets": [0, len(data)]}}
@@ -35,7 +35,7 @@ def matrix_file(name, rows, columns, texts):
 
 
 def trained_files(folder, model):
-    """A predictor of rows to prune and a reward head, as scripts/train would train them for the model."""
+    """Writes a predictor of rows to prune and a reward head, as scripts/train would train them for the model."""
     metadata = GgufHeader(str(model)).metadata
     width, layers = metadata["llama.embedding_length"], metadata["llama.block_count"]
     texts = {"layer": str(layers // 2), "layers": str(layers), "kind": "width"}
@@ -69,11 +69,11 @@ def split(model, folder, count):
 
 
 def make_repository(folder):
-    """A change for `git diff`."""
+    """Makes a repository with a change for `git diff`."""
     git = ["git", "-C", str(folder), "-c", "user.name=Nobody", "-c", "user.email=nobody@example.com"]
     (folder / "greeting.txt").write_text("Hello\n")
-    for command in (["init"], ["add", "greeting.txt"], ["commit", "-m", "first"]):
-        subprocess.run([*git, *command], check=True, capture_output=True)
+    for command in ("init", "add greeting.txt", "commit -m first"):
+        subprocess.run([*git, *command.split()], check=True, capture_output=True)
     (folder / "greeting.txt").write_text("Hello, world\n")
 
 
@@ -90,8 +90,8 @@ def make_files(folder, programs, model):
     make_repository(folder)
     trained_files(folder, model)
     split(model, folder, 3)
-    for command in (["tessera_pack", "model.gguf", "model.tsr"], ["tessera_pack", "m.gguf", "m.tsr"],
-                    ["tessera_random_model", "--shape=tiny", "--format=F16", "--out=model-f16.gguf"],   # SmolLM2's rows fit no K format.
-                    ["tessera_statistics", "--prompt_file=text.txt", "--out=text.gguf", "model.gguf"],
-                    ["tessera_quantize", "--format=Q4_0", "--head_format=Q4_0", "model.gguf", "small-q4_0.gguf"]):
-        subprocess.run([programs / command[0], *command[1:]], cwd=folder, check=True, capture_output=True)
+    for command in ("tessera_pack model.gguf model.tsr", "tessera_pack m.gguf m.tsr",
+                    "tessera_random_model --shape=tiny --format=F16 --out=model-f16.gguf",   # SmolLM2's rows fit no K format.
+                    "tessera_quantize --format=Q4_0 --head_format=Q4_0 model.gguf small-q4_0.gguf"):
+        program, *flags = command.split()
+        subprocess.run([programs / program, *flags], cwd=folder, check=True, capture_output=True)

@@ -80,18 +80,21 @@ class Place:
         return problem_of(example, self.folder, BIN, more, stdin, TEXTS["text"], self.environment)
 
 
-class Examples(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        fetched = subprocess.run([ROOT / "scripts/fetch_model.sh"], check=True, capture_output=True, text=True)
-        cls.model = Path(fetched.stdout.strip())
-        small = Path(folder.name, "random.gguf")
-        subprocess.run([BIN / "tessera_random_model", "--shape=tiny", f"--out={small}"], check=True, capture_output=True)
-        cls.place = Place(Path(folder.name, "default"), cls.model, cls.model.name)
-        cls.small_place = Place(Path(folder.name, "random"), small, cls.model.name)
+def setUpModule():
+    """Makes the places of all tests, once."""
+    folder = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(folder.cleanup)
+    fetched = subprocess.run([ROOT / "scripts/fetch_model.sh"], check=True, capture_output=True, text=True)
+    Examples.model = Path(fetched.stdout.strip())
+    small = Path(folder.name, "random.gguf")
+    subprocess.run([BIN / "tessera_random_model", "--shape=tiny", f"--out={small}"], check=True, capture_output=True)
+    Examples.place = Place(Path(folder.name, "default"), Examples.model, Examples.model.name)
+    Examples.small_place = Place(Path(folder.name, "random"), small, Examples.model.name)
+    subprocess.run([BIN / "tessera_statistics", "--prompt_file=text.txt", "--out=text.gguf", "model.gguf"],
+                   cwd=Examples.small_place.folder, check=True, capture_output=True)
 
+
+class Examples(unittest.TestCase):
     def problem(self, example):
         return (self.small_place if longest(example.command, RANDOM_MODEL) else self.place).problem(example)
 
