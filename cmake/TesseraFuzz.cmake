@@ -9,7 +9,7 @@ set(tessera_fuzz_folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
 
 function(tessera_fuzz_program program layer sources)
   add_executable(${program} ${sources})
-  target_link_libraries(${program} PRIVATE tessera::${layer} GTest::gtest)
+  target_link_libraries(${program} PRIVATE tessera::${layer} GTest::gtest tessera_test_flags)
   add_dependencies(${program} tessera_${layer}_objects)  # The program may include its generated headers.
 endfunction()
 

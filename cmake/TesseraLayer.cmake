@@ -202,16 +202,18 @@ function(tessera_create_apps)
   tessera_install_programs(${programs})
 endfunction()
 
-# What all test programs share: main(), optimization that compiles fast, and a precompiled header (cmake/TesseraPrecompiled.cmake).
+# What all test programs share: flags (tessera_test_flags), main(), and a precompiled header (cmake/TesseraPrecompiled.cmake). Tests are
+# optimized in a way that compiles fast. Fakes look at few of their arguments and name few of their fields, and a test says
+# `if (x) EXPECT_EQ(y, z);`.
 function(tessera_create_test_main)
   tessera_need(GTest::gtest)
-  add_library(tessera_test_main OBJECT tests/test_main.cc)
-  target_link_libraries(tessera_test_main PUBLIC tessera::base GTest::gtest)
-  target_compile_options(tessera_test_main PUBLIC $<$<CONFIG:Release>:-O1> -Wno-array-bounds -Wno-unused-parameter
-    -Wno-missing-field-initializers  # Fakes look at few of their arguments, and name few of their fields.
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-stringop-overread>)  # g++ 12 warns about std::string.
-  target_compile_definitions(tessera_test_main PUBLIC
+  add_library(tessera_test_flags INTERFACE)
+  target_compile_options(tessera_test_flags INTERFACE $<$<CONFIG:Release>:-O1> -Wno-unused-parameter -Wno-missing-field-initializers
+    -Wno-dangling-else $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-stringop-overread>)  # g++ 12 warns about std::string.
+  target_compile_definitions(tessera_test_flags INTERFACE
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  add_library(tessera_test_main OBJECT tests/test_main.cc)
+  target_link_libraries(tessera_test_main PUBLIC tessera::base GTest::gtest tessera_test_flags)
   tessera_precompile(tessera_test_main tests <gtest/gtest.h>)
 endfunction()
 
@@ -261,14 +263,11 @@ function(tessera_create_tests layer)
                     DEPENDS tessera_${layer}_tests)
   if(layer STREQUAL "model")  # scripts/measure/compare_peer_logits.sh gives these files to another engine.
     add_executable(tessera_forward_models tests/model/forward_models.cc)
-    target_link_libraries(tessera_forward_models PRIVATE tessera::model)
-    target_compile_definitions(tessera_forward_models PRIVATE TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    target_compile_options(tessera_forward_models PRIVATE -Wno-missing-field-initializers)  # As in tests.
+    target_link_libraries(tessera_forward_models PRIVATE tessera::model tessera_test_flags)
   endif()
   if(layer STREQUAL "text")  # tests/jinja_test.py compares its texts with those of the package jinja2.
     add_executable(tessera_render_cases tests/model/text/jinja/render_cases.cc)
-    target_link_libraries(tessera_render_cases PRIVATE tessera::text)
-    target_compile_options(tessera_render_cases PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # Inside std::variant.
+    target_link_libraries(tessera_render_cases PRIVATE tessera::text tessera_test_flags)
   endif()
   if(layer STREQUAL "apps")  # These tests run the binaries, one that is wrong on purpose, and binaries whose calls fail.
     add_executable(tessera_verify_wrong_bit apps/verify.cc tests/fakes/wrong_bit.cc)

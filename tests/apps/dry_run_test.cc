@@ -71,7 +71,7 @@ TEST(DryRun, APromptOfFlagsIsReadAndCounted) {
   const TemporaryFolder folder;
   std::ofstream(folder.Path("prompt")) << "abc abc";
   const std::string model = "--model=" + TinyPath("llama"), file = "--prompt_file=" + folder.Path("prompt");
-  for (const std::string prompt : {std::string("--prompt=abc abc"), file}) {
+  for (const std::string& prompt : {std::string("--prompt=abc abc"), file}) {
     const std::vector<std::string> flags = {model, "--threads=1", "--json", "--raw", "--temperature=0", prompt};
     std::vector<std::string> dry = flags, run = flags;
     dry.push_back("--dry_run");
