@@ -97,7 +97,7 @@ Step Stats(const std::string& argument, ChatState& state) {
   RETURN_IF_ERROR(CheckNone("/stats", argument));
   const std::string text = absl::StrCat(SummaryText(state.opened, state.answerer.timings()), "context: ", state.answerer.length(), " of ",
                                         state.opened.engine->context(), " tokens, ", state.conversation.messages().size(), " messages\n",
-                                        StatisticsText(state.opened, state.answerer.timings()));
+                                        StatisticsText(state.opened, state.answerer.timings(), &state.sampling));
   WriteNote(absl::StripSuffix(text, "\n"));
   return ChatStep::kMessage;
 }
