@@ -62,6 +62,7 @@ Step Retry(const std::string& argument, ChatState& state) {
   const std::vector<ChatMessage>& messages = state.conversation.messages();
   if (messages.empty() || messages.back().role != "assistant") return WrongUsage("/retry", "no answer", "one to replace");
   if (state.sampling.temperature == 0) WriteNote("At temperature 0 the answer stays the same; /set temperature 0.7 changes this.");
+  state.replaced = messages.back();
   state.conversation.DropLast();
   ++state.attempt;
   return ChatStep::kAnswer;
