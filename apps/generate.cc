@@ -1,6 +1,8 @@
 // Continues a prompt, answers it, or holds a dialogue.
 #include <algorithm>
 
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/plan/budget_report.h"
 #include "tessera/apps/plan/dry_run.h"

@@ -21,29 +21,57 @@ absl::Status Failed(const std::string& path, absl::string_view what, int error =
   return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot ", what));
 }
 
+// Waits until the name of a new file is on the disk.
+absl::Status SyncFolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return errno == EACCES ? absl::OkStatus() : Failed(path, "open the folder of");   // It may be write-only.
+  const int error = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;   // EINVAL: it has no sync.
+  close(descriptor);
+  return error == 0 ? absl::OkStatus() : Failed(path, "sync the folder of", error);
+}
+
 }  // namespace
 
 absl::StatusOr<LineFile> LineFile::Open(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);   // Not to wait for a FIFO.
+  constexpr int kFlags = O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK;   // Not to wait for a FIFO.
+  int descriptor = open(path.c_str(), kFlags);
+  const bool is_new = descriptor < 0 && errno == ENOENT;
+  if (is_new) descriptor = open(path.c_str(), kFlags | O_CREAT, 0666);
   if (descriptor < 0) return Failed(path, "open");
   LineFile file(path, descriptor);
-  RETURN_IF_ERROR(file.Lock());
+  ASSIGN_OR_RETURN(const bool is_locked, file.Lock());
+  struct stat about;
+  if (fstat(descriptor, &about) != 0) return Failed(path, "examine");
+  if (about.st_nlink == 0) return Open(path);   // Its run has removed the file since it was opened.
+  file.is_unused_ = is_new && is_locked;
+  if (is_new) RETURN_IF_ERROR(SyncFolderOf(path));
   return file;
 }
 
 LineFile::LineFile(LineFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), whole_bytes_(other.whole_bytes_),
-      rest_(std::move(other.rest_)) {}
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), is_unused_(other.is_unused_),
+      whole_bytes_(other.whole_bytes_), rest_(std::move(other.rest_)) {}
 
 LineFile::~LineFile() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ < 0) return;
+  if (is_unused_) RemoveIfEmpty();
+  close(descriptor_);
 }
 
-absl::Status LineFile::Lock() const {
+void LineFile::RemoveIfEmpty() const {
+  struct stat opened, named;   // The name may lead to another file by now, or be a link.
+  if (fstat(descriptor_, &opened) != 0 || lstat(path_.c_str(), &named) != 0) return;
+  if (opened.st_size == 0 && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev) unlink(path_.c_str());
+}
+
+absl::StatusOr<bool> LineFile::Lock() const {
   struct stat about;
   if (fstat(descriptor_, &about) != 0) return Failed(path_, "examine");
   if (!S_ISREG(about.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path_, ": found no regular file, expected one"));
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return false;
   if (errno != EWOULDBLOCK) return Failed(path_, "lock");
   return absl::FailedPreconditionError(absl::StrCat(path_, ": found another run that adds to it, expected none"));
 }
@@ -93,6 +121,7 @@ absl::Status LineFile::EndRest() {
 }
 
 absl::Status LineFile::Append(absl::string_view line) {
+  is_unused_ = false;
   const std::string whole = absl::StrCat(line, "\n");
   if (const int error = WriteAll(descriptor_, whole); error != 0) {
     Cut().IgnoreError();   // Else the next run does.
@@ -102,6 +131,9 @@ absl::Status LineFile::Append(absl::string_view line) {
   return absl::OkStatus();
 }
 
-absl::Status LineFile::Sync() { return fdatasync(descriptor_) == 0 ? absl::OkStatus() : Failed(path_, "sync"); }
+absl::Status LineFile::Sync() {
+  is_unused_ = false;
+  return fdatasync(descriptor_) == 0 ? absl::OkStatus() : Failed(path_, "sync");
+}
 
 }  // namespace tessera

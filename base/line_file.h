@@ -7,7 +7,8 @@
 //
 // A line and its break are added in one piece by one call, so a run that ends in between leaves whole lines. A kill within that call, or a
 // full disk, may leave a part of a last line, the rest of the file, which the next run finds. Only regular files can be used so. A process
-// that dies leaves the file to others; where the file system has no locks (flock), no process keeps others out. Thread-compatible.
+// that dies leaves the file to others; where the file system has no locks (flock), no process keeps others out. A file that was made for a
+// run that ends before it adds or syncs anything is removed again. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -50,11 +51,14 @@ class LineFile {
 
  private:
   LineFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
-  absl::Status Lock() const;
+  // Returns whether the file is kept from other processes: not where the file system has no locks.
+  absl::StatusOr<bool> Lock() const;
+  void RemoveIfEmpty() const;
   absl::Status Cut() const;   // Behind the whole lines.
 
   std::string path_;
   int descriptor_;
+  bool is_unused_ = false;    // Made by Open, and neither added to nor synced so far.
   int64_t whole_bytes_ = 0;   // The whole lines.
   std::string rest_;
 };

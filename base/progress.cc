@@ -49,7 +49,10 @@ void Progress::Update(int64_t done, absl::string_view detail) {
   if (now - shown_ns_ >= (terminal_ ? kRedraw : kLogEvery)) Show(now);
 }
 
-void Progress::Skip(int64_t items) { skipped_ += items; }
+void Progress::Skip(int64_t items, int64_t nanos) {
+  skipped_ += items;
+  begin_ns_ += nanos;
+}
 
 void Progress::Postpone() { shown_ns_ = clock_->NowNanos(); }
 

@@ -33,7 +33,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void Update(int64_t done, absl::string_view detail = "");  // The detail, if there is one, ends the line.
-  void Skip(int64_t items);                                // So many of those done cost nothing: rate and time left are of the others.
+  // So many of those done count for nothing: rate and time left are of the others, without the time that these took.
+  void Skip(int64_t items, int64_t nanos = 0);
   void Postpone();                                         // The next line comes no earlier than if one had been drawn now.
   void Say(absl::string_view lines);                       // Writes whole lines; on a terminal in place of this one, until an Update.
   void Finish();                                           // Writes the last state; later calls do nothing.

@@ -22,7 +22,6 @@ absl::Status CheckOption(absl::string_view name, int64_t found, int64_t least, i
   return absl::InvalidArgumentError(absl::StrCat("cost of passes: ", name, ": found ", found, ", expected ", least, " to ", most));
 }
 
-// What people call an operator: its first weight, without the layer's number; else its kind.
 void AddWork(const OperatorCost& cost, int times, OperatorCost& sum) {
   sum.seconds += cost.seconds * times;
   sum.read_bytes += cost.read_bytes * times;

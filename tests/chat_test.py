@@ -192,6 +192,21 @@ class ChatTest(unittest.TestCase):
         terminal.ready_sign = ">"
         self.assertIn(" 2 messages", terminal.say("/stats"))
 
+    def test_an_end_of_input_within_quotes_is_an_error(self):
+        terminal = self.start()
+        terminal.ask('"""never sent', sign=".")
+        terminal.press("C-d")
+        terminal.wait_for('found no """ at the end of the message')
+        terminal.ready_sign = ">"
+        self.assertIn(" 0 messages", terminal.say("/stats"))
+        self.end(terminal)
+        ended = self.start()
+        ended.ask('"""never sent', sign=".")
+        ended.press("C-d")
+        ended.ready(">")
+        ended.press("C-d")   # As an input that has ended for good.
+        ended.wait_for("exit code 1")
+
     def test_system_sets_the_message(self):
         terminal = self.start("--system=You are a cat.")
         self.assertEqual(terminal.say("/system"), "system message: You are a cat.")
@@ -207,6 +222,8 @@ class ChatTest(unittest.TestCase):
         self.assertEqual(terminal.say("/set temperature hot"), 'temperature: found "hot", expected a number')
         self.assertIn("seed 5,", terminal.say("/set seed 5"))
         self.assertIn("temperature 0,", terminal.say("/set"))
+        terminal.ask("/set top_k 3")
+        self.assertRegex(terminal.say("/stats"), r"top_k 3 \(set\).*; seed 5")
 
     def test_retry_gives_another_answer_to_the_same_message(self):
         terminal = self.start("--temperature=1.5", "--seed=3")
@@ -221,6 +238,17 @@ class ChatTest(unittest.TestCase):
         note = "At temperature 0 the answer stays the same; /set temperature 0.7 changes this."
         self.assertTrue(" ".join(greedy).startswith(note), greedy)
         self.assert_answer(greedy[2:], self.in_pipe("Tell a story."))
+
+    def test_a_retry_that_fails_leaves_the_answer(self):
+        terminal = self.start("--context=64")
+        terminal.ask("Name a city.")
+        terminal.ask("/system " + "1234567890" * 5 + "12345678")   # Now the dialogue is longer than the context: a token is a digit.
+        self.assertIn("/reset begins a new dialogue", terminal.say("/retry"))
+        self.assertIn(" 3 messages", terminal.say("/stats"))
+        terminal.ask("/system You are a cat.")
+        terminal.ask("/retry")
+        self.assertIn(" 3 messages", terminal.say("/stats"))
+        self.end(terminal)
 
     def test_save_and_load_continue_the_dialogue(self):
         saved = self.folder() / "trip"

@@ -62,6 +62,7 @@ Step Retry(const std::string& argument, ChatState& state) {
   const std::vector<ChatMessage>& messages = state.conversation.messages();
   if (messages.empty() || messages.back().role != "assistant") return WrongUsage("/retry", "no answer", "one to replace");
   if (state.sampling.temperature == 0) WriteNote("At temperature 0 the answer stays the same; /set temperature 0.7 changes this.");
+  state.replaced = messages.back();
   state.conversation.DropLast();
   ++state.attempt;
   return ChatStep::kAnswer;
@@ -97,7 +98,7 @@ Step Stats(const std::string& argument, ChatState& state) {
   RETURN_IF_ERROR(CheckNone("/stats", argument));
   const std::string text = absl::StrCat(SummaryText(state.opened, state.answerer.timings()), "context: ", state.answerer.length(), " of ",
                                         state.opened.engine->context(), " tokens, ", state.conversation.messages().size(), " messages\n",
-                                        StatisticsText(state.opened, state.answerer.timings()));
+                                        StatisticsText(state.opened, state.answerer.timings(), &state.sampling));
   WriteNote(absl::StripSuffix(text, "\n"));
   return ChatStep::kMessage;
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -27,6 +28,7 @@ struct ChatState {
   SamplingOptions sampling;
   int max_tokens;              // Most tokens of an answer; 0: until the context is full.
   uint64_t attempt = 0;        // Earlier answers to the last message. Each answer has draws of its own.
+  std::optional<ChatMessage> replaced = std::nullopt;   // The answer that /retry has dropped, until another one takes its place.
 };
 
 enum class ChatStep { kMessage, kAnswer, kEnd };   // Read the next message; answer the last message again; end the dialogue.

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"

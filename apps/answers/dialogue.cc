@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -27,10 +28,11 @@ namespace tessera {
 namespace {
 
 constexpr char kSign[] = "> ", kSignWithin[] = ". ";   // Within a message of several lines.
+constexpr char kUnended[] = "found no \"\"\" at the end of the message, expected it; the message is dropped";
 
 class Dialogue {
  public:
-  Dialogue(const ChatState& state, KeptSession& kept, LineReader& lines)
+  Dialogue(ChatState& state, KeptSession& kept, LineReader& lines)
       : engine_(*state.opened.engine),
         state_(state),
         kept_(kept),
@@ -45,9 +47,18 @@ class Dialogue {
     while (true) {
       if (TerminationRequested()) return absl::CancelledError("terminated");
       ASSIGN_OR_RETURN(const std::optional<std::string> line, ReadLine());
+      if (!line.has_value() && message_.open()) {
+        DropUnended();
+        continue;
+      }
       if (!line.has_value()) break;
+      ended_within_ = false;
       ASSIGN_OR_RETURN(const bool more, terminal_ ? TakeTyped(*line) : TakePiped(*line));
       if (!more) break;
+    }
+    if (ended_within_) {
+      RETURN_IF_ERROR(kept_.Save(absl::OkStatus()));   // The answers before are not lost by the error.
+      return absl::InvalidArgumentError(kUnended);
     }
     if (refused_ == 0 || terminal_) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("found ", refused_, " messages that the template refuses, expected none"));
@@ -74,6 +85,13 @@ class Dialogue {
     if (*more) return line;
     if (terminal_) WriteError("\n");
     return std::nullopt;
+  }
+
+  // Ctrl-D may be a slip: the person is asked again. If the input has ended for good, that shows at the next line.
+  void DropUnended() {
+    WriteProblem(kUnended);
+    DropMessage();
+    ended_within_ = true;
   }
 
   void DropMessage() {
@@ -115,13 +133,28 @@ class Dialogue {
     return Answer();
   }
 
-  // Answers the last message. A message that cannot be answered is dropped, and the dialogue goes on as if it had not been.
+  // Undoes the last message, or /retry: the dialogue goes on as if it had not been.
+  void TakeBack() {
+    if (!state_.replaced.has_value()) return state_.conversation.DropLast();
+    state_.conversation.Add(*std::exchange(state_.replaced, std::nullopt));
+    --state_.attempt;
+  }
+
+  // Adds the answer to the dialogue. A /retry that was stopped before the first token leaves the answer that was there.
+  void Keep(const Generation& answer) {
+    const bool has_none = answer.reason == FinishReason::kCancelled && answer.tokens.empty();
+    if (has_none && state_.replaced.has_value()) return TakeBack();
+    state_.conversation.AddAnswer(answer.text);
+    state_.replaced.reset();
+  }
+
+  // Answers the last message. A message that cannot be answered is taken back, and so is a /retry that gives no answer.
   absl::Status Answer() {
     ForgetInterrupt();
     const absl::StatusOr<std::vector<TokenId>> tokens = state_.conversation.Tokens(engine_.tokenizer());
     if (!tokens.ok() && !IsWrongUsage(tokens.status())) {
       WriteProblem(tokens.status().message());
-      state_.conversation.DropLast();
+      TakeBack();
       ++refused_;
       return absl::OkStatus();
     }
@@ -130,11 +163,11 @@ class Dialogue {
     ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create(state_.sampling));
     AnswerOptions options = {.max_tokens = state_.max_tokens, .stream = state_.attempt, .sampler = sampler, .on_text = written.on_text()};
     const absl::StatusOr<Generation> result = state_.answerer.Run(*tokens, progress_.Of(std::move(options)));
-    if (result.ok()) state_.conversation.AddAnswer(result->text);
+    if (result.ok()) Keep(*result);
     RETURN_IF_ERROR(written.Finish());
     if (absl::IsResourceExhausted(result.status()) && terminal_) {
       WriteProblem(absl::StrCat(result.status().message(), "; /reset begins a new dialogue"));
-      state_.conversation.DropLast();
+      TakeBack();
       return absl::OkStatus();
     }
     RETURN_IF_ERROR(result.status());
@@ -157,7 +190,7 @@ class Dialogue {
   }
 
   Engine& engine_;
-  ChatState state_;
+  ChatState& state_;
   KeptSession& kept_;
   AnswerProgress progress_;
   const bool terminal_;
@@ -165,6 +198,7 @@ class Dialogue {
   LineReader& lines_;
   MessageLines message_;
   int refused_ = 0;  // Messages that the template refused.
+  bool ended_within_ = false;   // The input ended within a message, and no line has come since.
 };
 
 }  // namespace
@@ -179,11 +213,11 @@ absl::Status HoldDialogue(const OpenedEngine& opened, Conversation& conversation
   RETURN_IF_ERROR(answerer.UseAdapter(adapter));
   ASSIGN_OR_RETURN(KeptSession kept, KeptSession::Open(engine, conversation, answerer));
   ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(engine.model().gguf()));
-  const ChatState state = {
+  ChatState state = {
       .opened = opened, .conversation = conversation, .answerer = answerer, .sampling = sampling, .max_tokens = FLAGS_n_predict};
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = kept.Save(Dialogue(state, kept, lines).Run(first));
-  if (status.ok() || TerminationRequested()) TellSummary(opened, answerer.timings());
+  if (status.ok() || TerminationRequested()) TellSummary(opened, answerer.timings(), &state.sampling);
   return EndOf(status, FinishAnswers(engine, answerer.speculation()));
 }
 

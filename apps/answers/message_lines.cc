@@ -17,13 +17,17 @@ bool MessageLines::Add(absl::string_view line, std::string* message) {
     return true;
   }
   open_ = true;
+  has_line_ = false;
   text_.clear();
   return line.empty() ? false : AddRest(line, message);
 }
 
 bool MessageLines::AddRest(absl::string_view line, std::string* message) {
   const bool ends = absl::ConsumeSuffix(&line, kQuotes);
-  if (!ends || !line.empty()) absl::StrAppend(&text_, text_.empty() ? "" : "\n", line);
+  if (!ends || !line.empty()) {
+    absl::StrAppend(&text_, has_line_ ? "\n" : "", line);
+    has_line_ = true;
+  }
   if (!ends) return false;
   open_ = false;
   *message = text_;

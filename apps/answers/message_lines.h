@@ -25,7 +25,7 @@ class MessageLines {
  private:
   bool AddRest(absl::string_view line, std::string* message);
 
-  bool open_ = false;
+  bool open_ = false, has_line_ = false;   // has_line_: text_ has a line, which may be empty.
   std::string text_;
 };
 

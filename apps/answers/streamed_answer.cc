@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/output.h"
 
 namespace tessera {
@@ -21,9 +20,8 @@ absl::Status StreamedAnswer::Finish() {
 }
 
 void StreamedAnswer::Write(absl::string_view text) {
-  if (!status_.ok()) return;
-  status_ = WriteOutput(wrap_.has_value() ? colours_.Answer(wrap_->Add(text)) : text);
-  if (!status_.ok()) RequestCancel();
+  if (wrap_.has_value()) WriteOutputOrCancel(colours_.Answer(wrap_->Add(text)), status_);
+  else WriteOutputOrCancel(text, status_);
 }
 
 }  // namespace tessera

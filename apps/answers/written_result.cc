@@ -39,13 +39,13 @@ std::string SummaryText(const OpenedEngine& opened, const Timings& timings) {
   return absl::StrCat(SummaryLine(timings, PeakText(*opened.engine)), "\n");
 }
 
-std::string StatisticsText(const OpenedEngine& opened, const Timings& timings) {
-  return absl::StrCat(SamplingText(opened.engine->model().gguf()), StatsText(timings),
+std::string StatisticsText(const OpenedEngine& opened, const Timings& timings, const SamplingOptions* used) {
+  return absl::StrCat(SamplingText(opened.engine->model().gguf(), used), StatsText(timings),
                       opened.draft == nullptr ? "" : opened.draft->StatsLine());
 }
 
-void TellSummary(const OpenedEngine& opened, const Timings& timings) {
-  WriteError(absl::StrCat(SummaryText(opened, timings), FLAGS_stats ? StatisticsText(opened, timings) : ""));
+void TellSummary(const OpenedEngine& opened, const Timings& timings, const SamplingOptions* used) {
+  WriteError(absl::StrCat(SummaryText(opened, timings), FLAGS_stats ? StatisticsText(opened, timings, used) : ""));
 }
 
 void TellIfContextIsFull(const Engine& engine, const Generation& result) {

@@ -1,7 +1,6 @@
 #include "tessera/apps/bench/benchmark.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <glog/logging.h>
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
@@ -19,10 +18,9 @@
 #include "tessera/apps/cli/parallel_flags.h"
 #include "tessera/apps/cli/request_run.h"
 #include "tessera/apps/cli/requests_in_turn.h"
-#include "tessera/apps/cli/sampling_flags.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/joined_status.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/base/usage_error.h"
 #include "tessera/runtime/first_tokens.h"
 
 namespace tessera {

@@ -1,7 +1,6 @@
 #include "tessera/apps/cli/answers_in_turn.h"
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/output.h"
 
 namespace tessera {
@@ -29,10 +28,6 @@ void AnswersInTurn::ShowWaiting() {
   }
 }
 
-void AnswersInTurn::Write(absl::string_view text) {
-  if (!status_.ok() || text.empty()) return;
-  status_ = WriteOutput(text);
-  if (!status_.ok()) RequestCancel();
-}
+void AnswersInTurn::Write(absl::string_view text) { WriteOutputOrCancel(text, status_); }
 
 }  // namespace tessera

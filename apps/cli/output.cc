@@ -25,6 +25,12 @@ absl::Status WriteOutput(absl::string_view text) {
   return absl::CancelledError("standard output: its reader has gone");
 }
 
+void WriteOutputOrCancel(absl::string_view text, absl::Status& status) {
+  if (!status.ok() || text.empty()) return;
+  status = WriteOutput(text);
+  if (!status.ok()) RequestCancel();
+}
+
 absl::Status FinishOutput() {
   const int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
   if (copy < 0 || close(copy) == 0 || errno == EINTR) return absl::OkStatus();  // Without a copy nothing can be asked.

@@ -15,6 +15,10 @@ namespace tessera {
 // Unavailable with the system's message. A reader that has gone ends the process, or is Cancelled (interrupt.h).
 absl::Status WriteOutput(absl::string_view text);
 
+// Writes the text unless `status` is an error already, and puts the error of writing there; then the end of what is written is asked for
+// (RequestCancel).
+void WriteOutputOrCancel(absl::string_view text, absl::Status& status);
+
 // Some file systems say only when a file is closed that what was written to it is lost. For the end of a program; nothing is closed.
 absl::Status FinishOutput();
 

@@ -60,6 +60,14 @@ void RequestProgress::Count(End end) {
   if (line_.has_value()) line_->Skip(1);
 }
 
+void RequestProgress::DropUnderWay() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const int64_t now = clock_.NowNanos();
+  ++there_;
+  if (line_.has_value()) line_->Skip(1, now - begin_nanos_);
+  begin_nanos_ = now;
+}
+
 void RequestProgress::Say(absl::string_view lines) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (line_.has_value()) line_->Say(lines);

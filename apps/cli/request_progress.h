@@ -43,6 +43,7 @@ class RequestProgress {
   void Wrote(int64_t tokens);
   enum class End { kAnswered, kFailed, kThere, kUnended };   // kThere: an earlier run answered it. kUnended: a signal ended it.
   void Count(End end);
+  void DropUnderWay();                           // The one that is under way turns out to be kThere: neither it nor its time counts.
   void Say(absl::string_view lines);             // Writes whole lines to where the progress goes.
 
   void Draw();                                   // What the thread does: the line, if there is one and its time has come.

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/seed_flag.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 
@@ -29,8 +31,20 @@ RequestRun::RequestRun(AnswerFile* into, RequestProgress::Options options, Write
 absl::StatusOr<bool> RequestRun::Wants(const Request& request, absl::Span<const TokenId> prompt) {
   if (into_ == nullptr) return true;
   ASSIGN_OR_RETURN(const bool wanted, into_->Wants(request, prompt));
-  if (!wanted) progress_.Count(RequestProgress::End::kThere);
-  return wanted;
+  if (wanted) return true;
+  if (in_turn_) progress_.DropUnderWay();
+  else progress_.Count(RequestProgress::End::kThere);
+  return false;
+}
+
+void RequestRun::Begin() {
+  in_turn_ = true;
+  progress_.SetUnderWay(1);
+}
+
+void RequestRun::Ended() {
+  in_turn_ = false;
+  progress_.SetUnderWay(0);
 }
 
 absl::Status RequestRun::Answer(std::string line) {
@@ -48,7 +62,9 @@ absl::Status RequestRun::Fail(std::string line, const absl::Status& error) {
 }
 
 absl::Status RequestRun::End(const absl::Status& status) {
-  WriteError(progress_.Summary());
+  const std::string summary = progress_.Summary();
+  const absl::StatusOr<uint64_t> seed = SeedOfFlag();
+  WriteError(seed.ok() ? absl::StrCat(absl::StripSuffix(summary, "\n"), ", seed ", *seed, "\n") : summary);
   return into_ == nullptr ? status : EndOf(status, into_->Sync());
 }
 

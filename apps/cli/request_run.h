@@ -38,20 +38,21 @@ class RequestRun : public AnswerSink {
   absl::StatusOr<bool> Wants(const Request& request, absl::Span<const TokenId> prompt);
 
   // As AnswerSink has them. Cancelled counts as no error: the request has not ended.
-  void Begin() override { progress_.SetUnderWay(1); }
-  void Ended() override { progress_.SetUnderWay(0); }
+  void Begin() override;
+  void Ended() override;
   absl::Status Answer(std::string line) override;
   absl::Status Fail(std::string line, const absl::Status& error) override;
 
   RequestProgress& progress() { return progress_; }
 
-  // Writes the summary to standard error, and waits until the file is on the disk. `status`, or the error of that. Once.
+  // Writes the summary and the seed to standard error, and waits until the file is on the disk. `status`, or the error of that. Once.
   absl::Status End(const absl::Status& status);
 
  private:
   AnswerFile* const into_;
   const Write write_;
   RequestProgress progress_;
+  bool in_turn_ = false;   // The request that was read last is under way, and no other one.
 };
 
 }  // namespace tessera

@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-constexpr char kOfFlag[] = "flag";
+constexpr char kOfFlag[] = "flag", kOfBeam[] = "beam", kSet[] = "set", kPenalty[] = "repetition_penalty";
 
 // All but the seed.
 SamplingOptions SamplingOfFlags() {
@@ -29,27 +29,49 @@ SamplingOptions SamplingOfFlags() {
           .penalty_window = FLAGS_penalty_window};
 }
 
+// What the model says, but for what --beam rules out.
+ModelSampling SamplingOf(const GgufFile& file) {
+  ModelSampling model = SamplingOfModel(file);
+  if (FLAGS_beam.empty() || model.options.repetition_penalty == 1) return model;
+  model.options.repetition_penalty = 1;
+  model.origins[kPenalty] = kOfBeam;
+  return model;
+}
+
+void TellOfPenaltyLeftOut(const GgufFile& file) {
+  const ModelSampling model = SamplingOfModel(file);
+  const std::string line = absl::StrCat("repetition_penalty ", model.options.repetition_penalty, " (", model.OriginOf(kPenalty),
+                                        ") is left out beside --beam: a step is drawn without the steps before it\n");
+  if (IsSaidFirst(line)) WriteError(line);
+}
+
 // How one field is chosen.
 struct Setting {
   std::string flag, value;
-  std::string from;   // "flag", an origin of ModelSampling, or empty: the usual value.
+  std::string from;   // "set", "flag", "beam", an origin of ModelSampling, or empty: the usual value.
   bool changes;       // The value is not the usual one.
 };
 
-// Each field is the flag's where that is given, else the model's. Puts the values into `sampling`, which holds those of the flags.
-std::vector<Setting> SetFields(const ModelSampling& model, SamplingOptions& sampling) {
+// Each field is the flag's where that is given, else the model's; of `used`, unless it is null, where it differs. Puts the values into
+// `sampling`, which holds those of the flags.
+std::vector<Setting> SetFields(const ModelSampling& model, SamplingOptions& sampling, const SamplingOptions* used = nullptr) {
   const SamplingOptions usual;
   std::vector<Setting> settings;
   const auto set = [&](const char* flag, auto SamplingOptions::*field) {
     const bool given = IsGiven(flag);
     if (!given) sampling.*field = model.options.*field;
-    settings.push_back({flag, absl::StrCat(sampling.*field), given ? kOfFlag : model.OriginOf(flag), sampling.*field != usual.*field});
+    std::string from = given ? kOfFlag : model.OriginOf(flag);
+    if (used != nullptr && used->*field != sampling.*field) {
+      sampling.*field = used->*field;
+      from = kSet;
+    }
+    settings.push_back({flag, absl::StrCat(sampling.*field), std::move(from), sampling.*field != usual.*field});
   };
   set("temperature", &SamplingOptions::temperature);
   set("top_k", &SamplingOptions::top_k);
   set("top_p", &SamplingOptions::top_p);
   set("min_p", &SamplingOptions::min_p);
-  set("repetition_penalty", &SamplingOptions::repetition_penalty);
+  set(kPenalty, &SamplingOptions::repetition_penalty);
   set("penalty_window", &SamplingOptions::penalty_window);
   return settings;
 }
@@ -91,7 +113,7 @@ absl::Status CheckSamplingFlags() {
 }
 
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
-  const ModelSampling model = SamplingOfModel(file);
+  const ModelSampling model = SamplingOf(file);
   for (const RecommendedSampling::Wrong& each : model.wrong) {  // No harm where a flag is above it.
     if (!IsGiven(each.field)) return each.problem;
   }
@@ -100,6 +122,7 @@ absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
   const std::vector<Setting> settings = SetFields(model, sampling);
   const std::vector<Effect> effects = EffectsOf(sampling);
   WarnOfNoEffect(effects);
+  if (!IsGiven(kPenalty) && model.OriginOf(kPenalty) == kOfBeam) TellOfPenaltyLeftOut(file);
   std::vector<std::string> changed;
   for (size_t i = 0; i < settings.size(); ++i) {
     const bool of_file = settings[i].from == kOfFile && settings[i].changes;
@@ -115,10 +138,10 @@ absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
   return sampling;
 }
 
-std::string SamplingText(const GgufFile& file) {
+std::string SamplingText(const GgufFile& file, const SamplingOptions* used) {
   SamplingOptions sampling = SamplingOfFlags();
   std::vector<std::pair<std::string, std::vector<std::string>>> parts;   // By who says it, in the order of their first values.
-  for (const Setting& setting : SetFields(SamplingOfModel(file), sampling)) {
+  for (const Setting& setting : SetFields(SamplingOf(file), sampling, used)) {
     const auto same = [&](const auto& part) { return part.first == setting.from; };
     auto part = std::find_if(parts.begin(), parts.end(), same);
     if (part == parts.end()) part = parts.insert(parts.end(), {setting.from, {}});
@@ -127,7 +150,8 @@ std::string SamplingText(const GgufFile& file) {
   const auto with_origin = [](std::string* text, const auto& part) {
     absl::StrAppend(text, absl::StrJoin(part.second, ", "), " (", part.first.empty() ? "default" : part.first, ")");
   };
-  return absl::StrCat("sampling: ", absl::StrJoin(parts, "; ", with_origin), "\n");
+  const uint64_t seed = used != nullptr ? used->seed : SeedOfFlag().value();
+  return absl::StrCat("sampling: ", absl::StrJoin(parts, "; ", with_origin), "; seed ", seed, "\n");
 }
 
 }  // namespace tessera

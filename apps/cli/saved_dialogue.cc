@@ -14,12 +14,12 @@ SavedText DialogueOf(const Conversation& conversation) {
   return text;
 }
 
-absl::StatusOr<SavedText> SavedTextOf(const LoadedSession& loaded, const Engine& engine, const std::string& path,
+absl::StatusOr<SavedText> SavedTextOf(absl::string_view asker, const LoadedSession& loaded, const Engine& engine, const std::string& path,
                                       const Conversation& conversation) {
   ASSIGN_OR_RETURN(SavedText saved, SavedText::Parse(loaded.notes, path, engine.config().vocabulary));
   if (saved.is_dialogue != conversation.raw()) return saved;
-  return saved.is_dialogue ? WrongUsage("session", absl::StrCat("a dialogue in ", path), "a text, as it is continued with --raw")
-                           : WrongUsage("session", absl::StrCat("a text in ", path), "a dialogue; --raw continues a text");
+  return saved.is_dialogue ? WrongUsage(asker, absl::StrCat("a dialogue in ", path), "a text, as it is continued with --raw")
+                           : WrongUsage(asker, absl::StrCat("a text in ", path), "a dialogue; --session with --raw continues a text");
 }
 
 absl::Status SaveDialogue(const Conversation& conversation, const Session& session, const std::string& path) {
@@ -34,7 +34,7 @@ absl::Status SaveDialogue(const Conversation& conversation, const Session& sessi
 absl::Status LoadDialogue(const std::string& path, Engine& engine, Conversation& conversation, Answerer& answerer) {
   answerer.Reset();   // The cache may have room for one session alone. After an error the next answer computes the dialogue again.
   ASSIGN_OR_RETURN(LoadedSession loaded, LoadSession(engine, path, {.adapter = answerer.session().adapter()}));
-  ASSIGN_OR_RETURN(SavedText saved, SavedTextOf(loaded, engine, path, conversation));
+  ASSIGN_OR_RETURN(SavedText saved, SavedTextOf("/load", loaded, engine, path, conversation));
   RETURN_IF_ERROR(conversation.Replace(std::move(saved.messages)));
   answerer.GoOnFrom(std::move(loaded.session));
   return absl::OkStatus();

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "tessera/runtime/chat/answer.h"
 #include "tessera/runtime/chat/conversation.h"
 #include "tessera/runtime/chat/saved_text.h"
@@ -21,8 +22,9 @@ namespace tessera {
 // Returns the notes that a session file has of the dialogue. A last message that has no answer is left out. REQUIRES: not raw.
 SavedText DialogueOf(const Conversation& conversation);
 
-// Returns the notes of a file that was loaded. WrongUsage (session) for a dialogue where the conversation is raw, or the other way.
-absl::StatusOr<SavedText> SavedTextOf(const LoadedSession& loaded, const Engine& engine, const std::string& path,
+// Returns the notes of a file that was loaded. WrongUsage (asker, the flag or command that names the file) for a dialogue where the
+// conversation is raw, or the other way.
+absl::StatusOr<SavedText> SavedTextOf(absl::string_view asker, const LoadedSession& loaded, const Engine& engine, const std::string& path,
                                       const Conversation& conversation);
 
 // Writes the dialogue, whole or not at all. A session file of that name is replaced; FailedPrecondition for any other file, which stays.

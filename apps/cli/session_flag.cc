@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/saved_dialogue.h"
@@ -26,7 +25,7 @@ absl::StatusOr<KeptSession> KeptSession::Open(Engine& engine, Conversation& conv
   absl::StatusOr<LoadedSession> loaded = LoadSession(engine, FLAGS_session, {.adapter = answerer.session().adapter()});
   if (absl::IsNotFound(loaded.status())) return kept;  // CheckSessionFlag has seen that it can be made.
   RETURN_IF_ERROR(loaded.status());
-  ASSIGN_OR_RETURN(SavedText saved, SavedTextOf(*loaded, engine, FLAGS_session, conversation));
+  ASSIGN_OR_RETURN(SavedText saved, SavedTextOf("session", *loaded, engine, FLAGS_session, conversation));
   if (saved.is_dialogue) {
     for (const ChatMessage& message : conversation.messages()) {
       if (message.role != "system") saved.messages.push_back(message);

@@ -16,6 +16,8 @@ constexpr int kTab = 8;
 
 bool IsControl(char32_t character) { return character < 0x20 || (character >= 0x7F && character < 0xA0); }
 
+std::string Escaped(uint32_t value) { return absl::StrFormat("\\x%02x", value); }   // In four columns.
+
 // Bytes of the character that begins with `first`; 1 for a byte that begins none.
 size_t SizeOf(unsigned char first) { return first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 1; }
 
@@ -31,24 +33,28 @@ int ColumnsOf(char32_t character) { return std::clamp(utf8proc_charwidth(static_
 
 std::string WordWrap::Add(absl::string_view text) {
   absl::StrAppend(&waiting_, text);
+  TakeWaiting(/*at_end=*/false);
+  return std::exchange(shown_, "");
+}
+
+void WordWrap::TakeWaiting(bool at_end) {
   absl::string_view rest = waiting_;
-  while (!rest.empty() && rest.size() >= SizeOf(static_cast<unsigned char>(rest[0]))) {
+  while (!rest.empty() && (at_end || rest.size() >= SizeOf(static_cast<unsigned char>(rest[0])))) {
     utf8proc_int32_t character = -1;
     const utf8proc_ssize_t size =
         utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(rest.data()), static_cast<utf8proc_ssize_t>(rest.size()), &character);
     const absl::string_view bytes = rest.substr(0, std::max<utf8proc_ssize_t>(size, 1));
     rest.remove_prefix(bytes.size());
     if (character == '\n' || character == ' ' || character == '\t') AddBlank(bytes[0]);
-    else if (character < 0) AddCharacter(bytes, 1);
-    else if (IsControl(character)) AddCharacter(absl::StrFormat("\\x%02x", static_cast<uint32_t>(character)), 4);
+    else if (character < 0) AddCharacter(Escaped(static_cast<unsigned char>(bytes[0])), 4);
+    else if (IsControl(character)) AddCharacter(Escaped(static_cast<uint32_t>(character)), 4);
     else AddCharacter(bytes, ColumnsOf(character));
   }
   waiting_ = std::string(rest);
-  return std::exchange(shown_, "");
 }
 
 std::string WordWrap::Finish() {
-  if (!waiting_.empty()) AddCharacter(std::exchange(waiting_, ""), 1);
+  TakeWaiting(/*at_end=*/true);
   EndWord();
   blanks_.clear();
   column_ = 0;

@@ -7,8 +7,8 @@
 //
 // A word is written once it is whole, or once it is longer than a line: then the terminal breaks it, and copying the word gives the word.
 // Blanks at a break are dropped. Blanks after a line break of the text stay: they may indent code. A wide character (Chinese, for
-// example) is a word of its own. Control characters other than line breaks and tabs are written as \xNN, so that no text can control the
-// terminal. The lines do not depend on the pieces. Thread-compatible.
+// example) is a word of its own. Control characters other than line breaks and tabs, and bytes that are not UTF-8, are written as \xNN, so
+// that no text can control the terminal. The lines do not depend on the pieces. Thread-compatible.
 #pragma once
 
 #include <string>
@@ -25,13 +25,14 @@ class WordWrap {
   // REQUIRES: columns > 0.
   explicit WordWrap(int columns) : columns_(columns) {}
 
-  // Returns the text that can be shown by now. Bytes that are not UTF-8 are shown as they are, one column each.
+  // Returns the text that can be shown by now.
   std::string Add(absl::string_view text);
 
   // Returns the rest. The next Add begins a new line.
   std::string Finish();
 
  private:
+  void TakeWaiting(bool at_end);   // at_end: the beginning of a character has no rest, and is not UTF-8.
   void AddCharacter(absl::string_view bytes, int columns);
   void AddBlank(char blank);
   void EndWord();

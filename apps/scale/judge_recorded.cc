@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "tessera/apps/scale/candidate_scores.h"

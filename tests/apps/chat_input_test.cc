@@ -31,6 +31,7 @@ TEST(MessageLines, QuotesMayStandAloneOrBesideText) {
   EXPECT_EQ(MessageOf({"hello"}), "hello");
   EXPECT_EQ(MessageOf({"say \"\"\" twice"}), "say \"\"\" twice") << "only at the beginning they begin something";
   EXPECT_EQ(MessageOf({"\"\"\"", "a", "", "/exit", "\"\"\""}), "a\n\n/exit");
+  EXPECT_EQ(MessageOf({"\"\"\"", "", "", "a", "\"\"\""}), "\n\na") << "empty lines belong to the message, also the first";
   EXPECT_EQ(MessageOf({"\"\"\"one line\"\"\""}), "one line");
   EXPECT_EQ(MessageOf({"\"\"\"\"\"\""}), "");
 }

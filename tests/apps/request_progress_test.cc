@@ -101,6 +101,23 @@ TEST(RequestProgress, RequestsThatWereAnsweredBeforeAreDoneAndTakeNoTime) {
             "requests: 9 answered, 80 answered before, 1 error, 1 not ended; 0 tokens, 0.0 tokens/s, 5.00 s\n");
 }
 
+TEST(RequestProgress, TheTimeOfReadingARequestThatWasAnsweredBeforeIsNotCounted) {
+  Recorded recorded(4);
+  for (int i = 0; i < 2; ++i) {
+    recorded.progress.SetUnderWay(1);
+    recorded.clock.Advance(kSecond);
+    recorded.progress.DropUnderWay();
+    recorded.progress.SetUnderWay(0);
+  }
+  recorded.progress.SetUnderWay(1);
+  recorded.progress.Wrote(20);
+  recorded.progress.Count(End::kAnswered);
+  recorded.Pass(5);
+  EXPECT_EQ(recorded.writes, std::vector<std::string>{"requests: 75 % (3 of 4), 0.2/s, 5 s left; 4.0 tokens/s\n"});
+  recorded.progress.SetUnderWay(0);
+  EXPECT_EQ(recorded.progress.Summary(), "requests: 1 answered, 2 answered before; 20 tokens, 4.0 tokens/s, 5.00 s\n");
+}
+
 TEST(RequestProgress, WhatIsSaidGoesWhereTheLineIs) {
   Recorded recorded(2, /*terminal=*/true);
   recorded.progress.SetUnderWay(1);
@@ -151,6 +168,7 @@ TEST(RequestProgress, EachWayOfARunEndsWithASummaryOnStandardError) {
     EXPECT_EQ(ended.code, 1) << ended.errors;
     EXPECT_TRUE(absl::StrContains(ended.errors, "requests: 3 answered, 1 error; ")) << ended.errors;
     EXPECT_TRUE(absl::StrContains(ended.errors, " tokens/s, ")) << ended.errors;
+    EXPECT_TRUE(absl::StrContains(ended.errors, " s, seed 0\n")) << ended.errors;
     EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 4) << ended.output;
     EXPECT_FALSE(absl::StrContains(ended.output, "requests: ")) << ended.output;
   }

@@ -52,7 +52,7 @@ TEST_F(RecommendedByTheFile, HeaderExample) {
   Must(run());
   EXPECT_EQ(temperature, 0);
   EXPECT_EQ(written, "sampling: temperature 0, top_k 7 (file); top_p 0.95, min_p 0.05, repetition_penalty 1, "
-                     "penalty_window 64 (default)\n");
+                     "penalty_window 64 (default); seed 0\n");
 }
 
 TEST_F(RecommendedByTheFile, IsTakenUnlessAFlagIsGivenAndPrinted) {
@@ -76,7 +76,7 @@ TEST_F(RecommendedByTheFile, AFamilysValuesAreTakenWhereTheFileSaysNothing) {
   ASSERT_EQ(plain.code, 0) << plain.errors;
   EXPECT_EQ(plain.output, said.output);
   EXPECT_NE(plain.errors.find("sampling: temperature 0.2, top_p 0.9 (SmolLM2); top_k 7 (file); min_p 0.05, repetition_penalty 1, "
-                              "penalty_window 64 (default)\n"), std::string::npos) << plain.errors;
+                              "penalty_window 64 (default); seed 3\n"), std::string::npos) << plain.errors;
   const Ended hot = Generate({"--stats", "--temperature=3"});
   EXPECT_NE(hot.output, plain.output);
   EXPECT_NE(hot.errors.find("temperature 3 (flag); top_k 7 (file); top_p 0.9 (SmolLM2);"), std::string::npos) << hot.errors;
@@ -87,7 +87,27 @@ TEST_F(RecommendedByTheFile, AModelOfNoFamilyHasTheUsualValues) {
   TinyModelBuilder({.writes_letters = true}).WriteTo(path_);
   const Ended ended = Generate({"--stats"});
   EXPECT_NE(ended.errors.find("sampling: temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, repetition_penalty 1, "
-                              "penalty_window 64 (default)\n"), std::string::npos) << ended.errors;
+                              "penalty_window 64 (default); seed 3\n"), std::string::npos) << ended.errors;
+}
+
+TEST_F(RecommendedByTheFile, ValuesThatWereSetSinceAreShownAsSuch) {
+  const auto engine = Must(Engine::Open({.model_path = path_, .compute = {.threads = 1}}));
+  SamplingOptions used = Must(SamplingFor(engine->model().gguf()));
+  used.top_p = 0.5f;
+  used.seed = 9;
+  EXPECT_EQ(SamplingText(engine->model().gguf(), &used), "sampling: temperature 0, top_k 7 (file); top_p 0.5 (set); min_p 0.05, "
+                                                         "repetition_penalty 1, penalty_window 64 (default); seed 9\n");
+}
+
+TEST_F(RecommendedByTheFile, APenaltyThatNoFlagGivesIsLeftOutBesideBeams) {
+  GgufBuilder builder = TinyModelBuilder({.writes_letters = true});
+  builder.Number("general.sampling.penalty_repeat", 1.5f).WriteTo(path_);
+  const Ended ended = Generate({"--beam=2x2", "--stats"});
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_NE(ended.errors.find("repetition_penalty 1.5 (file) is left out beside --beam"), std::string::npos) << ended.errors;
+  EXPECT_NE(ended.errors.find("repetition_penalty 1 (beam)"), std::string::npos) << ended.errors;
+  EXPECT_EQ(Generate({"--beam=2x2", "--repetition_penalty=1.5"}).code, 2) << "a flag is used or refused";
+  EXPECT_EQ(Generate({"--beam=2x2", "--repetition_penalty=1"}).errors.find("left out"), std::string::npos);
 }
 
 // What the flags leave out is the model's; what a request says counts for this request alone.

@@ -65,6 +65,9 @@ TEST(WordWrap, AWideCharacterTakesTwoColumns) {
 
 TEST(WordWrap, ATextCannotControlTheTerminal) {
   EXPECT_EQ(Wrapped("\x1b[31mred\x07\r\u009b", 80), "\\x1b[31mred\\x07\\x0d\\x9b");
+  EXPECT_EQ(Wrapped("a\x9b" "31m\xff", 80), "a\\x9b31m\\xff") << "bytes that are not UTF-8";
+  EXPECT_EQ(Wrapped("a \xf0\x1b[", 80), "a \\xf0\\x1b[") << "the end is the beginning of a character";
+  EXPECT_EQ(Wrapped("ab \xc3", 6), "ab\n\\xc3") << "four columns each";
 }
 
 TEST(WordWrap, TheNextTextBeginsALine) {

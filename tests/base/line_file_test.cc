@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -88,6 +89,27 @@ TEST(LineFile, OneAtATime) {
     EXPECT_EQ(second.message(), path + ": found another run that adds to it, expected none");
   }
   EXPECT_EQ(LineFile::Open(path).status(), absl::OkStatus());
+}
+
+TEST(LineFile, AnUnusedNewFileIsRemoved) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("f"), link = folder.Path("link");
+  { const LineFile unused = Must(LineFile::Open(path)); }
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+  {
+    LineFile first = Must(LineFile::Open(path));
+    const LineFile moved = std::move(first);
+    EXPECT_FALSE(LineFile::Open(path).ok());
+    EXPECT_EQ(access(path.c_str(), F_OK), 0) << "a run that finds the file in use leaves it";
+  }
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+  { Must(Must(LineFile::Open(path)).Sync()); }
+  EXPECT_EQ(TextOf(path), "") << "a run that has ended well leaves a file without lines";
+  { const LineFile old = Must(LineFile::Open(path)); }
+  EXPECT_EQ(TextOf(path), "") << "the file was there before";
+  ASSERT_EQ(symlink("missing", link.c_str()), 0);
+  { const LineFile unused = Must(LineFile::Open(link)); }
+  EXPECT_EQ(access(link.c_str(), F_OK), 0) << "a link stays, with the file that was made for the link";
 }
 
 TEST(LineFile, OnlyRegularFiles) {

@@ -138,6 +138,16 @@ TEST(Progress, SkippedItemsAreDoneAndCountForNoRate) {
   EXPECT_EQ(recorded.writes, std::vector<std::string>{"x: 90 % (90 of 100), 2.0/s, 5 s left\n"});
 }
 
+TEST(Progress, TheTimeOfSkippedItemsCountsForNoRate) {
+  Recorded recorded;
+  Progress progress("x", 100, recorded.Options(/*terminal=*/false));
+  recorded.clock.Advance(3 * kSecond);
+  progress.Skip(80, 3 * kSecond);
+  recorded.clock.Advance(5 * kSecond);
+  progress.Update(90);
+  EXPECT_EQ(recorded.writes, std::vector<std::string>{"x: 90 % (90 of 100), 2.0/s, 5 s left\n"});
+}
+
 TEST(Progress, APostponedLineComesAsIfOneHadBeenDrawn) {
   Recorded recorded;
   Progress progress("x", 10, recorded.Options(/*terminal=*/false));
