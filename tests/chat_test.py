@@ -163,8 +163,8 @@ class ChatTest(unittest.TestCase):
         terminal.wait_until(lambda lines: len(lines) > 6)   # The answer has begun.
         terminal.press("C-c")
         terminal.wait_for("[stopped]")
-        terminal.ask("/set n_predict 4")
-        self.assertEqual(terminal.ask("Go on.")[-1], "[stopped at 4 tokens]")
+        terminal.ask("/set n_predict 2")
+        self.assertEqual(terminal.ask("Go on.")[-1], "[stopped at 2 tokens]")
         self.end(terminal)
 
     def test_help_lists_every_command(self):

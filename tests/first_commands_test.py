@@ -120,7 +120,7 @@ printf '{"name": "%s", "status": "RUN", "result": "COMPLETED", "time": "1.5s"}%s
 
     def setUp(self):
         super().setUp()
-        checks = ("words", "layers", "sizes", "libraries", "readme", "clean", "programs", "headers", "weak_symbols", "tests_ran")
+        checks = ("words", "layers", "sizes", "libraries", "readme", "clean", "programs", "headers", "weak_symbols", "sleeps", "tests_ran")
         for name in checks:
             self.program(f"scripts/checks/check_{name}.py")
         for name in ("install_packages.sh", "build.sh", "fetch_model.sh", "tests/test_consumers.sh", "tests/fuzz.sh",
@@ -139,9 +139,9 @@ printf '{"name": "%s", "status": "RUN", "result": "COMPLETED", "time": "1.5s"}%s
         result, calls = self.run_tests()
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(calls[:2], self.FIRST)
-        self.assertEqual((sum(call.startswith("ctest") for call in calls), len(calls)), (2, 14))
-        self.assertRegex(result.stdout, r"^\nthe 15 slowest of 15 tests, .*\n +1\.5 s  app_tests\.A\n")
-        self.assertRegex(result.stdout, r"\nunit tests +\d\.\d s  done  expected \d+ s\n(.*\n)+16 passed, 0 failed\n$")
+        self.assertEqual((sum(call.startswith("ctest") for call in calls), len(calls)), (2, 15))
+        self.assertRegex(result.stdout, r"^\nthe 16 slowest of 16 tests, .*\n +1\.5 s  app_tests\.A\n")
+        self.assertRegex(result.stdout, r"\nunit tests +\d\.\d s  done  expected \d+ s\n(.*\n)+17 passed, 0 failed\n$")
 
     def test_all_runs_both_parts_once_with_one_sum(self):
         result, calls = self.run_tests("--all")
@@ -150,7 +150,7 @@ printf '{"name": "%s", "status": "RUN", "result": "COMPLETED", "time": "1.5s"}%s
         self.assertEqual(sum(call.startswith("build.sh --tests --build-dir") for call in calls), 3)
         once = ("test_consumers.sh", "fuzz.sh --seconds 15", "fuzz_coverage.sh")
         self.assertEqual(len([call for call in calls if call.startswith(once)]), len(once))
-        self.assertEqual(result.stdout.splitlines()[-1], "25 passed, 0 failed")
+        self.assertEqual(result.stdout.splitlines()[-1], "26 passed, 0 failed")
         self.assertNotIn("test_arm64.sh", " ".join(calls))
 
     def test_a_part_runs_alone(self):
@@ -163,7 +163,7 @@ printf '{"name": "%s", "status": "RUN", "result": "COMPLETED", "time": "1.5s"}%s
         self.program("scripts/checks/check_sizes.py", "exit 1")
         self.program("bin/ctest", self.CTEST.replace('"time"', '"failures": [{}], "time"'), "exit 8")
         result, calls = self.run_tests()
-        self.assertEqual((result.returncode, result.stdout.splitlines()[-1], len(calls)), (1, "11 passed, 5 failed", 14), result.stderr)
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1], len(calls)), (1, "12 passed, 5 failed", 15), result.stderr)
         self.assertIn("FAILED  check_sizes", result.stderr)
 
     def test_a_build_that_fails_or_warns_ends_the_run(self):

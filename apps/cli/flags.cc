@@ -124,11 +124,11 @@ DEFINE_string(head_format, "", "NAME|Block format of embedding and head. Default
 DEFINE_string(scheme, "", "LIST|Forms of matrices: a recipe (001, qnn, ...) or FORM,PART=FORM.");
 DEFINE_string(statistics, "", "FILE|Weigh errors of scales by input sizes, a file of tessera_statistics.");
 DEFINE_string(off_grid, "", "N|Seed. Change weights but no logits, so that no scheme fits them exactly.");
-DEFINE_string(table, "", "LIST|Perplexities: attention (perplexity), all or recipe;recipe (quantize); a report's table (reproduce).");
+DEFINE_string(table, "", "LIST|A table: attention (perplexity), RECIPE;... (quantize), NAME (reproduce).");
 DEFINE_string(out, "", "FILE|The file to write.");
 DEFINE_string(task, "gsm8k", "NAME|gsm8k, math500, humaneval, mbpp; judge: math_steps; grid: a list.");
 DEFINE_string(candidates, "", "FILE|Samples to judge, one JSON object per line. Default: those of --data.");
-DEFINE_string(into, "", "FILE|Add answers (--jsonl) or samples to this file (grid: folder); skip those there.");
+DEFINE_string(into, "", "FILE|Add answers (--jsonl) or samples to this file (grid: folder); go on.");
 DEFINE_string(from, "", "LIST|Grid folders to report on, comma-separated.");
 DEFINE_string(report, "", "FILE|The HTML page to write. Default of grid: report.html in its folder.");
 DEFINE_string(scorer, "", "NAME|self_certainty, mean_log_probability, reward:FILE, judge[:FILE], ...");

@@ -47,6 +47,13 @@ std::string FirstSentence(const std::string& text) {
   return end == std::string::npos ? text : text.substr(0, end + 1);
 }
 
+// Returns the first sentence, or its first clause where the sentence does not fit behind the name of a subcommand.
+std::string ShortSummary(const std::string& text) {
+  const std::string sentence = FirstSentence(text);
+  if (sentence.size() + kTextColumn <= kColumns) return sentence;
+  return sentence.substr(0, std::min({sentence.find(" ("), sentence.find(": "), sentence.find(", ")})) + ".";
+}
+
 std::string FlagLine(const FlagDescription& flag) {
   const std::string value = flag.placeholder.empty() ? "" : absl::StrCat("=", flag.placeholder);
   const std::string left = absl::StrCat("--", flag.name, flag.alone.empty() ? value : absl::StrCat("[", value, "]"));
@@ -88,7 +95,7 @@ std::string Beginning(const AppInfo& info) {
   for (const std::string& example : info.examples) absl::StrAppend(&text, "  ", example, "\n");
   if (!ListsSubcommands(info)) return text;
   absl::StrAppend(&text, "Subcommands (for the flags of one: ", info.name, " ", info.subcommands[0].name, " --help):\n");
-  for (const Subcommand& command : info.subcommands) text += HelpLine(command.name, FirstSentence(command.summary));
+  for (const Subcommand& command : info.subcommands) text += HelpLine(command.name, ShortSummary(command.summary));
   return text;
 }
 

@@ -66,7 +66,7 @@ TEST(Scale, JudgeHasAFewRecordsWhereverItIsRun) {
     EXPECT_EQ(ended.output, Scale("judge", {"--task=" + task, "--samples=1,4"}).output);
   }
   const Ended none = RunProgram("tessera_scale judge", {"--data=" + folder.Path("none")});
-  EXPECT_EQ(none.code, 1);
+  EXPECT_EQ(none.code, 2);
   EXPECT_TRUE(absl::StrContains(none.errors, "none/gsm8k_model_solutions.jsonl")) << none.errors;
 }
 
