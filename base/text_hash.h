@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "absl/strings/string_view.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

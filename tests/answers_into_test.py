@@ -8,15 +8,13 @@ import pty
 import re
 import signal
 import subprocess
-import threading
-import time
 import unittest
+from patience import await_that
 from path_kinds import BIN, MODEL, Folder, limit_files, obey_permissions, pipe_without_reader, run
 
 GENERATE = [BIN / "tessera_generate", f"--model={MODEL}", "--threads=1", "--jsonl"]
 GREEDY = [*GENERATE, "--temperature=0"]
 WORDS = ("the", "in", "re", "an", "of")
-PATIENCE = 60  # Seconds until something that does not come is missing.
 
 
 def requests(count, **fields):
@@ -58,13 +56,11 @@ class Into(Folder):
 
     def wait_for_lines(self, process, count):
         """Waits until the file has so many whole lines. False if the run has ended."""
-        end = time.monotonic() + PATIENCE
-        while self.into.read_bytes().count(b"\n") < count if self.into.exists() else True:
-            if process.poll() is not None:
-                return False
-            self.assertLess(time.monotonic(), end, "no answers come")
-            threading.Event().wait(0.001)
-        return True
+        def come():
+            return self.into.exists() and self.into.read_bytes().count(b"\n") >= count
+
+        await_that(lambda: come() or process.poll() is not None)
+        return come()
 
     def end_by(self, number, command, source, lines):
         """Ends a run once the file has so many lines. False where the run had ended by itself."""
@@ -122,10 +118,7 @@ class ARunThatIsEnded(Into):
         source = self.input(requests(400))
         with open(source) as file, open(self.path("out"), "w+") as out:
             process = subprocess.Popen([*map(str, GREEDY)], stdin=file, stdout=out, stderr=subprocess.DEVNULL)
-            end = time.monotonic() + PATIENCE
-            while self.path("out").read_bytes().count(b"\n") < 3:
-                self.assertLess(time.monotonic(), end, "no answers come")
-                threading.Event().wait(0.001)
+            await_that(lambda: self.path("out").read_bytes().count(b"\n") >= 3)
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(), -signal.SIGTERM)
         text = self.path("out").read_text()

@@ -13,7 +13,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 120
+PATIENCE = 120
 
 
 @dataclass
@@ -97,7 +97,7 @@ def problem_of(example, folder, programs, more="", stdin="", text="", environmen
             return f"{example.where}: {example.command}: found no file that is read, expected one for {example.request.strip()}"
         (Path(folder) / name[1]).write_text(example.request.replace("...", text))
     ended = subprocess.run(["bash", "-c", f"set -o pipefail; {example.command} {more}"], cwd=folder, input=stdin, capture_output=True,
-                           text=True, timeout=SECONDS, check=False,
+                           text=True, timeout=PATIENCE, check=False,
                            env={**os.environ, **(environment or {}), "PATH": f"{programs}:{os.environ['PATH']}"})
     if ended.returncode != 0:
         return f"{example.where}: {example.command} {more}: exit code {ended.returncode}: {ended.stderr.strip()[-600:]}"

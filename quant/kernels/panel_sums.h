@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-constexpr int kTiles = 2;   // Of a panel, 16 outputs each.
+constexpr int kTiles = 2;   // A panel has two tiles of 16 outputs.
 
 // What one core must have in flight for its share of the memory bandwidth is ~85 ns x 40 GB/s = 3.4 KB: so far ahead the first-level
 // cache fetches. The second-level cache, which can wait for more lines at once, does so three times as far, so that memory goes on
