@@ -20,12 +20,12 @@ absl::Status CheckSamplingFlags();
 
 // Writes a line to standard error if the file's values change what is chosen, unless --stats will show all. Warns of recommendations that
 // the sampler cannot follow, and of flags that are given and have no effect beside the other values: --top_k at temperature 0. A wrong
-// recommendation is no error where its flag is given. With --beam, whose steps no penalty sees as a whole, the model's repetition penalty is
-// left out, and a line says so.
+// recommendation is no error where its flag is given. With --beam, whose steps no penalty sees as a whole, the model's repetition penalty
+// is left out, and a line says so.
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file);
 
-// Returns "sampling: temperature 0.2, top_p 0.9 (SmolLM2); top_k 7 (flag); min_p 0.05, ... (default); seed 0", a line: all values, and behind
-// them who says them. used: the values of now, of which "set" says those that differ from the start's; null: the start's. REQUIRES:
+// Returns "sampling: temperature 0.2, top_p 0.9 (SmolLM2); top_k 7 (flag); min_p 0.05, ... (default); seed 0", a line: all values, and
+// behind them who says them. used: the values of now, of which "set" says those that differ from the start's; null: the start's. REQUIRES:
 // SamplingFor was OK.
 std::string SamplingText(const GgufFile& file, const SamplingOptions* used = nullptr);
 
