@@ -23,11 +23,7 @@ namespace tessera {
 std::string DialoguePrompt();
 
 // Loads the weights, answers `first` unless it is empty, then each message of `lines`. adapter null: the plain model. At a terminal the
-<<<<<<< HEAD
 // dialogue goes on after an error of one message. An end of input within """ is such an error, and the dialogue's where no line follows.
-=======
-// dialogue goes on after an error of one message; an end of input within """ is such an error, and the dialogue's where no line follows.
->>>>>>> wt/fix
 // In a pipe, messages that the template refuses are an error in the end.
 absl::Status HoldDialogue(const OpenedEngine& opened, Conversation& conversation, const std::string& first, LineReader& lines,
                           const LoraAdapter* adapter);
