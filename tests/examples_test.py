@@ -26,7 +26,7 @@ STDIN = {"--chat --system": "What is the capital of France?\n", "--prompts - ": 
 # Examples that would take more than some seconds, by how their command begins, and further flags with which they run. What a program
 # measures, writes or counts is made small; the last of two equal flags counts.
 SHORTER = {
-    "tessera_bench adapters": "--adapters=2 --rank=4 --generate_tokens=4 --depth=8 --repetitions=1",
+    "tessera_bench adapters": "--adapters=8 --rank=4 --generate_tokens=16 --depth=8 --repetitions=1",
     "tessera_bench attention": "--depths=8 --prompt_tokens=8 --generate_tokens=1 --repetitions=1",
     "tessera_bench lever": "--texts=1 --generate_tokens=4 --repetitions=1 --categories=gsm8k",
     "tessera_bench memory": "--depth=8 --prompt_tokens=8 --generate_tokens=1",
