@@ -13,7 +13,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 600   # Until an example counts as hanging.
+PATIENCE = 600   # Seconds until an example counts as hanging.
 
 
 @dataclass
