@@ -22,9 +22,9 @@ def requests(count, **fields):
 
 
 def without_times(line):
-    """Neither times nor the tokens that the run had computed before, which a run that goes on has to compute again."""
+    """The line without times, and without the tokens and rows of a prefix that a run that goes on has to compute again."""
     line = re.sub(r',"seconds":\{[^}]*\}', "", line)
-    return re.sub(r'"shared_prompt":(\d+|null)|"\w*seconds":[-+.\de]+', "", line)
+    return re.sub(r'"shared_prompt":(\d+|null)|"rows":\d+|"\w*seconds":[-+.\de]+', "", line)
 
 
 def texts(lines):
