@@ -3,7 +3,7 @@
 #
 #   scripts/test.sh [--all | --clang | --sanitize | --fuzz | --arm64 | --avx512]
 #
-# Without a flag: the test programs, the tests in Python and the checks: 25 minutes from nothing on 2 quiet cores, 8 with all built.
+# Without a flag: the test programs, the tests in Python and the checks. To stay under 25 minutes from nothing on 2 quiet cores.
 # --all: after those a second part, together 45 minutes: projects that use installed layers, headers that compile alone, a build by clang
 # without warnings and precompiled headers, sanitizers and fuzzing, for as many layers as fit.
 # Each other flag runs its tests and no more, and all of them: --clang those of every library, --sanitize those of every library under the

@@ -3,9 +3,8 @@
 //   Unrolled(Constants<4>(), [&](auto i) TESSERA_INLINED { sums[i.value] = L::Zero(); });
 //
 // Such are the parts of a kernel that are large and there many times. With TESSERA_KERNELS_CALL these parts are functions that are called
-// instead. The portable kernels have that flag, since their sums lie in memory anyway: they compile in two thirds of the time and are up
-// to 10 % faster. So has a sanitizer's build, whose checks made kernels take minutes to compile. Bits are the same: no operation depends
-// on inlining.
+// instead. The portable kernels have that flag, since their sums lie in memory anyway, and compile faster with it. So has a sanitizer's
+// build, whose checks made kernels take minutes to compile. Bits are the same: no operation depends on inlining.
 #pragma once
 
 #include <type_traits>

@@ -2,7 +2,8 @@
 
     python3 scripts/measure/count_instructions.py OBJECT [--objdump aarch64-linux-gnu-objdump]
 
-OBJECT is the compiled quant/kernels/matmul_NAME.cc. A line for each format, bits of activations and number of rows: instructions in
+OBJECT is compiled from quant/kernels/panels_*.cc.in for one instruction set, such as panels_of_32_avx2.cc.o.
+A line for each format, bits of activations and number of rows: instructions in
 the loop that holds the dot products, how many that is for each of them, and how many touch the stack.
 """
 import argparse
