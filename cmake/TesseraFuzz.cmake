@@ -3,8 +3,8 @@
 # tessera_fuzz_coverage(): tessera_coverage_gguf and tessera_coverage_split, replays over the reader's own files with a counter in every
 # line.
 #
-# A fuzzer is guided by the code that an input reached. That is counted in layers that branch on an input's bytes, not in kernels: in npu
-# only where a profile is read.
+# A fuzzer is guided by the branches that an input reached. Branches are counted in layers that branch on an input's bytes, not in
+# kernels: in npu only where a profile is read.
 set(tessera_fuzz_folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
 
 function(tessera_fuzz_program program layer sources)
@@ -32,15 +32,20 @@ function(tessera_fuzz_targets layer)
   endforeach()
 endfunction()
 
+# Sets `group` to the layers that share one precompiled header with LAYER: those whose branches are counted have a flag of their own.
+function(tessera_count_branches layer)
+  set(group layers)
+  if(CMAKE_BUILD_TYPE STREQUAL AddressSanitizer AND TESSERA_TESTS AND layer MATCHES "^(base|storage|text|files|model|spec)$")
+    target_compile_options(tessera_${layer}_objects PRIVATE -fsanitize=fuzzer-no-link)
+    set(group counted_layers)
+  endif()
+  return(PROPAGATE group)
+endfunction()
+
 function(tessera_fuzz_coverage)
   if(NOT CMAKE_BUILD_TYPE STREQUAL AddressSanitizer OR NOT TESSERA_TESTS)
     return()
   endif()
-  foreach(layer base storage text files model spec)
-    if(TARGET tessera_${layer}_objects)
-      target_compile_options(tessera_${layer}_objects PRIVATE -fsanitize=fuzzer-no-link)
-    endif()
-  endforeach()
   set(profile_reader ${PROJECT_SOURCE_DIR}/npu/device_profile.cc)
   set_property(SOURCE ${profile_reader} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
   set_source_files_properties(${profile_reader} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # It has flags of its own.

@@ -132,7 +132,8 @@ function(tessera_create_library layer)
   target_compile_options(tessera_${layer}_objects PRIVATE -fno-semantic-interposition ${TESSERA_PLAIN_FILE_NAMES})
   target_link_libraries(tessera_${layer}_objects PRIVATE
     ${tessera_${layer}_LINKS} ${tessera_${layer}_PRIVATE_LINKS} ${tessera_${layer}_HEADERS_OF})
-  tessera_precompile(tessera_${layer}_objects layers)
+  tessera_count_branches(${layer})
+  tessera_precompile(tessera_${layer}_objects ${group})
 
   add_library(tessera_${layer}_static STATIC $<TARGET_OBJECTS:tessera_${layer}_objects>)
   add_library(tessera_${layer}_shared SHARED $<TARGET_OBJECTS:tessera_${layer}_objects>)

@@ -61,6 +61,13 @@ class ShellScripts(unittest.TestCase):
                 self.assertTrue(made.startswith(("$", "4")) or f"$cache/{made}" in script.read_text())
 
 
+class Scripts(unittest.TestCase):
+    def test_a_script_may_be_run_if_its_first_line_names_an_interpreter(self):
+        paths = [path for folder in ("scripts", "tests") for path in (SCRIPTS.parent / folder).rglob("*") if path.suffix in (".py", ".sh")]
+        self.assertGreater(len(paths), 100)
+        self.assertEqual([str(path) for path in paths if path.read_bytes().startswith(b"#!") != os.access(path, os.X_OK)], [])
+
+
 class PythonScripts(unittest.TestCase):
     def run_script(self, name, *flags):
         return subprocess.run([sys.executable, str(SCRIPTS / name), *flags], capture_output=True, text=True)
