@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-absl::StatusOr<MemoryUse> MeasureMemory(const EngineOptions& options, const BenchmarkOptions& benchmark) {
-  MemoryUse use;
+absl::StatusOr<MeasuredMemory> MeasureMemory(const EngineOptions& options, const BenchmarkOptions& benchmark) {
+  MeasuredMemory use;
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   use.file = engine->model().gguf().size();
   use.in_page_cache_before = engine->model().gguf().CachedBytes();
@@ -26,7 +26,7 @@ absl::StatusOr<MemoryUse> MeasureMemory(const EngineOptions& options, const Benc
   return use;
 }
 
-std::string MemoryUseText(const MemoryUse& use) {
+std::string MemoryUseText(const MeasuredMemory& use) {
   Table table({{"memory"}, {"size", Table::Align::kRight}});
   const auto add = [&](const char* what, std::optional<int64_t> bytes) { table.AddRow({what, FormatKnownByteSize(bytes)}); };
   add("file", use.file);
@@ -39,7 +39,7 @@ std::string MemoryUseText(const MemoryUse& use) {
   return table.ToString();
 }
 
-void WriteMemoryUse(JsonWriter& json, const MemoryUse& use) {
+void WriteMemoryUse(JsonWriter& json, const MeasuredMemory& use) {
   json.BeginObject();
   json.Key("file").Int(use.file);
   json.Key("cache").Int(use.cache);

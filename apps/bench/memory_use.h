@@ -1,6 +1,6 @@
 // The most memory that loading and running a model take, and the most that is allowed: the file, keys and values, and 64 MiB.
 //
-//   ASSIGN_OR_RETURN(const MemoryUse use, MeasureMemory(options, {.prompt_tokens = 512, .generate_tokens = 128}));
+//   ASSIGN_OR_RETURN(const MeasuredMemory use, MeasureMemory(options, {.prompt_tokens = 512, .generate_tokens = 128}));
 //   RETURN_IF_ERROR(WriteOutput(MemoryUseText(use)));
 //
 // The peaks are the process's own, program and tokenizer included, so it must not have loaded a model before. Besides, it says how much
@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-struct MemoryUse {                   // In bytes.
+struct MeasuredMemory {                   // In bytes.
   static constexpr int64_t kBesides = int64_t{64} << 20;  // Program, tokenizer, scratch, logits.
 
   int64_t file = 0;
@@ -30,9 +30,9 @@ struct MemoryUse {                   // In bytes.
   int64_t Limit() const { return file + cache + kBesides; }
 };
 
-absl::StatusOr<MemoryUse> MeasureMemory(const EngineOptions& options, const BenchmarkOptions& benchmark);
+absl::StatusOr<MeasuredMemory> MeasureMemory(const EngineOptions& options, const BenchmarkOptions& benchmark);
 
-std::string MemoryUseText(const MemoryUse& use);
-void WriteMemoryUse(JsonWriter& json, const MemoryUse& use);
+std::string MemoryUseText(const MeasuredMemory& use);
+void WriteMemoryUse(JsonWriter& json, const MeasuredMemory& use);
 
 }  // namespace tessera

@@ -71,7 +71,7 @@ TEST(Memory, LoadingLeavesNoCopyOfTheFileInThePageCache) {
 TEST(Memory, HeaderExample) {
   const auto example = []() -> absl::Status {
     const EngineOptions options = {.model_path = TinyPath("llama"), .compute = {.threads = 1}};
-    ASSIGN_OR_RETURN(const MemoryUse use, MeasureMemory(options, {.prompt_tokens = 8, .generate_tokens = 8}));
+    ASSIGN_OR_RETURN(const MeasuredMemory use, MeasureMemory(options, {.prompt_tokens = 8, .generate_tokens = 8}));
     EXPECT_TRUE(absl::StrContains(MemoryUseText(use), "peak, running"));
     EXPECT_GT(use.peak_running, use.file);
     return absl::OkStatus();

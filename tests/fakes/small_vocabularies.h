@@ -64,7 +64,7 @@ inline TokenizerMetadata SmallSentencePiece() {
   metadata.Set("tokenizer.ggml.scores", TokenizerMetadata::Floats(scores));
   return metadata;
 }
-enum : TokenId { kUnk = 0, kBos = 1, kByte0 = 3, kSpace = 259, kA, kB, kC, kAb, kBc, kSpaceA, kMark, kLess, kS, kMore, kLessS };
+enum : TokenId { kUnk = 0, kBos = 1, kByte0 = 3, kSpace = 259, kA, kB, kC, kAb, kBc, kSpaceA, kBracketed, kLess, kS, kMore, kLessS };
 
 // Null, and a failed test, if the metadata is refused.
 inline std::unique_ptr<Tokenizer> OpenTokenizer(const TokenizerMetadata& metadata) {

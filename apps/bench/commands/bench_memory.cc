@@ -16,7 +16,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(benchmark.NeededContext()));
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, /*repetitions=*/std::nullopt, FLAGS_depth));
-  ASSIGN_OR_RETURN(const MemoryUse use, MeasureMemory(options, benchmark));
+  ASSIGN_OR_RETURN(const MeasuredMemory use, MeasureMemory(options, benchmark));
   return ShowResult(heading, MemoryUseText(use), [&](JsonWriter& json) { WriteMemoryUse(json.Key("memory_bytes"), use); });
 }
 

@@ -107,10 +107,10 @@ TEST(Tokenizer, FallsBackToBytesAndToTheUnknownToken) {
 
 TEST(Tokenizer, PutsASpaceBeforeTextAndAfterEachSpecialToken) {
   TokenizerMetadata metadata = SmallSentencePiece();
-  EXPECT_EQ(OpenTokenizer(metadata)->Encode("b[x]b"), (Tokens{kSpace, kB, kMark, kSpace, kB}));
+  EXPECT_EQ(OpenTokenizer(metadata)->Encode("b[x]b"), (Tokens{kSpace, kB, kBracketed, kSpace, kB}));
   EXPECT_EQ(OpenTokenizer(metadata)->Encode(""), Tokens{});
   metadata.Set("tokenizer.ggml.add_space_prefix", TokenizerMetadata::Bool(false));
-  EXPECT_EQ(OpenTokenizer(metadata)->Encode("b[x]b"), (Tokens{kB, kMark, kB}));
+  EXPECT_EQ(OpenTokenizer(metadata)->Encode("b[x]b"), (Tokens{kB, kBracketed, kB}));
 }
 
 TEST(Tokenizer, MergingDoesNotMakeAControlToken) {  // "<s" and ">" are pieces, and "<s>" is BOS.
