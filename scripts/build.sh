@@ -5,16 +5,17 @@
 #
 # --tests: the tests, too; a build folder that has tests once keeps them.
 #
-# The types with sanitizers (cmake/TesseraSanitizers.cmake) are built by clang++-19. Where ccache has a folder, ~/.cache/ccache or
-# CCACHE_DIR, compiled objects are kept there, for other clones too; without one nothing is kept. As many files are compiled at once as
-# there are CPUs and as the memory allows (scripts/lib/compile_jobs.sh).
+# Sources of a folder are compiled together, as cmake/TesseraTogether.cmake says; with -DTESSERA_TOGETHER=OFF each alone, which is faster
+# after a change of one source. The types with sanitizers (cmake/TesseraSanitizers.cmake) are built by clang++-19. Where ccache has a
+# folder, ~/.cache/ccache or CCACHE_DIR, compiled objects are kept there, for other clones too, and each source is compiled alone; without
+# one nothing is kept. As many files are compiled at once as there are CPUs and as the memory allows (scripts/lib/compile_jobs.sh).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 source "$root/scripts/lib/compile_jobs.sh"
 
 build=$root/build
 tests=false
-launcher=()
+how=(-DTESSERA_TOGETHER=ON)
 definitions=()
 targets=()
 while (($# > 0)); do
@@ -46,12 +47,12 @@ needs_configuring() {
 mkdir -p "$build"
 if [[ -d ${CCACHE_DIR:-${HOME:-}/.cache/ccache} ]] && command -v ccache >/dev/null; then
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # The same object serves every clone.
-  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  how=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
 if [[ ! -f $build/build.ninja ]]; then
   if ! $tests; then definitions=(-DTESSERA_TESTS=OFF "${definitions[@]}"); fi
   if [[ " ${definitions[*]} " == *Sanitizer\ * ]]; then definitions=(-DCMAKE_CXX_COMPILER=clang++-19 "${definitions[@]}"); fi
-  definitions=("${launcher[@]}" -DCMAKE_BUILD_TYPE=Release "${definitions[@]}")
+  definitions=("${how[@]}" -DCMAKE_BUILD_TYPE=Release "${definitions[@]}")
 fi
 if [[ ! -f $build/build.ninja ]] || needs_configuring; then
   run_logged "configuring" "$build/configure.log" cmake -S "$root" -B "$build" -G Ninja "${definitions[@]}" ||

@@ -35,7 +35,7 @@ if $compile; then
   mkdir -p "$build"
   launcher="$(command -v python3);-SE;$root/scripts/measure/compile_cost.py;$table"
   run_logged "configuring" "$build/configure.log" cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTESSERA_TESTS=ON \
-    "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DCMAKE_CXX_LINKER_LAUNCHER=$launcher" || die "cmake could not configure $build"
+    -DTESSERA_TOGETHER=ON "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DCMAKE_CXX_LINKER_LAUNCHER=$launcher" || die "cmake could not configure $build"
   run_logged "building" "$build/build.log" ninja -C "$build" -j "$(compile_jobs)" "${targets[@]}" || die "the build stopped at an error"
 fi
 [[ -f $table ]] || die "$table: found no table, expected one of an earlier run without --no-build"
