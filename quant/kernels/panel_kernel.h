@@ -72,18 +72,28 @@ inline __attribute__((always_inline)) float ScaledSum(const Group& activations, 
   return activations.scaled_sum;
 }
 
-// Tiles kTile and up, as many as L takes together: their integer sums over the group's half, exact.
-template <typename L, typename Format, typename Group, int kRows, int kHalf, int kTile, int kTogether>
-inline TESSERA_INLINED void DotHalf(const std::byte* header, const std::byte* group, const Group* const (&rows)[kRows],
+// The value of an index that is a constant, Constant<k>; 0 for an index that a loop counts.
+template <int k>
+using Constant = std::integral_constant<int, k>;
+template <typename Index>
+constexpr int kValueOf = 0;
+template <int k>
+constexpr int kValueOf<Constant<k>> = k;
+
+// Sums the products of the group's half with the tiles at `tiles`, as many as L takes together, in integers, exact.
+template <typename L, typename Format, int kRows, typename Group, typename Half, int kTogether>
+inline TESSERA_INLINED void DotHalf(const std::byte* header, const std::byte* tiles, const Group* const (&rows)[kRows], Half half,
                                     typename L::Int (&integer)[kRows][kTogether]) {
   using Products = ProductsOf<L, Group>;
   constexpr int kQuads = 8 / Format::kHalves;  // Halves are quads 0..3 and 4..7.
   constexpr int kBatch = std::min(kQuads, Products::template kQuadsOfPairs<Format::kBits>);
+  const int quads_before = 4 * (half - kValueOf<Half>);  // 0 if the half is a constant.
+  tiles += quads_before * panels::kLineBytes;
   for (int r = 0; r < kRows; ++r) {
-    for (int t = 0; t < kTogether; ++t) integer[r][t] = L::SetInt(Start<L, Format>(*rows[r], kHalf));
+    for (int t = 0; t < kTogether; ++t) integer[r][t] = L::SetInt(Start<L, Format>(*rows[r], half));
   }
   Unrolled(Constants<Products::template kPlanes<Format::kBits> * kQuads / kBatch>(), [&](auto batch) TESSERA_INLINED {
-    constexpr int kPlane = batch.value * kBatch / kQuads, kFirst = kHalf * 4 + batch.value * kBatch % kQuads;
+    constexpr int kPlane = batch.value * kBatch / kQuads, kFirst = kValueOf<Half> * 4 + batch.value * kBatch % kQuads;
     typename Products::Pairs pairs[kRows][kTogether];
     for (int r = 0; r < kRows; ++r) {
       for (int t = 0; t < kTogether; ++t) pairs[r][t] = Products::BeginPairs(integer[r][t]);
@@ -92,12 +102,12 @@ inline TESSERA_INLINED void DotHalf(const std::byte* header, const std::byte* gr
       constexpr int j = kFirst + quad.value;
       typename Products::Weights weights[kTogether];
       for (int t = 0; t < kTogether; ++t) {
-        const typename L::Bytes codes = Format::template Quad<L, j>(header, group + (kTile + t) * Format::kTileBytes);
+        const typename L::Bytes codes = Format::template Quad<L, j>(header, tiles + t * Format::kTileBytes);
         weights[t] = Products::template TakePlane<Format::kBits, kPlane>(codes);
       }
       for (int r = 0; r < kRows; ++r) {
         for (int t = 0; t < kTogether; ++t) {
-          pairs[r][t] = Products::Dot(pairs[r][t], weights[t], rows[r]->values + j * Group::kQuadBytes);
+          pairs[r][t] = Products::Dot(pairs[r][t], weights[t], rows[r]->values + (j + quads_before) * Group::kQuadBytes);
         }
       }
     });
@@ -107,41 +117,58 @@ inline TESSERA_INLINED void DotHalf(const std::byte* header, const std::byte* gr
   });
 }
 
-template <typename L, typename Format, typename Group, int kRows, int kHalf>
-inline TESSERA_INLINED void AddGroupHalf(const std::byte* header, const std::byte* group, const Group* const* all_rows, int64_t g,
-                                      PanelSums<L, kRows>& sums) {
+// Adds the products of the group's half to the sums of the tiles from `first` up, as many as L takes together.
+template <typename L, typename Format, typename Group, int kRows, typename Half, typename First>
+inline TESSERA_INLINED void AddTiles(const std::byte* header, const std::byte* group, const Group* const* all_rows, int64_t g, Half half,
+                                     First first, PanelSums<L, kRows>& sums) {
   constexpr int kTogether = ProductsOf<L, Group>::kTilesTogether;
-  Unrolled(Constants<kTiles / kTogether>(), [&](auto step) TESSERA_INLINED {
-    constexpr int kTile = step.value * kTogether;
-    const Group* rows[kRows];
-    for (int r = 0; r < kRows; ++r) {
-      rows[r] = all_rows[r] + g;
-      asm volatile("" : "+r"(rows[r]));  // Or GCC keeps what the first tile has loaded for the second, on the stack.
-    }
-    typename L::Int integer[kRows][kTogether];
-    DotHalf<L, Format, Group, kRows, kHalf, kTile>(header, group, rows, integer);
-    Unrolled(Constants<kTogether>(), [&](auto tile) TESSERA_INLINED {
-      constexpr int t = kTile + tile.value;
-      const typename L::Float scale = Format::template Scale<L>(header, group, t, kHalf);
-      Unrolled(Constants<kRows>(), [&](auto r) TESSERA_INLINED {
-        const typename L::Float product = L::Mul(scale, L::Set(rows[r.value]->scale));
-        sums.lanes[r.value][t] = L::Fma(L::ToFloat(integer[r.value][tile.value]), product, sums.lanes[r.value][t]);
-      });
-      if constexpr (Format::kHasMinimum) {
-        const typename L::Float minimum = Format::template Minimum<L>(header, group, t, kHalf);
-        Unrolled(Constants<kRows>(), [&](auto r) TESSERA_INLINED {
-          sums.lanes[r.value][t] = L::Fma(minimum, L::Set(ScaledSum<Format>(*rows[r.value], kHalf)), sums.lanes[r.value][t]);
-        });
-      }
+  const Group* rows[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    rows[r] = all_rows[r] + g;
+    asm volatile("" : "+r"(rows[r]));  // Or GCC keeps what the first tile has loaded for the second, on the stack.
+  }
+  typename L::Int integer[kRows][kTogether];
+  DotHalf<L, Format, kRows>(header, group + first * Format::kTileBytes, rows, half, integer);
+  Unrolled(Constants<kTogether>(), [&](auto tile) TESSERA_INLINED {
+    const int t = first + tile.value;
+    const typename L::Float scale = Format::template Scale<L>(header, group, t, half);
+    Unrolled(Constants<kRows>(), [&](auto r) TESSERA_INLINED {
+      const typename L::Float product = L::Mul(scale, L::Set(rows[r.value]->scale));
+      sums.lanes[r.value][t] = L::Fma(L::ToFloat(integer[r.value][tile.value]), product, sums.lanes[r.value][t]);
     });
+    if constexpr (Format::kHasMinimum) {
+      const typename L::Float minimum = Format::template Minimum<L>(header, group, t, half);
+      Unrolled(Constants<kRows>(), [&](auto r) TESSERA_INLINED {
+        sums.lanes[r.value][t] = L::Fma(minimum, L::Set(ScaledSum<Format>(*rows[r.value], half)), sums.lanes[r.value][t]);
+      });
+    }
   });
 }
 
+// Adds to the sums of both tiles. A loop goes over the tiles where their sums lie in memory: half as much code.
+template <typename L, typename Format, typename Group, int kRows, typename Half>
+inline TESSERA_INLINED void AddGroupHalf(const std::byte* header, const std::byte* group, const Group* const* rows, int64_t g, Half half,
+                                         PanelSums<L, kRows>& sums) {
+  constexpr int kTogether = ProductsOf<L, Group>::kTilesTogether;
+  if constexpr (kRows > L::kRowsOfSumsInRegisters) {
+    for (int first = 0; first < kTiles; first += kTogether) AddTiles<L, Format>(header, group, rows, g, half, first, sums);
+  } else {
+    Unrolled(Constants<kTiles / kTogether>(), [&](auto step) TESSERA_INLINED {
+      AddTiles<L, Format>(header, group, rows, g, half, Constant<step.value * kTogether>(), sums);
+    });
+  }
+}
+
+// Adds the products of a group. A loop goes over the halves of a prepared panel, whose quads lie behind each other.
 template <typename L, typename Format, typename Group, int kRows>
 inline TESSERA_INLINED void AddGroup(const std::byte* header, const std::byte* group, const Group* const* rows, int64_t g,
-                                  PanelSums<L, kRows>& sums) {
-  AddGroupHalf<L, Format, Group, kRows, 0>(header, group, rows, g, sums);
-  if constexpr (Format::kHalves == 2) AddGroupHalf<L, Format, Group, kRows, 1>(header, group, rows, g, sums);
+                                     PanelSums<L, kRows>& sums) {
+  if constexpr (kIsPrepared<Format>) {
+    for (int half = 0; half < Format::kHalves; ++half) AddGroupHalf<L, Format>(header, group, rows, g, half, sums);
+  } else {
+    AddGroupHalf<L, Format>(header, group, rows, g, Constant<0>(), sums);
+    if constexpr (Format::kHalves == 2) AddGroupHalf<L, Format>(header, group, rows, g, Constant<1>(), sums);
+  }
 }
 
 // y[r][0..outputs) for kRows rows times one panel.

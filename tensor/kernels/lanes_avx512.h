@@ -20,6 +20,7 @@ struct LanesAvx512 {
   using Bytes = __m512i;
   // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers.
   static constexpr int kSums = 24;
+  static constexpr int kRowsOfSumsInRegisters = 8;
 
   TESSERA_INLINE Float Zero() { return _mm512_setzero_ps(); }
   TESSERA_INLINE Float Set(float x) { return _mm512_set1_ps(x); }

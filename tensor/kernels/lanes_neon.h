@@ -24,6 +24,7 @@ struct LanesNeon {
   // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers. Six sums are 24 registers, and a
   // load of keys or values four.
   static constexpr int kSums = 6;
+  static constexpr int kRowsOfSumsInRegisters = 8;
 
   TESSERA_INLINE Float Zero() { return Set(0.0f); }
   TESSERA_INLINE Float Set(float x) { return {vdupq_n_f32(x), vdupq_n_f32(x), vdupq_n_f32(x), vdupq_n_f32(x)}; }

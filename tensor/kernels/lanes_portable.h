@@ -17,6 +17,9 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/half.h"
 
+// Functions of many operations, which are called: a kernel that holds copies of them takes three times as long to compile.
+#define TESSERA_CALLED static __attribute__((noinline))
+
 namespace tessera {
 
 struct LanesPortable {
@@ -26,6 +29,7 @@ struct LanesPortable {
   struct Bytes { uint8_t v[64]; };  // Sixteen quads of unsigned bytes.
   // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers.
   static constexpr int kSums = 4;
+  static constexpr int kRowsOfSumsInRegisters = 0;   // Passes of more rows keep their sums in memory (quant/kernels/panel_kernel.h).
 
   template <typename F>
   static Float Each(F f) { Float r; for (int i = 0; i < 16; ++i) r.v[i] = f(i); return r; }
@@ -34,7 +38,7 @@ struct LanesPortable {
   static Float Set(float x) { return Each([&](int) { return x; }); }
   static Float Load(const float* p) { Float r; std::memcpy(r.v, p, sizeof r.v); return r; }
   static Float LoadPartial(const float* p, int n) { return Each([&](int i) { return i < n ? p[i] : 0.0f; }); }
-  static Float LoadHalf(const uint16_t* p) { return Each([&](int i) { return HalfToFloat(p[i]); }); }
+  TESSERA_CALLED Float LoadHalf(const uint16_t* p) { return Each([&](int i) { return HalfToFloat(p[i]); }); }
   static Float LoadBFloat16(const uint16_t* p) { return Each([&](int i) { return BFloat16ToFloat(p[i]); }); }
   // Four bits of each byte, from kShift (0 or 4).
   template <int kShift>
@@ -50,7 +54,7 @@ struct LanesPortable {
   static Float Sub(Float a, Float b) { return Each([&](int i) { return a.v[i] - b.v[i]; }); }
   static Float Mul(Float a, Float b) { return Each([&](int i) { return a.v[i] * b.v[i]; }); }
   static Float Div(Float a, Float b) { return Each([&](int i) { return a.v[i] / b.v[i]; }); }
-  static Float Fma(Float a, Float b, Float c) { return Each([&](int i) { return std::fmaf(a.v[i], b.v[i], c.v[i]); }); }
+  TESSERA_CALLED Float Fma(Float a, Float b, Float c) { return Each([&](int i) { return std::fmaf(a.v[i], b.v[i], c.v[i]); }); }
   // a if a > b, else b: what x86's max does, so a NaN in `a` gives b.
   static Float Max(Float a, Float b) { return Each([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
   static Float Min(Float a, Float b) { return Each([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; }); }
@@ -149,13 +153,13 @@ struct LanesPortable {
   static Bytes LoadBytes(const std::byte* p) { Bytes r; std::memcpy(r.v, p, 64); return r; }
   // (a >> kShift) & mask, left in place or moved up to bit kTo.
   template <int kShift, int kMask, int kTo>
-  static Bytes Field(Bytes a) {
+  TESSERA_CALLED Bytes Field(Bytes a) {
     for (uint8_t& x : a.v) x = static_cast<uint8_t>(((x >> kShift) & kMask) << kTo);
     return a;
   }
   // table[a] for a table of sixteen bytes on a 16-byte boundary. REQUIRES: a < 16.
-  static Bytes Lookup(const uint8_t* table, Bytes a) { for (uint8_t& x : a.v) x = table[x]; return a; }
-  static Bytes Or(Bytes a, Bytes b) { for (int i = 0; i < 64; ++i) a.v[i] |= b.v[i]; return a; }
+  TESSERA_CALLED Bytes Lookup(const uint8_t* table, Bytes a) { for (uint8_t& x : a.v) x = table[x]; return a; }
+  TESSERA_CALLED Bytes Or(Bytes a, Bytes b) { for (int i = 0; i < 64; ++i) a.v[i] |= b.v[i]; return a; }
 
   // Sums of products with activations of 8 bits (below: of 16), exact whatever the weights are. From BeginPairs to EndPairs each lane adds
   // w[4 lane + i] * q[i], i = 0..3, from at most kQuadsOfPairs quads. A weight of kBits bits may be multiplied in kPlanes parts, one after
@@ -182,7 +186,7 @@ struct LanesPortable {
     template <int kBits, int kPlane>
     static Weights TakePlane(Bytes w) { return w; }
     static Pairs BeginPairs(Int sum) { return sum; }
-    static Pairs Dot(Pairs sum, Weights w, const int8_t* quad) {
+    TESSERA_CALLED Pairs Dot(Pairs sum, Weights w, const int8_t* quad) {
       Value q[4];
       std::memcpy(q, quad, sizeof q);
       for (int lane = 0; lane < 16; ++lane) {
@@ -198,3 +202,5 @@ struct LanesPortable {
 };
 
 }  // namespace tessera
+
+#undef TESSERA_CALLED
