@@ -115,6 +115,68 @@ class HeadersOfABuildTest(BuildFolder):
         self.assertNotIn("brings", self.check("-std=c++20")[1])
 
 
+class TogetherTest(unittest.TestCase):
+    """cmake/together.py, which says what sources are compiled as one."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.write("base/count.h", "int Count(int most);\n")
+        self.write("base/count.cc", self.source("int Half(int most) { return most / 2; }", "int Count(int most) { return Half(most); }"))
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def source(self, unnamed, named=""):
+        return f'#include "tessera/base/count.h"\nnamespace {{\n\n{unnamed}\n\n}}  // namespace\n{named}\n'
+
+    def groups(self, *flags):
+        ended = subprocess.run([sys.executable, SCRIPTS.parent / "cmake/together.py", "--root", self.root, *flags],
+                               check=True, capture_output=True, text=True)
+        return ended.stdout.split()
+
+    def with_count(self, text, path="base/other.cc"):
+        """Whether a source goes together with base/count.cc, which declares Half for itself and Count for all."""
+        self.write(path, text)
+        return self.groups() == [f"base/count.cc|{path}"]
+
+    def test_sources_that_share_only_what_a_header_declares_go_together(self):
+        self.assertTrue(self.with_count(self.source("int Third(int most) { return Count(most) / 3; }")))
+
+    def test_a_source_that_declares_the_same_name_is_apart(self):
+        for declared in ("int Half(int most) { return 0; }", "constexpr float Half = 0.5f;", "struct Half { int a; };", "using Half = int;",
+                         "template <typename T>\nT Half(T most) { return most; }", "const int Half[2] = {1, 2};"):
+            self.assertFalse(self.with_count(self.source(declared)), declared)
+
+    def test_a_source_that_uses_the_name_of_another_one_is_apart(self):
+        self.assertFalse(self.with_count(self.source("int Third(int most) { return Count(most) / other::Half(3.0); }")))
+
+    def test_a_source_whose_header_has_the_name_is_apart(self):
+        self.write("base/halves.h", "double Half(double most);\n")
+        self.assertFalse(self.with_count('#include "tessera/base/halves.h"\n'))
+
+    def test_a_macro_of_one_source_is_no_word_of_another(self):
+        self.assertFalse(self.with_count("#define Count(a) 1\n"))
+        self.assertFalse(self.with_count("static int Count2() { return 0; }\n#define Half 1\n"))
+
+    def test_comments_hold_no_names(self):
+        self.assertTrue(self.with_count(self.source("int Third(int most) { return most / 3; }  // Half of it, or less.")))
+
+    def test_folders_are_apart_and_kernels_alone(self):
+        self.assertFalse(self.with_count("int a;\n", "base/internal/other.cc"))
+        self.write("base/kernels/a_avx2.cc", "int b;\n")
+        self.write("base/kernels/b_avx2.cc", "int c;\n")
+        self.assertEqual(self.groups(), [])
+
+    def test_a_group_holds_no_more_files_and_lines_than_asked(self):
+        for name in "abcde":
+            self.write(f"spec/{name}.cc", f"int {name};\n" * 10)
+        self.assertEqual(self.groups("--most=3"), ["spec/a.cc|spec/b.cc|spec/c.cc", "spec/d.cc|spec/e.cc"])
+        self.assertEqual(self.groups("--lines=20"), ["spec/a.cc|spec/b.cc", "spec/c.cc|spec/d.cc"])
+
+
 class BuildCostTest(BuildFolder):
     NINJA = """rule touch
   command = printf '1.5\\t200\\t$out\\n' >>cost.tsv; touch $out; : -o $out

@@ -1,13 +1,14 @@
 """Prints what a build cost, from the table that scripts/measure/build_cost.sh has had written.
 
-    python3 build_cost.py [--check] [--touch FILE]... BUILD [TARGET...]
+    python3 build_cost.py [--check] [--headers] [--touch FILE]... BUILD [TARGET...]
 
 For each target, or for tessera_generate, tessera_apps_all and all, ninja says which commands the target needs; the cost is the sum of
-these commands. --touch builds again after a change of FILE, a path in the source tree, whose time of change is the old
-one afterwards.
+these commands. --headers compiles each public header alone, without a precompiled one. --touch builds again after a change of FILE, a
+path in the source tree, whose time of change is the old one afterwards.
 """
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ GROUPS = ("tessera_generate", "tessera_apps_all", "all")
 OBJECT = re.compile(r"\.(o|gch|pch)$")
 MOST_SECONDS, MOST_BYTES = 30, 700e6
 MIB = 1 << 20
+NOT_PUBLIC = re.compile(r"^(tests|apps|scripts|docs)/|/(internal|kernels|profiles)/")
 
 
 def read_table(path):
@@ -83,6 +85,28 @@ def build_again(build, jobs, targets, path):
     print(f"{path:24} {took:8.1f} {sum(float(line.split(chr(9))[0]) for line in lines):8.1f} {len(lines):8}")
 
 
+def public_headers():
+    """Returns the headers that are installed, as a program includes them."""
+    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "*.h"], check=True, capture_output=True, text=True).stdout.split()
+    return [path for path in listed if not NOT_PUBLIC.search(path)]
+
+
+def cpu_of(command):
+    """Runs a command and returns its CPU seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def print_headers(build, most=10):
+    compiler = ["g++", "-std=c++20", "-O3", f"-I{build}/include", "-x", "c++", "-c", "-o", os.devnull, "-include"]
+    costs = {path: cpu_of([*compiler, f"tessera/{path}", os.devnull]) for path in public_headers()}
+    print(f"\nthe {most} dearest of {len(costs)} public headers\n{'CPU s':>8}  header")
+    for path in sorted(costs, key=lambda path: (-costs[path], path))[:most]:
+        print(f"{costs[path]:8.2f}  {path}")
+
+
 def too_dear(costs):
     """Yields a sentence for each object over a limit."""
     for path, (seconds, mebibytes) in sorted(objects_of(costs).items()):
@@ -97,6 +121,7 @@ def main():
     flags.add_argument("build", type=Path)
     flags.add_argument("targets", nargs="*")
     flags.add_argument("--check", action="store_true")
+    flags.add_argument("--headers", action="store_true")
     flags.add_argument("--touch", action="append", default=[])
     flags.add_argument("--jobs", type=positive, default=os.cpu_count())
     given = flags.parse_args()
@@ -106,6 +131,8 @@ def main():
     print_groups(given.build, costs, given.targets)
     print_dearest(costs)
     print_disk(given.build)
+    if given.headers:
+        print_headers(given.build)
     if given.touch:
         print(f"\n{'after a change of':24} {'seconds':>8} {'CPU s':>8} {'commands':>8}")
     for path in given.touch:
