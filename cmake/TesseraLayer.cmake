@@ -211,7 +211,7 @@ endfunction()
 function(tessera_create_test_main)
   tessera_need(GTest::gtest)
   add_library(tessera_test_flags INTERFACE)
-  target_compile_options(tessera_test_flags INTERFACE $<$<CONFIG:Release>:-O1> -Wno-unused-parameter -Wno-missing-field-initializers
+  target_compile_options(tessera_test_flags INTERFACE $<$<CONFIG:Release>:-Og> -Wno-unused-parameter -Wno-missing-field-initializers
     -Wno-dangling-else)
   target_compile_definitions(tessera_test_flags INTERFACE
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_BINARY_DIR="${PROJECT_BINARY_DIR}")

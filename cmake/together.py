@@ -101,6 +101,7 @@ def main():
     parser.add_argument("--root", type=Path, required=True, help="the repository")
     parser.add_argument("--most", type=int, default=6, help="most files of a group")
     parser.add_argument("--lines", type=int, default=1800, help="most lines of a group")
+    parser.add_argument("--test_lines", type=int, default=700, help="most lines of a group of tests, which take the most memory")
     flags = parser.parse_args()
     folders = {}
     for top in TOPS:
@@ -108,7 +109,8 @@ def main():
             if path.parent.name != "kernels":
                 folders.setdefault(path.parent, []).append(path)
     for folder in sorted(folders):
-        for files in groups(flags.root, folders[folder], flags.most, flags.lines):
+        lines = flags.test_lines if "tests" in folder.relative_to(flags.root).parts else flags.lines
+        for files in groups(flags.root, folders[folder], flags.most, lines):
             if len(files) > 1:
                 print("|".join(str(path.relative_to(flags.root)) for path in files))
 

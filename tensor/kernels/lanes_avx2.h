@@ -20,7 +20,7 @@ struct LanesAvx2 {
   struct Bytes { __m256i low, high; };
   // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers.
   static constexpr int kSums = 6;
-  static constexpr int kRowsOfSumsInRegisters = 2;
+  static constexpr int kRowsOfSumsInRegisters = 8;
 
   TESSERA_INLINE Float Zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
   TESSERA_INLINE Float Set(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }

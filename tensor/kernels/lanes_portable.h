@@ -54,7 +54,7 @@ struct LanesPortable {
   static Float Sub(Float a, Float b) { return Each([&](int i) { return a.v[i] - b.v[i]; }); }
   static Float Mul(Float a, Float b) { return Each([&](int i) { return a.v[i] * b.v[i]; }); }
   static Float Div(Float a, Float b) { return Each([&](int i) { return a.v[i] / b.v[i]; }); }
-  TESSERA_CALLED Float Fma(Float a, Float b, Float c) { return Each([&](int i) { return std::fmaf(a.v[i], b.v[i], c.v[i]); }); }
+  TESSERA_CALLED Float Fma(const Float& a, const Float& b, const Float& c) { return Each([&](int i) { return std::fmaf(a.v[i], b.v[i], c.v[i]); }); }
   // a if a > b, else b: what x86's max does, so a NaN in `a` gives b.
   static Float Max(Float a, Float b) { return Each([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
   static Float Min(Float a, Float b) { return Each([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; }); }
@@ -153,13 +153,14 @@ struct LanesPortable {
   static Bytes LoadBytes(const std::byte* p) { Bytes r; std::memcpy(r.v, p, 64); return r; }
   // (a >> kShift) & mask, left in place or moved up to bit kTo.
   template <int kShift, int kMask, int kTo>
-  TESSERA_CALLED Bytes Field(Bytes a) {
-    for (uint8_t& x : a.v) x = static_cast<uint8_t>(((x >> kShift) & kMask) << kTo);
-    return a;
+  TESSERA_CALLED Bytes Field(const Bytes& a) {
+    Bytes r;
+    for (int i = 0; i < 64; ++i) r.v[i] = static_cast<uint8_t>(((a.v[i] >> kShift) & kMask) << kTo);
+    return r;
   }
   // table[a] for a table of sixteen bytes on a 16-byte boundary. REQUIRES: a < 16.
-  TESSERA_CALLED Bytes Lookup(const uint8_t* table, Bytes a) { for (uint8_t& x : a.v) x = table[x]; return a; }
-  TESSERA_CALLED Bytes Or(Bytes a, Bytes b) { for (int i = 0; i < 64; ++i) a.v[i] |= b.v[i]; return a; }
+  TESSERA_CALLED Bytes Lookup(const uint8_t* table, const Bytes& a) { Bytes r; for (int i = 0; i < 64; ++i) r.v[i] = table[a.v[i]]; return r; }
+  TESSERA_CALLED Bytes Or(const Bytes& a, const Bytes& b) { Bytes r; for (int i = 0; i < 64; ++i) r.v[i] = a.v[i] | b.v[i]; return r; }
 
   // Sums of products with activations of 8 bits (below: of 16), exact whatever the weights are. From BeginPairs to EndPairs each lane adds
   // w[4 lane + i] * q[i], i = 0..3, from at most kQuadsOfPairs quads. A weight of kBits bits may be multiplied in kPlanes parts, one after
@@ -186,7 +187,7 @@ struct LanesPortable {
     template <int kBits, int kPlane>
     static Weights TakePlane(Bytes w) { return w; }
     static Pairs BeginPairs(Int sum) { return sum; }
-    TESSERA_CALLED Pairs Dot(Pairs sum, Weights w, const int8_t* quad) {
+    TESSERA_CALLED Pairs Dot(Pairs sum, const Weights& w, const int8_t* quad) {
       Value q[4];
       std::memcpy(q, quad, sizeof q);
       for (int lane = 0; lane < 16; ++lane) {
