@@ -54,7 +54,7 @@ struct LanesPortable {
   static Float Sub(Float a, Float b) { return Each([&](int i) { return a.v[i] - b.v[i]; }); }
   static Float Mul(Float a, Float b) { return Each([&](int i) { return a.v[i] * b.v[i]; }); }
   static Float Div(Float a, Float b) { return Each([&](int i) { return a.v[i] / b.v[i]; }); }
-  TESSERA_CALLED Float Fma(const Float& a, const Float& b, const Float& c) { return Each([&](int i) { return std::fmaf(a.v[i], b.v[i], c.v[i]); }); }
+  static Float Fma(const Float& a, const Float& b, const Float& c) { return Each([&](int i) { return std::fmaf(a.v[i], b.v[i], c.v[i]); }); }
   // a if a > b, else b: what x86's max does, so a NaN in `a` gives b.
   static Float Max(Float a, Float b) { return Each([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
   static Float Min(Float a, Float b) { return Each([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; }); }
@@ -159,7 +159,11 @@ struct LanesPortable {
     return r;
   }
   // table[a] for a table of sixteen bytes on a 16-byte boundary. REQUIRES: a < 16.
-  TESSERA_CALLED Bytes Lookup(const uint8_t* table, const Bytes& a) { Bytes r; for (int i = 0; i < 64; ++i) r.v[i] = table[a.v[i]]; return r; }
+  TESSERA_CALLED Bytes Lookup(const uint8_t* table, const Bytes& a) {
+    Bytes r;
+    for (int i = 0; i < 64; ++i) r.v[i] = table[a.v[i]];
+    return r;
+  }
   TESSERA_CALLED Bytes Or(const Bytes& a, const Bytes& b) { Bytes r; for (int i = 0; i < 64; ++i) r.v[i] = a.v[i] | b.v[i]; return r; }
 
   // Sums of products with activations of 8 bits (below: of 16), exact whatever the weights are. From BeginPairs to EndPairs each lane adds
