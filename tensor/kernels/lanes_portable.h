@@ -54,7 +54,7 @@ struct LanesPortable {
   static Float Sub(Float a, Float b) { return Each([&](int i) { return a.v[i] - b.v[i]; }); }
   static Float Mul(Float a, Float b) { return Each([&](int i) { return a.v[i] * b.v[i]; }); }
   static Float Div(Float a, Float b) { return Each([&](int i) { return a.v[i] / b.v[i]; }); }
-  static Float Fma(const Float& a, const Float& b, const Float& c) { return Each([&](int i) { return std::fmaf(a.v[i], b.v[i], c.v[i]); }); }
+  static Float Fma(Float a, Float b, Float c) { return Each([&](int i) { return std::fmaf(a.v[i], b.v[i], c.v[i]); }); }
   // a if a > b, else b: what x86's max does, so a NaN in `a` gives b.
   static Float Max(Float a, Float b) { return Each([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
   static Float Min(Float a, Float b) { return Each([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; }); }
