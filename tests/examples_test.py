@@ -41,7 +41,7 @@ SHORTER = {
     "tessera_bench threads": "--prompt_tokens=8 --generate_tokens=4 --repetitions=1",
     "tessera_random_model --around": "--dry_run",   # 2 GB.
     "tessera_random_model --shape 1b": "--shape=tiny",
-    "tessera_reproduce record": "--texts=1 --generate_tokens=4 --categories=gsm8k",
+    "tessera_reproduce record": "--texts=1 --generate_tokens=4 --categories=ui",
     "tessera_scale grid": "--texts=1 --samples=2 --n_predict=8 --counts=1,2",
     "tessera_scale run --data=FOLDER --task": "--texts=1 --samples=2 --n_predict=8",
     "tessera_scale run --data=FOLDER --beam": "--texts=1 --n_predict=8 --most_steps=1",
@@ -52,9 +52,9 @@ SHORTER = {
 }
 # Examples that would take more than some seconds with the default model, by how their command begins: they run with one of random weights.
 RANDOM_MODEL = (
-    "tessera_bench adapters", "tessera_bench lever", "tessera_bench samples", "tessera_bench streaming", "tessera_bench streams",
-    "tessera_perplexity --table", "tessera_quantize --scheme", "tessera_quantize --table", "tessera_scale grid", "tessera_scale run",
-    "tessera_spec_bench", "tessera_states --jsonl", "tessera_states --prompt_file README.md", "tessera_statistics", "tessera_verify",
+    "tessera_bench adapters", "tessera_bench lever", "tessera_bench samples", "tessera_bench streams", "tessera_perplexity --table",
+    "tessera_quantize --scheme", "tessera_quantize --table", "tessera_scale grid", "tessera_spec_bench",
+    "tessera_states --prompt_file README.md", "tessera_statistics", "tessera_verify",
 )
 
 
