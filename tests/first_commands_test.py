@@ -64,6 +64,7 @@ class QuickstartTest(FirstCommand):
 
 
 class BuildTest(FirstCommand):
+    HOW = "-DTESSERA_TOGETHER=ON -DCMAKE_BUILD_TYPE=Release"
     CMAKE = """
 build=$4; mkdir -p "$build"; touch "$build/build.ninja"
 for flag in "$@"; do
@@ -87,7 +88,7 @@ done"""
 
     def test_tests_are_built_only_where_they_are_asked_for_and_stay(self):
         calls = self.build("tessera_generate")
-        self.assertEqual(calls[0], f"{self.configure} -DCMAKE_BUILD_TYPE=Release -DTESSERA_TESTS=OFF")
+        self.assertEqual(calls[0], f"{self.configure} {self.HOW} -DTESSERA_TESTS=OFF")
         self.assertRegex(calls[1], rf"^ninja -C {self.root}/build -j \d+ tessera_generate$")
         self.assertEqual(len(self.build()), 1, "nothing to configure")
         self.assertEqual(self.build("--tests")[0], f"{self.configure} -DTESSERA_TESTS=ON")
@@ -100,8 +101,14 @@ done"""
         self.assertEqual(len(self.build(*flags)), 1, "CMake keeps the compiler's path")
         self.assertEqual(self.build("-DTESSERA_LAYERS=base")[0], f"{self.configure} -DTESSERA_LAYERS=base")
 
+    def test_with_a_folder_of_ccache_each_source_is_compiled_alone(self):
+        self.program("bin/ccache")
+        (self.root / "none").mkdir()   # CCACHE_DIR.
+        self.assertEqual(self.build()[0], f"{self.configure} -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_BUILD_TYPE=Release "
+                         "-DTESSERA_TESTS=OFF")
+
     def test_sanitizers_are_built_by_clang(self):
-        self.assertEqual(self.build("--tests", "--type", "AddressSanitizer")[0], f"{self.configure} -DCMAKE_BUILD_TYPE=Release "
+        self.assertEqual(self.build("--tests", "--type", "AddressSanitizer")[0], f"{self.configure} {self.HOW} "
                          "-DCMAKE_CXX_COMPILER=clang++-19 -DTESSERA_TESTS=ON -DCMAKE_BUILD_TYPE=AddressSanitizer")
         self.assertEqual(len(self.build("--type", "AddressSanitizer")), 1)
 
