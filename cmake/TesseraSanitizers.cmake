@@ -22,6 +22,8 @@ set(CMAKE_CXX_FLAGS_THREADSANITIZER "${TESSERA_FAULT_FLAGS} -fsanitize=thread")
 # would find nothing in the others, and they take minutes to compile.
 if(CMAKE_BUILD_TYPE STREQUAL ThreadSanitizer)
   set(TESSERA_TEST_FILES_base "available_cpus|file_version|folder_lock|shared_work|start_thread|text_file|thread_pool|timeline|write_all")
+  string(CONCAT TESSERA_TEST_FILES_storage "block_reader|block_reader_faults|cancelled_reads|changing_file|clocked_source|first_pass|"
+    "layer_streamer|loading_source|moved_file|reading_ahead|resident_source|settling_bytes|streamer_manners|unit_ring|unpin|weight_source")
   set(TESSERA_TEST_FILES_spec "history_[a-z]+")
   set(TESSERA_TEST_FILES_npu "host_adapters|host_device")
   string(CONCAT TESSERA_TEST_FILES_runtime "engine|first_prompt|graph_motion|packed_model|prompt|session_threads|shrink_memory|"
