@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from sources import arguments, compiled, files, problems, report, root, text
 
 EXEMPT = re.compile(r"^tests/|/(internal|kernels)/")
@@ -54,35 +55,43 @@ def first_include(path):
     return match and match.group(1)
 
 
-COMPILER = ["g++", "-std=c++20", "-x"]
+COMPILER = ["g++", "-std=c++20", f"-I{BUILD}", "-x"]
+COMMON = "absl/status/statusor.h"   # Half of the time of most headers is that of this one, which they include.
 
 
-def preprocessed(include):
-    """Returns what an include brings into a file; an empty text if the preprocessor fails, and what the preprocessor says."""
-    result = subprocess.run([*COMPILER, "c++", "-E", f"-I{BUILD}", "-"], input=f'#include "{include}"\n', capture_output=True, text=True)
-    return "" if result.returncode else result.stdout, result.stderr
+@lru_cache(None)
+def included(path):
+    """Returns what a header includes, directly or by headers of the tree."""
+    names = set(re.findall(r'^#include ["<]([^">]+)', text(path), re.MULTILINE))
+    own = {name[len("tessera/"):] for name in names if name.startswith("tessera/")}
+    return names.union(*(included(name) for name in own if (root / name).is_file()))
 
 
-def lines_of(code):
-    """Returns the number of lines that are neither blank nor the preprocessor's own."""
-    return sum(1 for line in code.splitlines() if line.strip() and not line.startswith("#"))
+def precompile_common():
+    (BUILD / "common.h").write_text(f'#include "{COMMON}"\n')
+    subprocess.run([*COMPILER, "c++-header", "-o", BUILD / "common.h.gch", BUILD / "common.h"], check=True)
 
 
 def compile_alone(path):
-    """Returns the number of lines that a header brings, and what is wrong with the header, or None."""
-    code, said = preprocessed(f"tessera/{path}")
-    failed = not code
-    if code and path in unproven:
-        result = subprocess.run([*COMPILER, "c++-cpp-output", "-fsyntax-only", "-"], input=code, capture_output=True, text=True)
-        failed, said = result.returncode != 0, result.stderr
-    first = next((line for line in said.splitlines() if "error" in line), said[:200])
-    return lines_of(code), f"{path}:1: does not compile alone: {first}" if failed else None
+    """Returns what is wrong with the header, or None. COMMON is precompiled for headers that include it."""
+    common = ["-include", BUILD / "common.h"] if COMMON in included(path) else []
+    command = [*COMPILER, "c++", *common, "-fsyntax-only", "-Wno-pragma-once-outside-header", root / path]
+    result = subprocess.run(command, capture_output=True, text=True)
+    first = next((line for line in result.stderr.splitlines() if "error" in line), result.stderr[:200])
+    return f"{path}:1: does not compile alone: {first}" if result.returncode else None
 
 
-def check_weights(lines):
-    """Checks how many lines each installed header brings. lines: by header."""
-    allowed = lines_of(preprocessed("absl/status/statusor.h")[0])
-    weights = sorted(((lines[path], path) for path in installed), reverse=True)
+def lines_of(include):
+    """Returns the number of lines that an include brings into a file, 0 if the preprocessor fails (compile_alone tells why)."""
+    result = subprocess.run([*COMPILER, "c++", "-E", "-P", "-"], input=f'#include "{include}"\n', capture_output=True, text=True)
+    return 0 if result.returncode else sum(1 for line in result.stdout.splitlines() if line.strip())
+
+
+def check_weights(pool):
+    """Checks how many lines each installed header brings."""
+    paths = sorted(installed)
+    allowed, *lines = pool.map(lines_of, [COMMON] + [f"tessera/{path}" for path in paths])
+    weights = sorted(zip(lines, paths), reverse=True)
     for brought, path in weights:
         if 0 < allowed * MOST_LINES < brought:
             problems.append(f"{path}:1: brings {brought} lines, expected at most {allowed * MOST_LINES:.0f}, {MOST_LINES} times "
@@ -103,12 +112,11 @@ if not arguments.no_compile:
     BUILD.mkdir(parents=True, exist_ok=True)
     if not (BUILD / "tessera").exists():
         (BUILD / "tessera").symlink_to(root.resolve())
-    unproven = {header for header in headers if header not in built}
-    paths = sorted(unproven | installed)
+    unproven = [header for header in headers if header not in built]
+    precompile_common()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = dict(zip(paths, pool.map(compile_alone, paths)))
-    problems += [wrong for _, wrong in found.values() if wrong]
-    check_weights({path: lines for path, (lines, _) in found.items()})
+        problems += filter(None, pool.map(compile_alone, unproven))
+        check_weights(pool)
     print(f"headers: {len(headers) - len(unproven)} are the first of a file that was compiled, {len(unproven)} were compiled alone",
           file=sys.stderr)
 report(f"{len(headers)} headers explain themselves")
