@@ -8,7 +8,9 @@
 option(TESSERA_TOGETHER "Compile several sources of a folder as one" OFF)
 
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
-set(tessera_alone ${PROJECT_SOURCE_DIR}/npu/device_profile.cc)  # It has flags of its own (cmake/TesseraFuzz.cmake).
+# A file with flags of its own, and the reader of GGUF files, whose objects a program may replace by others (cmake/TesseraFuzz.cmake).
+file(GLOB tessera_alone CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/npu/device_profile.cc ${PROJECT_SOURCE_DIR}/model/files/gguf*.cc
+  ${PROJECT_SOURCE_DIR}/model/files/internal/gguf_*.cc)
 set(tessera_groups "")
 if(TESSERA_TOGETHER)
   find_program(TESSERA_PYTHON python3 REQUIRED)
