@@ -46,8 +46,20 @@ void ExpectError(const Ended& ended, int code, const std::string& program, const
   EXPECT_EQ(ended.output, "");
 }
 
-TEST(OddInputs, NumbersThatCannotBeAreWrongUsage) {
-  for (const std::string& program : Commands()) {
+// A part of the commands, so that several processes share them out.
+constexpr int kParts = 8;
+
+class OddFlags : public testing::TestWithParam<int> {
+ protected:
+  static std::vector<std::string> CommandsOfPart() {
+    std::vector<std::string> part;
+    for (size_t i = GetParam(); i < Commands().size(); i += kParts) part.push_back(Commands()[i]);
+    return part;
+  }
+};
+
+TEST_P(OddFlags, NumbersThatCannotBeAreWrongUsage) {
+  for (const std::string& program : CommandsOfPart()) {
     for (const Flag& flag : FlagsOf(program)) {
       if (flag.type == "string") continue;
       std::vector<std::string> values = {"", "many", "-99999999999999999999", "nan", "1e999", "\xff\xfe", "5 apples"};
@@ -60,8 +72,8 @@ TEST(OddInputs, NumbersThatCannotBeAreWrongUsage) {
   }
 }
 
-TEST(OddInputs, AFlagWithoutItsValueIsWrongUsage) {
-  for (const std::string& program : Commands()) {
+TEST_P(OddFlags, OneWithoutItsValueIsWrongUsage) {
+  for (const std::string& program : CommandsOfPart()) {
     for (const Flag& flag : FlagsOf(program)) {
       if (flag.type == "bool" || !flag.alone.empty()) continue;
       ExpectError(RunWith(program, "--" + flag.name), 2, program, absl::StrCat("--", flag.name, ": found no value"));
@@ -75,11 +87,11 @@ bool NamesAFileToWrite(const std::string& flag) {
 }
 
 // Text may be anything; what names a thing must name one that is there.
-TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
+TEST_P(OddFlags, OddTextsEndInOneSentenceOrAreTaken) {
   const std::string huge(100'000, 'x');
   const TemporaryFolder cache;
   const CacheFolderFor histories(cache.path());
-  for (const std::string& program : Commands()) {
+  for (const std::string& program : CommandsOfPart()) {
     for (const Flag& flag : FlagsOf(program)) {
       if (flag.type != "string") continue;
       for (const std::string& value : {std::string(), huge, std::string("\xff\xfe\x80"), std::string("-1"), std::string("\n\t")}) {
@@ -104,6 +116,8 @@ TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Parts, OddFlags, testing::Range(0, kParts));
 
 TEST(OddInputs, TwoSourcesOfOnePromptExcludeEachOther) {
   for (const std::string program : {"tessera_generate", "tessera_logits", "tessera_perplexity", "tessera_tokenize"}) {
