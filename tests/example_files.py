@@ -20,7 +20,7 @@ TEXT = "The lighthouse stood at the end of the long stone pier, and every evenin
 DRAFTS = {"model": "small", "tree": "ds2d:3,2", "categories": [{"category": "rag", "texts": 1, "drafted": {"tokens": 3, "passes": 2}}]}
 ACCURACY = {"model": "small", "task": "gsm8k", "method": "majority", "samples": 2, "right": {"mean": 0.4, "low": 0.3, "high": 0.5},
             "gain": {"mean": 0.1, "low": 0, "high": 0.2}}
-GRID = "tessera_scale grid --model=model.gguf --task=gsm8k --texts=1 --samples=2 --n_predict=8 --counts=1,2"
+GRID = "grid --model=model.gguf --task=gsm8k --texts=1 --samples=2 --n_predict=8 --counts=1,2"
 TEXTS = {"notes.txt": "Write one sentence about the sea.\n", "prompts.txt": "Why is the sky blue?\nWhat is the capital of France?\n",
          "list.jsonl": '{"text": "The sea is"}\n', "article.txt": TEXT * 24, "text": TEXT * 24, "text.txt": TEXT * 24,
          "book.txt": TEXT * 48, "ds2d.jsonl": json.dumps(DRAFTS) + "\n", "judged.jsonl": json.dumps(ACCURACY) + "\n"}
@@ -91,9 +91,14 @@ def make_files(folder, programs, model):
     make_repository(folder)
     trained_files(folder, model)
     split(model, folder, 3)
-    for command in ("tessera_pack model.gguf model.tsr", "tessera_pack m.gguf m.tsr", f"{GRID} --into=grid", f"{GRID} --into=grid_135m",
-                    f"{GRID} --into=grid_360m",
+    for command in ("tessera_pack model.gguf model.tsr", "tessera_pack m.gguf m.tsr",
                     "tessera_random_model --shape=tiny --format=F16 --out=model-f16.gguf",   # SmolLM2's rows fit no K format.
                     "tessera_quantize --format=Q4_0 --head_format=Q4_0 model.gguf small-q4_0.gguf"):
         program, *flags = command.split()
         subprocess.run([programs / program, *flags], cwd=folder, check=True, capture_output=True)
+
+
+def make_grids(folder, programs):
+    """Makes the grids that examples report on. REQUIRES: make_files for the same folder."""
+    for name in ("grid", "grid_135m", "grid_360m"):
+        subprocess.run([programs / "tessera_scale", *GRID.split(), f"--into={name}"], cwd=folder, check=True, capture_output=True)

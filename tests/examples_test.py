@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import unittest
 from pathlib import Path
-from example_files import TEXTS, make_files
+from example_files import TEXTS, make_files, make_grids
 from examples import Example, help_examples, is_shown, problem_of, readme_examples
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,7 +41,8 @@ SHORTER = {
     "tessera_bench threads": "--prompt_tokens=8 --generate_tokens=4 --repetitions=1",
     "tessera_random_model --around": "--dry_run",   # 2 GB.
     "tessera_random_model --shape 1b": "--shape=tiny",
-    "tessera_reproduce record": "--texts=1 --generate_tokens=4 --categories=ui",
+    "tessera_reproduce record --": "--texts=1 --generate_tokens=4 --categories=ui",
+    "tessera_reproduce record_draft": "--texts=1 --generate_tokens=4 --categories=gsm8k",
     "tessera_scale grid": "--texts=1 --samples=2 --n_predict=8 --counts=1,2",
     "tessera_scale run --data=FOLDER --task": "--texts=1 --samples=2 --n_predict=8",
     "tessera_scale run --data=FOLDER --beam": "--texts=1 --n_predict=8 --most_steps=1",
@@ -90,6 +91,7 @@ def setUpModule():
     small = Path(folder.name, "random.gguf")
     subprocess.run([BIN / "tessera_random_model", "--shape=tiny", f"--out={small}"], check=True, capture_output=True)
     Examples.place = Place(Path(folder.name, "default"), Examples.model, Examples.model.name)
+    make_grids(Examples.place.folder, BIN)   # Examples of grids make their own in the other place.
     Examples.small_place = Place(Path(folder.name, "random"), small, Examples.model.name)
     subprocess.run([BIN / "tessera_statistics", "--prompt_file=text.txt", "--out=text.gguf", "model.gguf"],
                    cwd=Examples.small_place.folder, check=True, capture_output=True)
