@@ -5,9 +5,16 @@
 #
 # AddressSanitizer: memory errors, leaks and undefined behaviour. ThreadSanitizer: data races.
 
+# TESSERA_SANITIZED_KERNELS: off, kernels are compiled without a sanitizer's checks, which take a third of the time of a build that runs no
+# test of kernels (scripts/test.sh --all).
+option(TESSERA_SANITIZED_KERNELS "Compile kernels with a sanitizer's checks" ON)
+
 set(TESSERA_KERNEL_OPTIMIZATION -O3)
 if(CMAKE_BUILD_TYPE MATCHES Sanitizer)
   set(TESSERA_KERNEL_OPTIMIZATION -O2)  # At -O3 a kernel takes minutes to compile.
+  if(NOT TESSERA_SANITIZED_KERNELS)
+    list(APPEND TESSERA_KERNEL_OPTIMIZATION -fno-sanitize=all)
+  endif()
 endif()
 
 # The warnings left out are about g++'s headers and flags.

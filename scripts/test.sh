@@ -36,12 +36,14 @@ address_layers=(storage text files)
 thread_layers=(base storage spec)
 fuzz_targets=(tsr template gguf split tokenizer tiles safetensors history tree costs)
 fuzz_seconds=15
+sanitized_kernels=OFF  # No test of theirs is among those layers.
 if ! $all; then
   clang_layers=("${libraries[@]}")
   address_layers=("${libraries[@]}")
   thread_layers=(base npu storage spec runtime)
   fuzz_targets=()  # All.
   fuzz_seconds=60
+  sanitized_kernels=ON
 fi
 
 build=$root/build
@@ -157,7 +159,7 @@ clang_tests() {
 address_part() {
   mapfile -t targets < <(test_targets "${address_layers[@]}")
   stage_after "address build" address_tests "$root/scripts/build.sh" --tests --build-dir "$root/build-asan" --type AddressSanitizer \
-    "${targets[@]}"
+    -DTESSERA_SANITIZED_KERNELS="$sanitized_kernels" "${targets[@]}"
 }
 
 address_tests() { run_tests address_tests "$root/build-asan" "$results/address" -L "$(labels "${address_layers[@]}")"; }
@@ -166,7 +168,7 @@ address_tests() { run_tests address_tests "$root/build-asan" "$results/address" 
 thread_part() {
   mapfile -t targets < <(test_targets "${thread_layers[@]}")
   stage_after "thread build" thread_tests "$root/scripts/build.sh" --tests --build-dir "$root/build-tsan" --type ThreadSanitizer \
-    "${targets[@]}"
+    -DTESSERA_SANITIZED_KERNELS="$sanitized_kernels" "${targets[@]}"
 }
 
 thread_tests() {
