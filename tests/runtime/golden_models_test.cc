@@ -231,7 +231,7 @@ TEST_P(GoldenModel, ATextWrittenAloneIsTheSame) {
 }
 
 constexpr int kScored = 511;  // Tokens of a window.
-constexpr int kWindows = 2;   // Of each article.
+constexpr int kWindows = 2;   // Windows of an article.
 
 // Negative log-likelihoods of the first windows of 512 tokens, as tests/golden/README.md defines them.
 std::vector<double> ScoreWindows(Engine& engine, const std::string& text) {
