@@ -3,8 +3,9 @@
 #
 #   scripts/test.sh [--all | --clang | --sanitize | --fuzz | --arm64 | --avx512]
 #
-# Without a flag: the test programs, the tests in Python and the checks. To stay under 25 minutes from nothing on 2 quiet cores.
-# --all: after those a second part, together 45 minutes: projects that use installed layers, headers that compile alone, a build by clang
+# Without a flag: the test programs, the tests in Python and the checks. On 2 quiet cores under 30 minutes from
+# nothing, and under 13 where all is built.
+# --all: after those a second part, together under 50 minutes: projects that use installed layers, headers that compile alone, a build by clang
 # without warnings and precompiled headers, sanitizers and fuzzing, for as many layers as fit.
 # Each other flag runs its tests and no more, and all of them: --clang those of every library, --sanitize those of every library under the
 # address sanitizer and those in which threads meet under the thread sanitizer, --fuzz each fuzz target for a minute, --arm64
@@ -35,7 +36,7 @@ clang_layers=(base tensor quant npu)
 address_layers=(storage text files)
 thread_layers=(base storage spec)
 fuzz_targets=(tsr template gguf split tokenizer tiles safetensors history tree costs)
-fuzz_seconds=15
+fuzz_seconds=5
 sanitized_kernels=OFF  # No test of theirs is among those layers.
 if ! $all; then
   clang_layers=("${libraries[@]}")

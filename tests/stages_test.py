@@ -51,9 +51,9 @@ class StageSecondsTest(unittest.TestCase):
         second = [name for part in parts for name in stages(function(self.test, part))]
         self.assertIn("app tests", first)
         self.assertIn("thread tests", second)
-        self.assertLessEqual(sum(seconds[name][0] for name in first), 25 * 60)
-        self.assertLessEqual(sum(seconds[name][1] for name in first), 8 * 60)
-        self.assertLessEqual(sum(seconds[name][0] for name in first + second), 45 * 60)
+        self.assertLessEqual(sum(seconds[name][0] for name in first), 30 * 60)
+        self.assertLessEqual(sum(seconds[name][1] for name in first), 13 * 60)
+        self.assertLessEqual(sum(seconds[name][0] for name in first + second), 50 * 60)
         self.assertLessEqual(sum(seconds[name][0] for name in stages(self.quickstart)), 8 * 60)
 
 
