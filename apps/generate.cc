@@ -175,8 +175,8 @@ absl::Status AnswerSeveralTimes(const OpenedEngine& opened, Conversation& conver
 }
 
 absl::StatusOr<int64_t> CountPrompt(const Engine& engine, const std::string& prompt) {
-  RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
-  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
+  RETURN_IF_ERROR(RequestLimits::Of(engine).CheckText(static_cast<int64_t>(prompt.size())));
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf(), RequestLimits::Of(engine).chat()));
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfPrompt(engine, conversation, prompt));
   ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(engine.model().gguf()));
   RETURN_IF_ERROR(CheckAnswersOfFlagsDiffer(sampling));
@@ -191,8 +191,8 @@ absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, Line
     const auto chooser = [](Engine& of) { return SampleSetOptionsOfFlags(of); };
     return AnswerRequests(engine, opened.flash_bytes_per_second, lines, adapters, opened.draft, chooser, into);
   }
-  RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
-  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
+  RETURN_IF_ERROR(RequestLimits::Of(engine).CheckText(static_cast<int64_t>(prompt.size())));
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf(), RequestLimits::Of(engine).chat()));
   ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(adapters.chosen()));
   if (FLAGS_chat) return HoldDialogue(opened, conversation, prompt, lines, adapter.get());
   if (!FLAGS_beam.empty()) return AnswerByBeams(opened, conversation, prompt, adapter.get());
@@ -208,6 +208,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(FLAGS_speculate, /*chooses=*/true));
   RETURN_IF_ERROR(PlanTextsOfFlags(options, draft));
   RETURN_IF_ERROR(PlanBestOf(options));
+  if (FLAGS_jsonl || FLAGS_chat) PlanRequests({.texts = FLAGS_jsonl ? FLAGS_parallel : 1}, options);
   ASSIGN_OR_RETURN(Adapters adapters, Adapters::OfFlags(options));
   if (phone != nullptr) RETURN_IF_ERROR(phone->TakeAdapters(adapters));
   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt, draft.get());
@@ -217,6 +218,7 @@ absl::Status Run() {
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());
   }
+  if (!FLAGS_jsonl && !FLAGS_chat) PlanPrompt(static_cast<int64_t>(prompt.size()), options);
   LineReader lines;
   if (FLAGS_chat || FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines(FLAGS_chat ? DialoguePrompt() : ""));
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options, draft));

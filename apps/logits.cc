@@ -20,6 +20,7 @@
 #include "tessera/base/usage_error.h"
 #include "tessera/model/text/logit_math.h"
 #include "tessera/runtime/chat/prompt_size.h"
+#include "tessera/runtime/chat/request_limits.h"
 
 namespace tessera {
 namespace {
@@ -36,6 +37,9 @@ AppInfo Info() {
                      StreamingFlags(),
                      {"Output", {"top", "json", "jsonl"}}}};
 }
+
+// Most bytes that WritePosition writes: for a position, and for each logit of it.
+constexpr int64_t kBytesOfPosition = 64, kBytesOfLogit = 32;
 
 void WritePosition(JsonWriter& json, absl::Span<const float> logits) {
   json.BeginObject().Key("logsumexp").Double(LogSumExp(logits), 12);
@@ -75,7 +79,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines, const
   AdaptedSession adapted;
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
-  return ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
+  return ForEachRequest(lines, RequestLimits::Of(engine), [&](const Request& request) -> absl::StatusOr<std::string> {
     constexpr absl::string_view kMore[] = {"adapter"};
     ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, PromptTokens(request.body(), engine, chat, kMore));
     ASSIGN_OR_RETURN(const int adapter, adapters.OfRequest(request.body()));
@@ -105,7 +109,7 @@ absl::Status ShowTable(const Reader& reader, const std::vector<TokenId>& tokens)
 }
 
 absl::StatusOr<std::vector<TokenId>> TokensOfText(const Engine& engine, const std::string& text) {
-  RETURN_IF_ERROR(CheckBytesFit(text, engine.tokenizer(), engine.context()));
+  RETURN_IF_ERROR(RequestLimits::Of(engine).CheckText(static_cast<int64_t>(text.size())));
   std::vector<TokenId> tokens = engine.tokenizer().Encode(text, {.parse_special = FLAGS_special, .add_bos = true});
   RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
   return tokens;
@@ -139,6 +143,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   options.workload.logit_rows = Session::kLogitRows + 1;
   options.workload.logits_of_each = true;
+  if (FLAGS_jsonl) PlanRequests({.answer_of_token = kBytesOfPosition + FLAGS_top * kBytesOfLogit}, options);
   ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
   if (FLAGS_dry_run) {
     return ShowLoadPlan(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
@@ -152,6 +157,7 @@ absl::Status Run() {
     RETURN_IF_ERROR(lines.EditLines());
   } else {
     ASSIGN_OR_RETURN(text, ReadPrompt());
+    PlanPrompt(static_cast<int64_t>(text.size()), options);
   }
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
   return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened, lines, adapters) : ShowText(opened, text, adapters));

@@ -76,9 +76,12 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines, const
   RETURN_IF_ERROR(engine.AwaitWeights());
   AdaptedSession adapted;
   const StreamedRun run(engine, opened.flash_bytes_per_second);
-  return ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
+  return ForEachRequest(lines, RequestLimits::Of(engine), [&](const Request& request) -> absl::StatusOr<std::string> {
     RETURN_IF_ERROR(CheckFields(request.body(), {"id", "text", "adapter"}));
     ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
+    if (engine.options().workload.request_bytes != nullptr) {   // Else a text may be longer than the context: it is cut into windows.
+      RETURN_IF_ERROR(RequestLimits::Of(engine).CheckText(static_cast<int64_t>(text.size())));
+    }
     ASSIGN_OR_RETURN(const int adapter, adapters.OfRequest(request.body()));
     RETURN_IF_ERROR(UseAdapter(engine, adapters, adapter, adapted));
     JsonWriter answer = BeginAnswer(request);
@@ -134,6 +137,7 @@ absl::Status Run() {
   if (cache.context < FLAGS_window) {
     return WrongUsage("window", FLAGS_window, absl::StrCat("at most ", cache.context, ", the context (--context)"));
   }
+  if (FLAGS_jsonl) PlanRequests({}, options);
   ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
   if (FLAGS_dry_run) {
     return ShowLoadPlan(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
@@ -151,6 +155,7 @@ absl::Status Run() {
     RETURN_IF_ERROR(lines.EditLines());
   } else {
     ASSIGN_OR_RETURN(text, ReadPrompt());
+    PlanPrompt(static_cast<int64_t>(text.size()), options);
   }
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
   return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened, lines, adapters) : ShowText(opened, text, adapters));

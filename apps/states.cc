@@ -198,22 +198,12 @@ absl::StatusOr<std::string> AddRequest(const Request& request, Engine& engine, S
   return WholeAnswer(std::move(answer));
 }
 
-// Adds the texts of all requests, and answers each. `failed` counts those that are left out.
-absl::Status AddRequests(LineReader& lines, Engine& engine, StatesTexts& texts, FailedRequests& failed) {
+// Adds the texts of all requests, and answers each. The errors of ForEachRequest.
+absl::Status AddRequests(LineReader& lines, Engine& engine, StatesTexts& texts) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
-  std::string line;
-  for (int64_t number = 1;; ++number) {
-    ASSIGN_OR_RETURN(const bool more, lines.Next(&line));
-    if (!more) return absl::OkStatus();
-    if (line.empty()) continue;
-    failed.CountRequest();
-    const absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(number));
-    absl::StatusOr<std::string> answer = request.ok() ? AddRequest(*request, engine, *session, chat, texts) : request.status();
-    if (absl::IsCancelled(answer.status())) return answer.status();
-    if (!answer.ok()) answer = request.ok() ? failed.AnswerOf(*request, answer.status()) : failed.AnswerOf(number, answer.status());
-    RETURN_IF_ERROR(WriteOutput(*answer + "\n"));
-  }
+  return ForEachRequest(lines, RequestLimits::Of(engine),
+                        [&](const Request& request) { return AddRequest(request, engine, *session, chat, texts); });
 }
 
 // The text in windows or, where the model is to go on with it, as it is.
@@ -221,7 +211,7 @@ absl::StatusOr<StatesTexts> TextsOfPrompt(const Engine& engine, const std::strin
   StatesTexts texts;
   const Tokenizer& tokenizer = engine.tokenizer();
   if (FLAGS_generate) {
-    RETURN_IF_ERROR(CheckBytesFit(text, tokenizer, engine.context()));
+    RETURN_IF_ERROR(RequestLimits::Of(engine).CheckText(static_cast<int64_t>(text.size())));
     const std::vector<TokenId> tokens = tokenizer.Encode(text, {.add_bos = true});
     RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
     texts.Add(tokens, {});
@@ -278,10 +268,9 @@ absl::Status RunRequests(const OpenedEngine& opened, const StatesFile::Content& 
   RETURN_IF_ERROR(opened.engine->LoadWeights());
   RETURN_IF_ERROR(opened.engine->AwaitWeights());
   StatesTexts texts;
-  FailedRequests failed;
-  RETURN_IF_ERROR(AddRequests(lines, *opened.engine, texts, failed));
-  if (texts.rows() == 0 && !failed.status().ok()) return failed.status();
-  return EndOf(failed.status(), WriteStates(opened, content, texts));
+  const absl::Status status = AddRequests(lines, *opened.engine, texts);
+  if (absl::IsCancelled(status) || (texts.rows() == 0 && !status.ok())) return status;
+  return EndOf(status, WriteStates(opened, content, texts));
 }
 
 absl::Status RunTexts(const OpenedEngine& opened, const StatesFile::Content& content, const std::string& text) {
@@ -328,6 +317,7 @@ absl::StatusOr<EngineOptions> OptionsFor(const Asked& asked, Timeline* timeline)
     options.workload.logits_of_each = true;
   }
   int& context = options.cache.context;
+  if (FLAGS_jsonl) PlanRequests({}, options);
   if (FLAGS_jsonl || FLAGS_generate || !FLAGS_tokens_of.empty()) return options;
   if (context == 0) context = FLAGS_window;   // Enough, and the cache stays small.
   if (context < FLAGS_window) return WrongUsage("window", FLAGS_window, absl::StrCat("at most ", context, ", the context (--context)"));

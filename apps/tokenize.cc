@@ -49,7 +49,7 @@ std::string TokenJson(const Tokenizer& tokenizer, const std::vector<TokenId>& to
 
 absl::Status AnswerRequests(const GgufFile& file, const Tokenizer& tokenizer, LineReader& lines) {
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
-  return ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
+  return ForEachRequest(lines, RequestLimits(), [&](const Request& request) -> absl::StatusOr<std::string> {
     const JsonValue& body = request.body();
     if (body.Has("tokens")) return body.Error("tokens", "text or messages to make them of");
     RETURN_IF_ERROR(CheckPrompt(body));

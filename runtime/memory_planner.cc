@@ -36,6 +36,11 @@ int64_t MemoryPlanner::drafting() const {
   return bytes == nullptr ? 0 : bytes(inputs_.context, model_.config().vocabulary);
 }
 
+int64_t MemoryPlanner::requests() const {
+  const auto& bytes = inputs_.workload.request_bytes;
+  return bytes == nullptr ? 0 : bytes(inputs_.context);
+}
+
 // With the fewest rows of logits that will do.
 absl::StatusOr<BudgetPlan> MemoryPlanner::WithoutWeights(int64_t budget) const {
   const Workload& workload = inputs_.workload;
@@ -45,7 +50,7 @@ absl::StatusOr<BudgetPlan> MemoryPlanner::WithoutWeights(int64_t budget) const {
                                                       "the program has, expected it"));
   }
   BudgetPlan plan = {.budget = budget, .process = *inputs_.process, .logit_rows = least, .logits = least * model_.logit_row_bytes(),
-                     .drafting = drafting(), .adapters = workload.adapter_room, .reserve = kReserve};
+                     .drafting = drafting(), .requests = requests(), .adapters = workload.adapter_room, .reserve = kReserve};
   ASSIGN_OR_RETURN(plan.memory, Plan());
   plan.memory.weights = plan.memory.exit_map = 0;   // The map was read as the model was opened.
   return plan;

@@ -40,11 +40,12 @@ struct BudgetPlan {
   int logit_rows = 0;         // Workload::logit_rows, or fewer if there is no room, or more for logits_of_each.
   int64_t logits = 0;         // The bytes of these rows.
   int64_t drafting = 0;
+  int64_t requests = 0;       // Workload::request_bytes.
   int64_t adapters = 0;       // Workload::adapter_room.
   int64_t reserve = 0;        // For what is not counted: stacks, lists of a pass, what an allocator rounds up.
   EngineMemory memory = {};   // With the weights' share.
   StreamPlan weights = {};
-  int64_t Total() const { return process + logits + drafting + adapters + reserve + memory.Total(); }
+  int64_t Total() const { return process + logits + drafting + requests + adapters + reserve + memory.Total(); }
 };
 
 class MemoryPlanner {
@@ -69,6 +70,7 @@ class MemoryPlanner {
   absl::StatusOr<EngineMemory> Plan() const;
   int64_t logits() const { return inputs_.workload.logit_rows * model_.logit_row_bytes(); }  // Bytes of all rows of the workload.
   int64_t drafting() const;                                                                  // Bytes.
+  int64_t requests() const;                                                                  // Bytes.
 
   // How `budget` bytes would be spent. A model that is not packed cannot be streamed, nor one whose graphs hold its weights: its least
   // budget has room for all of them.

@@ -138,6 +138,9 @@ struct Workload {
   bool logits_of_each = false;
   // Bytes that drafting takes, for a context and a vocabulary. Null: none.
   std::function<int64_t(int context, int vocabulary)> drafting_bytes = nullptr;
+  // Bytes that requests take for a context: one that is read, tokens of texts, answers that wait. Requests are bounded by that, so that a
+  // budget holds whatever is asked (runtime/chat/request_limits.h). Null: none are planned.
+  std::function<int64_t(int context)> request_bytes = nullptr;
   // Slots of the cache besides those of texts: a prefix that forecasts see (placed_forecasts.h). 0 to kMostReservedSlots.
   int reserved_slots = 0;
   // Bytes of adapters that were read before the engine is opened, and those of them that are padding alone. They are a part of what the

@@ -66,7 +66,7 @@ class BeamRequests {
     ASSIGN_OR_RETURN(scorer_, BeamScorerOfFlags(engine_, usual_, /*raw=*/false));
     CatchSignals(CtrlC::kEndsProgram);
     RequestRun run(into_, {.engine = &engine_, .flash_bytes_per_second = opened_.flash_bytes_per_second});
-    return run.End(ForEachRequest(lines, [&](const Request& request) { return Answer(request, run); }, run));
+    return run.End(ForEachRequest(lines, RequestLimits::Of(engine_), [&](const Request& request) { return Answer(request, run); }, run));
   }
 
  private:

@@ -61,7 +61,7 @@ class Dialogue {
       return absl::InvalidArgumentError(kUnended);
     }
     if (refused_ == 0 || terminal_) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("found ", refused_, " messages that the template refuses, expected none"));
+    return absl::InvalidArgumentError(absl::StrCat("found ", refused_, " messages that could not be taken, expected none"));
   }
 
  private:
@@ -79,6 +79,12 @@ class Dialogue {
       RETURN_IF_ERROR(kept_.Save(absl::OkStatus()));  // The second signal would leave no time for it.
       WriteError("\nCtrl-C again or /exit ends the program.\n");  // This signal is not forgotten, so the next one is the second.
       DropMessage();
+      more = lines_.Next(&line);
+    }
+    while (absl::IsResourceExhausted(more.status())) {   // A line that is too long: the next one is read.
+      WriteProblem(more.status().message());
+      DropMessage();
+      ++refused_;
       more = lines_.Next(&line);
     }
     RETURN_IF_ERROR(more.status());
@@ -197,7 +203,7 @@ class Dialogue {
   const StreamedAnswer::Form form_;
   LineReader& lines_;
   MessageLines message_;
-  int refused_ = 0;  // Messages that the template refused.
+  int refused_ = 0;  // Messages that the template refused, or that were too long.
   bool ended_within_ = false;   // The input ended within a message, and no line has come since.
 };
 
@@ -215,6 +221,7 @@ absl::Status HoldDialogue(const OpenedEngine& opened, Conversation& conversation
   ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(engine.model().gguf()));
   ChatState state = {
       .opened = opened, .conversation = conversation, .answerer = answerer, .sampling = sampling, .max_tokens = FLAGS_n_predict};
+  lines.LimitBytes(RequestLimits::Of(engine).text);
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = kept.Save(Dialogue(state, kept, lines).Run(first));
   if (status.ok() || TerminationRequested()) TellSummary(opened, answerer.timings(), &state.sampling);

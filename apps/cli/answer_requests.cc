@@ -34,9 +34,10 @@ class ParallelRequests {
   ParallelRequests(const Engine& engine, LineReader& lines, ParallelAnswers& answers, OutputQueue& output, const Adapters& adapters,
                    RequestDefaults defaults, const SampleSetOptions& choice, RequestRun& run)
       : engine_(engine), lines_(lines), answers_(answers), output_(output), adapters_(adapters), defaults_(std::move(defaults)),
-        choice_(choice), run_(run) {}
+        choice_(choice), limits_(RequestLimits::Of(engine)), run_(run) {}
 
   absl::Status Run() {
+    lines_.LimitBytes(limits_.line);
     while (true) {
       RETURN_IF_ERROR(ReadRequests());
       RETURN_IF_ERROR(written_status_);
@@ -76,7 +77,8 @@ class ParallelRequests {
   // ask for none.
   absl::Status ReadRequests() {
     const int most_held = kMostHeld * FLAGS_parallel;
-    for (int lines = 0; !at_end_ && answers_.unended() < FLAGS_parallel && static_cast<int>(held_.size()) < most_held; ++lines) {
+    const auto holds_most = [&] { return static_cast<int>(held_.size()) >= most_held || held_bytes_ > limits_.waiting; };
+    for (int lines = 0; !at_end_ && answers_.unended() < FLAGS_parallel && !holds_most(); ++lines) {
       if (answers_.unended() == 0) {
         RETURN_IF_ERROR(output_.Flush());
       } else {
@@ -87,6 +89,10 @@ class ParallelRequests {
       }
       std::string line;
       const absl::StatusOr<bool> more = lines_.Next(&line);
+      if (absl::IsResourceExhausted(more.status())) {   // A line that is too long: the next one is read.
+        TakeTooLong(more.status());
+        continue;
+      }
       if (!more.ok() || !*more) return EndInput(more.status());
       ++line_;
       if (!absl::StripAsciiWhitespace(line).empty()) Take(line);
@@ -101,10 +107,16 @@ class ParallelRequests {
     return absl::IsCancelled(status) ? status : absl::OkStatus();
   }
 
-  void Take(const std::string& line) {
+  void TakeTooLong(const absl::Status& error) {
+    failed_.CountRequest();
+    Give(turns_++, {failed_.AnswerOf(++line_, error), error});
+  }
+
+  void Take(std::string& line) {
     const int64_t begin = RealClock().NowNanos();
     failed_.CountRequest();
-    absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(line_));
+    absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(line_), limits_);
+    line = std::string();   // It may be long.
     if (!request.ok()) return Give(turns_++, {failed_.AnswerOf(line_, request.status()), request.status()});
     absl::StatusOr<TextRequest> text = ReadTextRequest(*request, engine_, defaults_.chat, defaults_.sampling, adapters_.names());
     if (!text.ok()) return Fail(turns_++, *request, text.status());
@@ -116,6 +128,7 @@ class ParallelRequests {
     if (!adapter.ok()) return Fail(turn, *request, adapter.status());
     auto asked = std::make_shared<Asked>(
         Asked{.turn = turn, .begin_nanos = begin, .request = *std::move(request), .text = *std::move(text)});
+    asked->request.ForgetBody();
     asked_[turn] = asked;
     run_.progress().SetUnderWay(static_cast<int64_t>(asked_.size()));
     asked->adapter = *std::move(adapter);
@@ -229,8 +242,10 @@ class ParallelRequests {
   // Writes the line when its turn comes.
   void Give(int64_t turn, Line line) {
     if (FLAGS_unordered) return Write(std::move(line));
+    held_bytes_ += static_cast<int64_t>(line.text.size());
     held_[turn] = std::move(line);
     for (auto next = held_.begin(); next != held_.end() && next->first == written_; next = held_.erase(next), ++written_) {
+      held_bytes_ -= static_cast<int64_t>(next->second.text.size());
       Write(std::move(next->second));
     }
   }
@@ -247,12 +262,14 @@ class ParallelRequests {
   const Adapters& adapters_;
   const RequestDefaults defaults_;
   const SampleSetOptions choice_;
+  const RequestLimits limits_;
   int64_t line_ = 0, turns_ = 0, written_ = 0;
   bool at_end_ = false, is_cancelled_ = false;
   absl::Status input_;                     // What ended it, if that was an error.
   FailedRequests failed_;
   std::map<int64_t, std::shared_ptr<Asked>> asked_;   // By turn: those that have not ended.
   std::map<int64_t, Line> held_;           // Those whose turn has not come.
+  int64_t held_bytes_ = 0;
   RequestRun& run_;
   absl::Status written_status_;            // The first error of it.
   int64_t saved_nanos_ = 0;

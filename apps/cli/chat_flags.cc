@@ -49,9 +49,10 @@ absl::StatusOr<ConversationOptions> ConversationOptionsOfFlags() {
   return options;
 }
 
-absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file) {
+absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file, const ChatLimits& limits) {
   RETURN_IF_ERROR(CheckConversationFlags());
-  ASSIGN_OR_RETURN(const ConversationOptions options, ConversationOptionsOfFlags());
+  ASSIGN_OR_RETURN(ConversationOptions options, ConversationOptionsOfFlags());
+  options.limits = limits;
   absl::StatusOr<Conversation> conversation = Conversation::Create(file, options);
   if (absl::StartsWith(conversation.status().message(), "template_args: ")) return ForField("template_args", conversation.status());
   if (!conversation.ok() && !IsWrongUsage(conversation.status())) {

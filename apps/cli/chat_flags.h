@@ -27,7 +27,7 @@ absl::Status CheckConversationFlags();
 // From the flags, with today's date.
 absl::StatusOr<ConversationOptions> ConversationOptionsOfFlags();
 // Says so if a model without a template is continued as it is. An unknown template is an error that says what to do.
-absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file);
+absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file, const ChatLimits& limits = {});
 
 // --stop: a text, or a list of texts as JSON, which may be empty.
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();

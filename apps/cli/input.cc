@@ -19,6 +19,7 @@
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/base/byte_size.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/text_file.h"
 #include "tessera/base/usage_error.h"
@@ -47,16 +48,16 @@ bool HasInput() {
   return poll(&input, 1, 0) > 0;
 }
 
-absl::Status CheckSize(size_t bytes) {
-  if (bytes <= static_cast<size_t>(kLargestPrompt)) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("standard input: found over ", bytes, " bytes at once, expected at most ", kLargestPrompt));
+absl::Status CheckSize(size_t bytes, size_t most) {
+  if (bytes <= most) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("standard input: found over ", bytes, " bytes at once, expected at most ", most));
 }
 
 // A terminal that takes lines passes on at most 4,095 bytes of each: lines are edited there.
-absl::StatusOr<std::string> ReadStandardInput() {
+absl::StatusOr<std::string> ReadStandardInput(int64_t most) {
   if (isatty(STDIN_FILENO) == 1) {
     LineReader lines;
+    lines.LimitBytes(most);
     RETURN_IF_ERROR(lines.EditLines());
     return lines.Rest();
   }
@@ -64,7 +65,7 @@ absl::StatusOr<std::string> ReadStandardInput() {
   while (true) {
     ASSIGN_OR_RETURN(const bool more, ReadSome(&text));
     if (!more) return text;
-    RETURN_IF_ERROR(CheckSize(text.size()));
+    RETURN_IF_ERROR(CheckSize(text.size(), static_cast<size_t>(most)));
   }
 }
 
@@ -79,7 +80,19 @@ bool IsStandardInput(const std::string& path) {
 
 bool PromptGiven() { return IsGiven("prompt") || IsGiven("prompt_file"); }
 
+// Of a memory budget most is for the model: a prompt that takes this share of it is far longer than a context that fits.
+constexpr int64_t kShareOfPrompt = 8;
+
+// Returns the most bytes that a prompt may have.
+absl::StatusOr<int64_t> LargestPromptOfFlags() {
+  if (FLAGS_memory_budget.empty()) return kLargestPrompt;
+  const absl::StatusOr<int64_t> budget = ParseByteSize(FLAGS_memory_budget);
+  RETURN_IF_ERROR(ForField("memory_budget", budget.status()));
+  return std::min(kLargestPrompt, *budget / kShareOfPrompt);
+}
+
 absl::StatusOr<std::string> ReadPrompt() {
+  ASSIGN_OR_RETURN(const int64_t most, LargestPromptOfFlags());
   if (IsGiven("prompt") && IsGiven("prompt_file")) {
     return WrongUsage("prompt_file", "beside --prompt", "one of them");
   }
@@ -91,7 +104,7 @@ absl::StatusOr<std::string> ReadPrompt() {
   if (standard_input && !IsGiven("prompt_file") && isatty(STDIN_FILENO)) {
     return WrongUsage("prompt", "none", "--prompt=TEXT, --prompt_file=FILE or text on standard input");
   }
-  ASSIGN_OR_RETURN(std::string text, standard_input ? ReadStandardInput() : ReadTextFile(FLAGS_prompt_file, kLargestPrompt));
+  ASSIGN_OR_RETURN(std::string text, standard_input ? ReadStandardInput(most) : ReadTextFile(FLAGS_prompt_file, most));
   RETURN_IF_ERROR(DropByteOrderMark(standard_input ? kInput : FLAGS_prompt_file, &text));
   if (absl::EndsWith(text, "\n")) text.pop_back();
   if (absl::EndsWith(text, "\r")) text.pop_back();
@@ -143,9 +156,9 @@ void LineReader::SetPrompt(std::string prompt) {
 
 absl::StatusOr<bool> LineReader::Next(std::string* line) {
   if (editor_ != nullptr) return editor_->Next(line);
+  const bool is_first = std::exchange(first_, false);
   ASSIGN_OR_RETURN(const bool more, NextBytes(line));
-  if (first_) RETURN_IF_ERROR(DropByteOrderMark(kInput, line));
-  first_ = false;
+  if (is_first) RETURN_IF_ERROR(DropByteOrderMark(kInput, line));
   if (absl::EndsWith(*line, "\r")) line->pop_back();
   return more;
 }
@@ -156,7 +169,7 @@ absl::StatusOr<std::string> LineReader::Rest() {
     ASSIGN_OR_RETURN(const bool more, Next(&line));
     if (!more) return all;
     absl::StrAppend(&all, line, "\n");
-    RETURN_IF_ERROR(CheckSize(all.size()));
+    RETURN_IF_ERROR(CheckSize(all.size(), most_bytes_));
   }
 }
 
@@ -165,11 +178,20 @@ bool LineReader::HasLine() {
   return searched_ < waiting_.size();
 }
 
+// Of a line that is too long nothing is kept but the number of its bytes.
 absl::Status LineReader::ReadMore() {
-  RETURN_IF_ERROR(CheckSize(waiting_.size()));
+  if (waiting_.size() > most_bytes_ || passed_over_ > 0) {
+    passed_over_ += static_cast<int64_t>(waiting_.size());
+    waiting_ = std::string();
+    searched_ = 0;
+  }
   ASSIGN_OR_RETURN(const bool more, ReadSome(&waiting_));
   at_end_ = !more;
   return absl::OkStatus();
+}
+
+absl::Status LineReader::TooLong(int64_t bytes) const {
+  return absl::ResourceExhaustedError(absl::StrCat("standard input: found a line of ", bytes, " bytes, expected at most ", most_bytes_));
 }
 
 absl::StatusOr<bool> LineReader::Ready() {
@@ -184,10 +206,14 @@ absl::StatusOr<bool> LineReader::Ready() {
 absl::StatusOr<bool> LineReader::NextBytes(std::string* line) {
   while (!HasLine() && !at_end_) RETURN_IF_ERROR(ReadMore());
   const size_t end = std::exchange(searched_, 0);
-  *line = waiting_.substr(0, end);
   const bool whole = end < waiting_.size();   // With its line break.
-  waiting_.erase(0, whole ? end + 1 : end);
-  return whole || !line->empty();
+  std::string rest = waiting_.substr(whole ? end + 1 : end);
+  waiting_.resize(end);
+  *line = std::exchange(waiting_, std::move(rest));   // A long line is held once.
+  const int64_t bytes = std::exchange(passed_over_, 0) + static_cast<int64_t>(line->size());
+  if (bytes <= static_cast<int64_t>(most_bytes_)) return whole || !line->empty();
+  *line = std::string();
+  return TooLong(bytes);
 }
 
 }  // namespace tessera

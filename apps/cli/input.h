@@ -17,11 +17,11 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/cli/line_editor.h"
-#include "tessera/runtime/chat/request.h"
+#include "tessera/runtime/chat/request_limits.h"
 
 namespace tessera {
 
-constexpr int64_t kLargestPrompt = Request::kMostBytes;  // Also the longest line, so that one which can be read can be parsed.
+constexpr int64_t kLargestPrompt = RequestLimits::kMostLine;  // Also the longest line, so that one which can be read can be parsed.
 
 // --prompt, --prompt_file or, if neither is given, standard input unless that is a terminal. One line break at the end of a file is
 // dropped. Errors begin with the flag if none or both are given.
@@ -46,24 +46,31 @@ class LineReader {
   // Changes the prompt of EditLines; nothing where lines are not edited. REQUIRES: neither prompt is empty.
   void SetPrompt(std::string prompt);
 
-  // The next line without its line break (LF, or CR and LF) and without a byte order mark before the first; false at the end. Cancelled if
-  // a signal came (WaitForInput); ResourceExhausted for a line longer than kLargestPrompt.
+  // Bounds the lines that follow by so many bytes: kLargestPrompt if this is not called.
+  void LimitBytes(int64_t most) { most_bytes_ = static_cast<size_t>(most); }
+
+  // Gives the next line without its line break (LF, or CR and LF) and without a byte order mark before the first; false at the end.
+  // Cancelled if a signal came (WaitForInput). ResourceExhausted for a line longer than LimitBytes says: the line is passed over while it is
+  // read, so that no more than this of it is ever held, and the next call gives the line after it.
   absl::StatusOr<bool> Next(std::string* line);
 
   // Whether Next would give a line, the end or an error now, without waiting for a writer. Reads what is there: a part of a line is kept.
   // Where lines are edited, it is true once one is begun. The errors of Next.
   absl::StatusOr<bool> Ready();
 
-  // All lines that are left, each with a line break. ResourceExhausted for more than kLargestPrompt.
+  // All lines that are left, each with a line break. ResourceExhausted for more than LimitBytes says.
   absl::StatusOr<std::string> Rest();
 
  private:
   absl::StatusOr<bool> NextBytes(std::string* line);
   bool HasLine();
   absl::Status ReadMore();
+  absl::Status TooLong(int64_t bytes) const;
 
   std::string waiting_;   // Read, but not yet returned.
-  size_t searched_ = 0;   // The beginning of it that has no line break.
+  size_t searched_ = 0;   // The beginning of `waiting_` that has no line break.
+  size_t most_bytes_ = static_cast<size_t>(kLargestPrompt);
+  int64_t passed_over_ = 0;   // Bytes of a line that is too long, which were read and are not held any more.
   bool first_ = true;
   std::unique_ptr<LineEditor> editor_;   // Null: lines come as they are.
   bool at_end_ = false;

@@ -40,37 +40,57 @@ absl::Status AnswerSink::Fail(std::string line, const absl::Status&) { return Wr
 
 namespace {
 
-// Cancelled where `answer` is.
-absl::Status AnswerLine(const std::string& line, int64_t number, const RequestAnswerer& answer, FailedRequests& failed, AnswerSink& sink) {
-  const absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(number));
-  if (!request.ok()) return sink.Fail(failed.AnswerOf(number, request.status()), request.status());
-  absl::StatusOr<std::string> answered = answer(*request);
-  if (absl::IsCancelled(answered.status())) return answered.status();
-  if (!answered.ok()) return sink.Fail(failed.AnswerOf(*request, answered.status()), request->At(answered.status()));
-  return answered->empty() ? absl::OkStatus() : sink.Answer(*std::move(answered));
-}
+// Answers the requests of lines, one after another.
+class RequestLines {
+ public:
+  RequestLines(const RequestLimits& limits, const RequestAnswerer& answer, AnswerSink& sink) : limits_(limits), answer_(answer), sink_(sink) {}
+
+  absl::Status Run(LineReader& lines) {
+    lines.LimitBytes(limits_.line);
+    std::string line;
+    for (int64_t number = 1;; ++number) {
+      const absl::StatusOr<bool> more = lines.Next(&line);
+      const bool is_too_long = absl::IsResourceExhausted(more.status());
+      if (absl::IsCancelled(more.status())) return more.status();
+      if (!more.ok() && !is_too_long) return Joined(more.status(), failed_.status());
+      if (more.ok() && !*more) return failed_.status();
+      if (more.ok() && absl::StripAsciiWhitespace(line).empty()) continue;
+      failed_.CountRequest();
+      sink_.Begin();
+      RETURN_IF_ERROR(is_too_long ? Fail(number, more.status()) : AnswerLine(line, number));
+      sink_.Ended();
+    }
+  }
+
+ private:
+  absl::Status Fail(int64_t number, const absl::Status& error) { return sink_.Fail(failed_.AnswerOf(number, error), error); }
+
+  // Cancelled where `answer_` is. The line is not needed once it is parsed, and may be long.
+  absl::Status AnswerLine(std::string& line, int64_t number) {
+    const absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(number), limits_);
+    line = std::string();
+    if (!request.ok()) return Fail(number, request.status());
+    absl::StatusOr<std::string> answered = answer_(*request);
+    if (absl::IsCancelled(answered.status())) return answered.status();
+    if (!answered.ok()) return sink_.Fail(failed_.AnswerOf(*request, answered.status()), request->At(answered.status()));
+    return answered->empty() ? absl::OkStatus() : sink_.Answer(*std::move(answered));
+  }
+
+  const RequestLimits& limits_;
+  const RequestAnswerer& answer_;
+  AnswerSink& sink_;
+  FailedRequests failed_;
+};
 
 }  // namespace
 
-absl::Status ForEachRequest(LineReader& lines, const RequestAnswerer& answer, AnswerSink& sink) {
-  FailedRequests failed;
-  std::string line;
-  for (int64_t number = 1;; ++number) {
-    const absl::StatusOr<bool> more = lines.Next(&line);
-    if (absl::IsCancelled(more.status())) return more.status();
-    if (!more.ok()) return Joined(more.status(), failed.status());
-    if (!*more) return failed.status();
-    if (absl::StripAsciiWhitespace(line).empty()) continue;
-    failed.CountRequest();
-    sink.Begin();
-    RETURN_IF_ERROR(AnswerLine(line, number, answer, failed, sink));
-    sink.Ended();
-  }
+absl::Status ForEachRequest(LineReader& lines, const RequestLimits& limits, const RequestAnswerer& answer, AnswerSink& sink) {
+  return RequestLines(limits, answer, sink).Run(lines);
 }
 
-absl::Status ForEachRequest(LineReader& lines, const RequestAnswerer& answer) {
+absl::Status ForEachRequest(LineReader& lines, const RequestLimits& limits, const RequestAnswerer& answer) {
   AnswerSink output;
-  return ForEachRequest(lines, answer, output);
+  return ForEachRequest(lines, limits, answer, output);
 }
 
 }  // namespace tessera

@@ -2,14 +2,14 @@
 //
 //   LineReader lines;
 //   RETURN_IF_ERROR(lines.EditLines());                             // Before the model is opened.
-//   RETURN_IF_ERROR(ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
+//   RETURN_IF_ERROR(ForEachRequest(lines, RequestLimits::Of(*engine), [&](const Request& request) -> absl::StatusOr<std::string> {
 //     ASSIGN_OR_RETURN(std::vector<TokenId> tokens, PromptTokens(request.body(), *engine, {}));
 //     JsonWriter answer = BeginAnswer(request);                     // {"id": ...
 //     WriteTokens(answer.Key("tokens"), tokens);
 //     return WholeAnswer(std::move(answer));                        // ... }, which is written with a line break, at once
 //   }));
 //
-// Empty lines are skipped. A request that cannot be answered gets an answer that says why (ErrorAnswer), and the others go on; the run then
+// Empty lines are skipped. A line or a request beyond the limits is an error of that line: no more than the limits allow is ever held. A request that cannot be answered gets an answer that says why (ErrorAnswer), and the others go on; the run then
 // ends with an error. Threads: one at a time.
 #pragma once
 
@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/runtime/chat/request.h"
+#include "tessera/runtime/chat/request_limits.h"
 
 namespace tessera {
 
@@ -37,8 +38,8 @@ class AnswerSink {
 // Gives what `answer` returns, or its error, to the sink; an empty text is none. Ends at the end of input, with FailedRequests::status();
 // at an error of reading or writing; and where `answer` is Cancelled.
 using RequestAnswerer = std::function<absl::StatusOr<std::string>(const Request& request)>;
-absl::Status ForEachRequest(LineReader& lines, const RequestAnswerer& answer, AnswerSink& sink);
-absl::Status ForEachRequest(LineReader& lines, const RequestAnswerer& answer);   // To standard output.
+absl::Status ForEachRequest(LineReader& lines, const RequestLimits& limits, const RequestAnswerer& answer, AnswerSink& sink);
+absl::Status ForEachRequest(LineReader& lines, const RequestLimits& limits, const RequestAnswerer& answer);   // To standard output.
 
 std::string WholeAnswer(JsonWriter answer);
 

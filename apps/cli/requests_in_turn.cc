@@ -40,7 +40,7 @@ class RequestsInTurn {
       : engine_(engine), answerer_(answerer), adapters_(adapters), defaults_(std::move(defaults)), run_(run) {}
 
   absl::Status Run(LineReader& lines) {
-    return ForEachRequest(lines, [this](const Request& request) { return Answer(request); }, run_);
+    return ForEachRequest(lines, RequestLimits::Of(engine_), [this](const Request& request) { return Answer(request); }, run_);
   }
 
  private:

@@ -36,7 +36,7 @@ struct LoadPlan {
   std::optional<int64_t> prompt_tokens = {};  // nullopt: no flag gives a prompt.
   const DraftModel* draft = nullptr;
   std::optional<DraftUse> draft_use = std::nullopt;   // Where there is a draft.
-  int64_t logits = 0, drafting = 0, adapters = 0;  // Drafting without the draft model.
+  int64_t logits = 0, drafting = 0, requests = 0, adapters = 0;  // Drafting without the draft model.
   int64_t reserve = 0;             // Under a budget: its reserve for memory that is not counted.
   // Code, libraries, stacks, but no adapters; under a budget without code that is shared with other processes. nullopt: not known, as what
   // follows.
@@ -47,7 +47,7 @@ struct LoadPlan {
   int64_t TreeBytes() const { return draft == nullptr ? 0 : draft->tree_bytes(); }   // A part of drafting.
   std::optional<int64_t> Total() const {
     if (!program_bytes.has_value() || !tokenizer_bytes.has_value()) return std::nullopt;
-    return memory.Total() + logits + drafting + DraftBytes() + adapters + reserve + *program_bytes + *tokenizer_bytes;
+    return memory.Total() + logits + drafting + DraftBytes() + requests + adapters + reserve + *program_bytes + *tokenizer_bytes;
   }
 };
 
@@ -132,6 +132,7 @@ std::string PlanText(const LoadPlan& plan) {
   add("logits", plan.logits);
   add("drafting", plan.drafting - plan.TreeBytes());
   for (const auto& [part, bytes] : PartsOfDraft(plan)) add(part, bytes);
+  if (plan.requests > 0) add("requests", plan.requests);
   const int64_t padding = engine.options().workload.adapter_padding;
   if (plan.adapters > 0) add("adapters", plan.adapters - padding);
   if (padding > 0) add("adapters: padding", padding);
@@ -161,6 +162,7 @@ void WriteMemory(JsonWriter& json, const LoadPlan& plan) {
   json.Key("logits").Int(plan.logits);
   json.Key("drafting").Int(plan.drafting);
   if (plan.draft != nullptr) json.Key("draft_model").Int(plan.DraftBytes());
+  json.Key("requests").Int(plan.requests);
   json.Key("adapters").Int(plan.adapters);
   const auto put = [&](const char* key, std::optional<int64_t> bytes) {
     json.Key(key);
@@ -230,6 +232,7 @@ absl::Status PlanUnderBudget(int64_t memory_budget, std::optional<int64_t> own_b
   RETURN_IF_ERROR(ExplainedBy(plan.draft, budget.status()));
   plan.memory = budget->memory;
   plan.logits = budget->logits;
+  plan.requests = budget->requests;
   plan.reserve = budget->reserve;
   plan.program_bytes = own_before;
   plan.tokenizer_bytes = budget->process - own_before.value_or(0);  // A budget is refused where this is not known.

@@ -154,7 +154,8 @@ bool ChatTemplate::LeavesOutSystem(const ChatInput& input) const {
   if (!program_) return false;
   const std::vector<ChatMessage> tried = {{"system", kProbe}, {"user", "a"}};
   absl::StatusOr<GivenMessages> given = GivenMessages::Of(tried);
-  const auto run = [&](std::vector<jinja::Value> messages) { return Run(input, std::move(messages)); };
+  jinja::RenderWork work;
+  const auto run = [&](std::vector<jinja::Value> messages) { return Run(input, std::move(messages), work); };
   const absl::StatusOr<std::vector<ChatPiece>> pieces = given->Write(run);
   const GivenMessages::Said* const left_out = pieces.ok() ? given->LeftOut(*pieces, run) : nullptr;
   return left_out != nullptr && left_out->message == 0;
@@ -172,17 +173,27 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInpu
                                                    "eos_token alone, or template_args with its text"));
   }
   ASSIGN_OR_RETURN(GivenMessages given, GivenMessages::Of(input.messages));
-  const auto run = [&](std::vector<jinja::Value> messages) { return Run(input, std::move(messages)); };
+  jinja::RenderWork work;
+  absl::Status limit;   // The first limit that a run met, also where the run only looked whether something is left out.
+  const auto run = [&](std::vector<jinja::Value> messages) {
+    absl::StatusOr<std::vector<ChatPiece>> pieces = Run(input, std::move(messages), work);
+    if (absl::IsResourceExhausted(pieces.status())) limit.Update(pieces.status());
+    return pieces;
+  };
   ASSIGN_OR_RETURN(std::vector<ChatPiece> pieces, given.Write(run));
-  RETURN_IF_ERROR(CheckFields(input, given, pieces));
+  RETURN_IF_ERROR(CheckFields(input, given, pieces, run));
   const GivenMessages::Said* const left_out = given.LeftOut(pieces, run);
+  RETURN_IF_ERROR(limit);
   if (left_out != nullptr) return given.Error(*left_out, place_);
   return pieces;
 }
 
-absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::Run(const ChatInput& input, std::vector<jinja::Value> messages) const {
+absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::Run(const ChatInput& input, std::vector<jinja::Value> messages,
+                                                           jinja::RenderWork& work) const {
   ASSIGN_OR_RETURN(const jinja::Variables variables, VariablesOf(input, std::move(messages)));
-  absl::StatusOr<std::vector<jinja::Piece>> rendered = program_->Render(variables, {.unix_seconds = input.unix_seconds});
+  const jinja::RenderOptions options = {.max_output_bytes = input.limits.output_bytes, .max_text_bytes = input.limits.memory_bytes,
+                                        .clock = input.limits.clock, .work = &work, .unix_seconds = input.unix_seconds};
+  absl::StatusOr<std::vector<jinja::Piece>> rendered = program_->Render(variables, options);
   if (!rendered.ok()) {
     return absl::Status(rendered.status().code(), absl::StrCat(place_, rendered.status().message()));
   }
@@ -193,7 +204,8 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::Run(const ChatInput& input,
 
 // A field that the template does not name, and without which it writes the same, never reaches the model. One that it names may be left
 // out where it stands, as earlier reasoning is.
-absl::Status ChatTemplate::CheckFields(const ChatInput& input, const GivenMessages& given, absl::Span<const ChatPiece> written) const {
+absl::Status ChatTemplate::CheckFields(const ChatInput& input, const GivenMessages& given, absl::Span<const ChatPiece> written,
+                                       RunFunction run) const {
   absl::Status unread;
   const auto takes = [&](const JsonValue& message, const std::string& key) {
     if (key == "role" || key == "content" || message.Value(key)->is_null() || HasWord(source_, key)) return true;
@@ -207,7 +219,7 @@ absl::Status ChatTemplate::CheckFields(const ChatInput& input, const GivenMessag
   if (unread.ok()) return absl::OkStatus();
   absl::StatusOr<std::vector<jinja::Value>> values = given.Values(takes);
   if (!values.ok()) return absl::OkStatus();
-  const absl::StatusOr<std::vector<ChatPiece>> without = Run(input, *std::move(values));
+  const absl::StatusOr<std::vector<ChatPiece>> without = run(*std::move(values));
   return without.ok() && TextOf(*without) == TextOf(written) ? unread : absl::OkStatus();
 }
 

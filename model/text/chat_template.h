@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -52,6 +53,13 @@ struct ChatMarks {
 };
 ChatMarks MarksOf(const Tokenizer& tokenizer);
 
+// What the rendering of one dialogue may take, in all runs of the template that this needs.
+struct ChatLimits {
+  int64_t output_bytes = jinja::RenderOptions().max_output_bytes;
+  int64_t memory_bytes = jinja::RenderOptions().max_text_bytes;   // Texts and lists that one run makes on the way.
+  const Clock* clock = nullptr;                                   // For jinja::RenderOptions::max_nanos; null: the real one.
+};
+
 struct ChatInput {
   absl::Span<const ChatMessage> messages = {};
   bool add_generation_prompt = true;                    // End with the beginning of the assistant's turn.
@@ -59,6 +67,7 @@ struct ChatInput {
   std::optional<JsonValue> arguments = std::nullopt;    // An object: further variables of the template, such as enable_thinking.
   ChatMarks marks = {};
   std::optional<int64_t> unix_seconds = std::nullopt;   // The date, for templates that write it.
+  ChatLimits limits = {};
 };
 
 // A part of a rendered conversation. Special parts are the template's own text, in which marks are control tokens.
@@ -101,8 +110,9 @@ class ChatTemplate {
   explicit ChatTemplate(absl::string_view name) : name_(name) {}
 
   std::vector<std::string> Arguments() const;  // As ChatAbilities::arguments.
-  absl::StatusOr<std::vector<ChatPiece>> Run(const ChatInput& input, std::vector<jinja::Value> messages) const;
-  absl::Status CheckFields(const ChatInput& input, const GivenMessages& given, absl::Span<const ChatPiece> written) const;
+  using RunFunction = absl::FunctionRef<absl::StatusOr<std::vector<ChatPiece>>(std::vector<jinja::Value> messages)>;
+  absl::StatusOr<std::vector<ChatPiece>> Run(const ChatInput& input, std::vector<jinja::Value> messages, jinja::RenderWork& work) const;
+  absl::Status CheckFields(const ChatInput& input, const GivenMessages& given, absl::Span<const ChatPiece> written, RunFunction run) const;
 
   std::string name_;
   std::string place_;                        // Where the template stands, as errors begin.

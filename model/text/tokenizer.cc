@@ -119,6 +119,15 @@ std::string WarningOf(const TokenizerFacts& facts, const Vocabulary& vocabulary)
 
 }  // namespace
 
+int64_t Tokenizer::LongestPiece() const {
+  std::call_once(looked_for_longest_, [this] {
+    for (TokenId token = 0; token < vocabulary_size(); ++token) {
+      longest_ = std::max(longest_, static_cast<int64_t>(Piece(token, /*render_special=*/true).size()));
+    }
+  });
+  return longest_;
+}
+
 absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Create(TokenizerFacts facts) {
   ASSIGN_OR_RETURN(const Kind* kind, KindOf(facts));
   kind->prepare(facts);

@@ -12,12 +12,13 @@
 // vocabulary gives U+2581 back as a space or, if it has no token for it, each space as U+2581; and where a model was trained on text in
 // form C (Qwen, Command R), the parts between special tokens are normalized to it. All is by Unicode 15.0.0, on every machine.
 // Errors: Create checks all facts and returns InvalidArgument or NotFound with file, key, offset, the value found and the value
-// expected. The tokenizer keeps no reference to the file. Thread-safe: nothing but lost_bytes() changes after Create.
+// expected. The tokenizer keeps no reference to the file. Thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +64,9 @@ class Tokenizer {
   virtual std::string Piece(TokenId token, bool render_special) const = 0;
   std::string Piece(TokenId token) const { return Piece(token, false); }
 
+  // Returns the bytes of the longest piece, those of special tokens included; at least 1. The first call walks over the vocabulary.
+  int64_t LongestPiece() const;
+
   virtual int vocabulary_size() const = 0;
   virtual std::optional<TokenId> bos() const = 0;
   virtual std::optional<TokenId> eos() const = 0;
@@ -78,6 +82,10 @@ class Tokenizer {
 
   // What the file says and is not followed, for programs to print; empty: nothing.
   virtual std::string warning() const = 0;
+
+ private:
+  mutable std::once_flag looked_for_longest_;
+  mutable int64_t longest_ = 1;
 };
 
 }  // namespace tessera

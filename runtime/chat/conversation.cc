@@ -49,7 +49,8 @@ absl::StatusOr<Conversation> Conversation::Create(const GgufFile& file, const Co
 absl::Status Conversation::CheckOptions() const {
   if (raw()) return absl::OkStatus();
   if (options_.template_args) RETURN_IF_ERROR(chat_->CheckArguments(*options_.template_args));
-  const ChatInput input = {.arguments = options_.template_args, .marks = {"", ""}, .unix_seconds = options_.unix_seconds};
+  const ChatInput input = {.arguments = options_.template_args, .marks = {"", ""}, .unix_seconds = options_.unix_seconds,
+                           .limits = options_.limits};
   if (!options_.system || !chat_->LeavesOutSystem(input)) return absl::OkStatus();
   return WrongUsage("system", "a system message", "none: the model's chat template leaves it out");
 }
@@ -101,7 +102,8 @@ absl::StatusOr<std::vector<ChatPiece>> Conversation::Pieces(const Tokenizer& tok
                               .tools = options_.tools,
                               .arguments = options_.template_args,
                               .marks = MarksOf(tokenizer),
-                              .unix_seconds = options_.unix_seconds});
+                              .unix_seconds = options_.unix_seconds,
+                              .limits = options_.limits});
 }
 
 absl::StatusOr<std::vector<TokenId>> Conversation::Tokens(const Tokenizer& tokenizer) const {

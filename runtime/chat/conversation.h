@@ -31,6 +31,7 @@ struct ConversationOptions {
   std::optional<JsonValue> tools = std::nullopt;          // What the model may call: a list, as its template takes it.
   std::optional<JsonValue> template_args = std::nullopt;  // An object: further variables of the template, such as enable_thinking.
   std::optional<int64_t> unix_seconds = std::nullopt;     // The date, for templates that write it.
+  ChatLimits limits = {};                                 // What its template may take.
 };
 
 class Conversation {

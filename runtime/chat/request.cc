@@ -24,7 +24,12 @@ constexpr int64_t kMostTokens = int64_t{1} << 30;
 
 absl::StatusOr<JsonValue> IdOf(const JsonValue& request) {
   ASSIGN_OR_RETURN(const JsonValue id, request.Value("id"));
-  if (id.is_string() || id.kind() == JsonValue::Kind::kInt || id.kind() == JsonValue::Kind::kUint) return id;
+  if (id.is_string()) {
+    ASSIGN_OR_RETURN(const std::string text, id.AsString());
+    if (text.size() <= RequestLimits::kMostId) return id;
+    return id.Error(absl::StrCat(text.size(), " bytes"), absl::StrCat("at most ", RequestLimits::kMostId));
+  }
+  if ( id.kind() == JsonValue::Kind::kInt || id.kind() == JsonValue::Kind::kUint) return id;
   return id.Error(JsonKindName(id.kind()), "a string or a whole number");
 }
 
@@ -51,10 +56,16 @@ absl::StatusOr<std::string> IdTextOf(const JsonValue& object) {
   return TextOfId(id);
 }
 
-absl::StatusOr<Request> Request::Parse(absl::string_view line, absl::string_view source) {
-  ASSIGN_OR_RETURN(JsonValue body, JsonValue::Parse(line, source, {.max_bytes = kMostBytes}));
+absl::StatusOr<Request> Request::Parse(absl::string_view line, absl::string_view source, const RequestLimits& limits) {
+  ASSIGN_OR_RETURN(JsonValue body, JsonValue::Parse(line, source, {.max_bytes = limits.line, .max_values = limits.values}));
   ASSIGN_OR_RETURN(JsonValue id, IdOf(body));
   return Request(std::string(source), std::move(body), std::move(id));
+}
+
+void Request::ForgetBody() {
+  // The id is a value of the whole document: it becomes one of its own.
+  id_ = *JsonValue::Parse(IdText(), source_);
+  body_ = id_;
 }
 
 void Request::WriteId(JsonWriter& json) const { WriteIdValue(id_, json); }
@@ -91,9 +102,20 @@ namespace {
 absl::StatusOr<std::vector<TokenId>> TextTokens(const JsonValue& object, const Engine& engine) {
   ASSIGN_OR_RETURN(const std::string text, object.String("text"));
   ASSIGN_OR_RETURN(const bool special, object.BoolOr("special", false));
-  RETURN_IF_ERROR(CheckBytesFit(text, engine.tokenizer(), engine.context()));
+  RETURN_IF_ERROR(RequestLimits::Of(engine).CheckText(static_cast<int64_t>(text.size())));
   if (!special) return engine.tokenizer().Encode(text, {.add_bos = true});
   return EncodeChat(engine.tokenizer(), {{text, /*special=*/true}});  // BOS comes once, whether the text begins with it or not.
+}
+
+absl::StatusOr<std::vector<TokenId>> DialogueTokens(const JsonValue& object, const Engine& engine, ConversationOptions options) {
+  const RequestLimits limits = RequestLimits::Of(engine);
+  options.limits = limits.chat();
+  ASSIGN_OR_RETURN(const Conversation conversation, ConversationOf(object, engine.model().gguf(), options));
+  int64_t bytes = 0;
+  for (const ChatMessage& message : conversation.messages()) bytes += static_cast<int64_t>(message.content.size());
+  RETURN_IF_ERROR(limits.CheckText(bytes));
+  absl::StatusOr<std::vector<TokenId>> tokens = conversation.Tokens(engine.tokenizer());
+  return absl::IsResourceExhausted(tokens.status()) ? LimitedBy(limits.limited_by, tokens.status()) : std::move(tokens);
 }
 
 // One of text, tokens and messages, and nothing that only another of them has.
@@ -131,8 +153,7 @@ absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const
   RETURN_IF_ERROR(CheckPrompt(object, more));
   std::vector<TokenId> tokens;
   if (IsGiven(object, "messages")) {
-    ASSIGN_OR_RETURN(const Conversation conversation, ConversationOf(object, engine.model().gguf(), chat));
-    ASSIGN_OR_RETURN(tokens, conversation.Tokens(engine.tokenizer()));
+    ASSIGN_OR_RETURN(tokens, DialogueTokens(object, engine, chat));
   } else if (IsGiven(object, "text")) {
     ASSIGN_OR_RETURN(tokens, TextTokens(object, engine));
   } else {
@@ -141,6 +162,7 @@ absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const
     tokens.assign(ids.begin(), ids.end());
   }
   if (tokens.empty()) return object.Error("no tokens", "at least one");
+  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
   return tokens;
 }
 
@@ -167,6 +189,16 @@ absl::StatusOr<std::optional<std::vector<std::string>>> StopOf(const JsonValue& 
   if (stop.is_array()) return stop.AsStrings();
   if (!stop.is_string()) return stop.Error(JsonKindName(stop.kind()), "a string or a list of strings");
   return std::vector<std::string>{*stop.AsString()};
+}
+
+absl::StatusOr<std::optional<std::vector<std::string>>> BoundedStopOf(const JsonValue& object) {
+  ASSIGN_OR_RETURN(std::optional<std::vector<std::string>> stop, StopOf(object));
+  if (!stop.has_value()) return stop;
+  size_t bytes = 0;
+  for (const std::string& text : *stop) bytes += text.size();
+  if (stop->size() <= RequestLimits::kMostStops && bytes <= RequestLimits::kMostStopBytes) return stop;
+  return object.Value("stop")->Error(absl::StrCat(stop->size(), " texts of ", bytes, " bytes"),
+                                     absl::StrCat("at most ", RequestLimits::kMostStops, ", of ", RequestLimits::kMostStopBytes));
 }
 
 absl::Status TakeFloat(const JsonValue& object, const char* key, float& value) {
@@ -247,7 +279,7 @@ absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine
   ASSIGN_OR_RETURN(read.prompt, PromptTokens(body, engine, chat, kTextFields));
   ASSIGN_OR_RETURN(read.adapter, AdapterNameOf(body, adapters));
   ASSIGN_OR_RETURN(read.max_tokens, MostTokensOf(body));
-  ASSIGN_OR_RETURN(read.stop, StopOf(body));
+  ASSIGN_OR_RETURN(read.stop, BoundedStopOf(body));
   ASSIGN_OR_RETURN(read.sampling, SamplingOf(body, sampling));
   RETURN_IF_ERROR(TakeAnswers(body, read));
   RETURN_IF_ERROR(TakeBestOf(body, read));

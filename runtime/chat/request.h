@@ -22,6 +22,7 @@
 #include "tessera/base/json.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/conversation.h"
+#include "tessera/runtime/chat/request_limits.h"
 #include "tessera/runtime/chat/timings.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/runtime/first_tokens.h"
@@ -31,11 +32,11 @@ namespace tessera {
 // An object with an "id", which its answer repeats: a string or a whole number.
 class Request {
  public:
-  // `source` names the line in errors. InvalidArgument for a line that is no such object, or has more than kMostBytes.
-  static absl::StatusOr<Request> Parse(absl::string_view line, absl::string_view source);
-  static constexpr int64_t kMostBytes = int64_t{64} << 20;
+  // `source` names the line in errors. InvalidArgument for a line that is no such object; ResourceExhausted for one beyond the limits.
+  static absl::StatusOr<Request> Parse(absl::string_view line, absl::string_view source, const RequestLimits& limits = {});
 
   const JsonValue& body() const { return body_; }
+  void ForgetBody();   // Keeps the id alone: body() is empty then.
   void WriteId(JsonWriter& json) const;
   std::string IdText() const;   // As IdTextOf has it.
   // An error of this request: its message after the source, which stands there once.
@@ -61,8 +62,8 @@ absl::Status CheckFields(const JsonValue& object, absl::Span<const absl::string_
 absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufFile& file, const ConversationOptions& options);
 
 // The object's "tokens", each in the vocabulary, or those of its "text", with BOS where the model asks for it, or of its dialogue.
-// Special tokens written out in the text count only where the object says "special": true. ResourceExhausted if the text cannot fit into
-// the context. `chat` is for dialogues. Other fields than these, "id" and `more` are errors.
+// Special tokens written out in the text count only where the object says "special": true. ResourceExhausted beyond
+// RequestLimits::Of(engine), or if the tokens do not fit into the context. `chat` is for dialogues. Other fields than these, "id" and `more` are errors.
 absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine, const ConversationOptions& chat,
                                                   absl::Span<const absl::string_view> more = {});
 // Only the first of these steps, for what has a tokenizer and no engine: fields that are known, and one prompt.

@@ -26,12 +26,19 @@
 
 namespace tessera::jinja {
 
+// The work that several renderings have done together: a dialogue is rendered more than once to see what its template writes.
+struct RenderWork {
+  int64_t steps = 0;
+  std::optional<int64_t> deadline_nanos = std::nullopt;   // By the clock of the first rendering; none: nothing was rendered.
+};
+
 struct RenderOptions {
   int64_t max_steps = 20'000'000;                   // Values computed, elements walked, and so on.
   int64_t max_output_bytes = int64_t{64} << 20;
   int64_t max_text_bytes = int64_t{512} << 20;      // Memory of all texts and lists that are made on the way, together.
   int64_t max_nanos = 10'000'000'000;
   const Clock* clock = nullptr;                     // For max_nanos; null: the real one.
+  RenderWork* work = nullptr;                       // max_steps and max_nanos are for all renderings with it; null: for this one.
   std::optional<int64_t> unix_seconds = std::nullopt;  // The date for strftime_now, in the local time zone; none: asking is an error.
 };
 

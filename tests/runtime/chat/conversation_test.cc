@@ -8,6 +8,7 @@
 
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/prompt_size.h"
+#include "tessera/runtime/chat/request_limits.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -116,8 +117,8 @@ TEST(Conversation, WrongOptionsAreRefusedByName) {
 
 TEST(PromptSize, HeaderExampleAndLimits) {
   const auto engine = Must(Engine::Open({.model_path = kLlama, .cache = {.context = 10}}));
-  EXPECT_TRUE(CheckBytesFit("0123456789", engine->tokenizer(), engine->context()).ok());
-  const absl::Status bytes = CheckBytesFit(std::string(1 << 16, 'a'), engine->tokenizer(), engine->context());
+  EXPECT_TRUE(RequestLimits::Of(*engine).CheckText(10).ok());
+  const absl::Status bytes = RequestLimits::Of(*engine).CheckText(1 << 16);
   EXPECT_TRUE(absl::IsResourceExhausted(bytes));
   EXPECT_EQ(LimitOf(bytes), "context");
   EXPECT_TRUE(CheckTokensFit(10, engine->context()).ok());

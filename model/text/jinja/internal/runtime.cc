@@ -34,18 +34,20 @@ Value At(const std::vector<Value>& elements, int64_t index) {
 
 }  // namespace
 
-Runtime::Runtime(const RenderOptions& options) : options_(options), deadline_(ClockOf(options).NowNanos() + options.max_nanos) {}
+Runtime::Runtime(const RenderOptions& options) : options_(options), work_(options.work != nullptr ? *options.work : own_work_) {
+  if (!work_.deadline_nanos.has_value()) work_.deadline_nanos = ClockOf(options).NowNanos() + options.max_nanos;
+}
 
 Runtime::~Runtime() {
   for (const std::shared_ptr<Object>& object : objects_) object->Clear();
 }
 
 absl::Status Runtime::Step(size_t count) {
-  if (count > static_cast<size_t>(options_.max_steps - steps_)) return Limit("steps", options_.max_steps);
-  steps_ += static_cast<int64_t>(count);
-  if (steps_ < until_clock_) return absl::OkStatus();
-  until_clock_ = steps_ + kStepsPerClock;
-  return ClockOf(options_).NowNanos() > deadline_ ? Limit("nanoseconds", options_.max_nanos) : absl::OkStatus();
+  if (count > static_cast<size_t>(options_.max_steps - work_.steps)) return Limit("steps", options_.max_steps);
+  work_.steps += static_cast<int64_t>(count);
+  if (work_.steps < until_clock_) return absl::OkStatus();
+  until_clock_ = work_.steps + kStepsPerClock;
+  return ClockOf(options_).NowNanos() > *work_.deadline_nanos ? Limit("nanoseconds", options_.max_nanos) : absl::OkStatus();
 }
 
 absl::Status Runtime::Bytes(size_t count) {

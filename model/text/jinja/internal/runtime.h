@@ -79,12 +79,12 @@ class Runtime {
   absl::StatusOr<Value> Character(const Text& text, int64_t index);  // text[index]
 
   const RenderOptions& options_;
-  int64_t steps_ = 0;
+  RenderWork own_work_;
+  RenderWork& work_;   // The options', or its own.
   int64_t bytes_ = 0;
   int nesting_ = 0;
   int calls_ = 0;
   int64_t until_clock_ = 0;
-  int64_t deadline_ = 0;
   std::vector<std::shared_ptr<Object>> objects_;
 };
 

@@ -234,6 +234,38 @@ TEST(Template, TimeIsMeasuredByTheClockThatIsGiven) {
   EXPECT_TRUE(absl::StrContains(words, "nanoseconds")) << words;
 }
 
+TEST(Template, RenderingsWithOneWorkShareItsLimits) {
+  const auto parsed = Template::Parse("{% for a in range(1000) %}{% endfor %}");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  RenderWork work;
+  int renderings = 0;
+  absl::Status status;
+  while (status.ok() && renderings < 100) {
+    status = parsed->Render({}, {.max_steps = 20'000, .work = &work}).status();
+    ++renderings;
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_GT(renderings, 2);
+  EXPECT_LT(renderings, 21) << "each takes 1,000 steps at least";
+  EXPECT_TRUE(parsed->Render({}, {.max_steps = 20'000}).ok()) << "alone";
+}
+
+TEST(Template, RenderingsWithOneWorkShareItsTime) {
+  class Steady : public Clock {
+   public:
+    int64_t NowNanos() const override { return now_ += 1'000'000; }
+    mutable int64_t now_ = 0;
+  };
+  const Steady clock;
+  const auto parsed = Template::Parse("{% for a in range(9000) %}{% endfor %}");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  RenderWork work;
+  absl::Status status;
+  for (int i = 0; i < 100 && status.ok(); ++i) status = parsed->Render({}, {.max_nanos = 50'000'000, .clock = &clock, .work = &work}).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "nanoseconds")) << status;
+  EXPECT_LT(clock.now_, 200'000'000);
+}
+
 TEST(Template, TheDateIsTheOneThatIsGiven) {
   EXPECT_EQ(Rendered("{{ strftime_now('%Y') }}", {}, {.unix_seconds = 1764072000}), "2025");
   EXPECT_EQ(Rendered("{{ strftime_now('%-d %B') }}", {}, {.unix_seconds = 1764936000}), "5 December");

@@ -1,0 +1,90 @@
+#include "tessera/runtime/chat/request_limits.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/chat/parallel_answers.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+// Under a budget: bytes of text for each token of the context, of which most texts take 3 to 5; and the least for small contexts.
+constexpr int64_t kTextOfToken = 8;
+constexpr int64_t kLeastText = int64_t{64} << 10;
+constexpr int64_t kBudgetOfTextByte = 1024;   // A text may be longer under a large budget: requests then take 2.4 % of it.
+// Values beside the tokens of a prompt: messages, tools, stop texts.
+constexpr int64_t kOtherValues = 4096;
+
+// What a request takes of memory while it becomes tokens. tests/runtime/chat/request_limits_test.cc measures the most.
+constexpr int64_t kFixed = kMiB / 2;         // Buffers of reading and writing.
+constexpr int64_t kOfTextByte = 16;          // Line, document, messages, values of the template, pieces, tokens, work of the tokenizer.
+constexpr int64_t kOfValue = 224;            // In the document, and as a value of the template.
+constexpr int64_t kOfContextToken = 72;      // A number in the document, a token, and both in an answer as it is written.
+constexpr int64_t kTemplateOfTextByte = 8;   // RequestLimits::template_memory for each byte of text, beside kMiB.
+
+// What texts take that are written at once (parallel_answers.h).
+constexpr int64_t kOfWaitingPrompt = 4;      // Bytes of a token of each answer that waits, up to kMostTexts.
+constexpr int64_t kOfTextToken = 48;         // Of each text: its prompt three times, its answer, and the line in which both are written.
+constexpr int64_t kCopiesOfAnswer = 3;       // As its text grows, and as a line.
+constexpr int64_t kWaiting = kMiB;           // Lines that wait for their turn; as much waits for a slow reader.
+
+int64_t TextUnderBudget(int64_t budget, int context) {
+  return std::max({kLeastText, kTextOfToken * context, budget / kBudgetOfTextByte});
+}
+
+int64_t BytesOfRequest(int64_t budget, int context) {
+  const int64_t text = TextUnderBudget(budget, context);
+  return kFixed + kMiB + text * (kOfTextByte + kTemplateOfTextByte) + kOtherValues * kOfValue + kOfContextToken * context;
+}
+
+int64_t BytesOfTexts(int texts, int context) {
+  return texts == 1 ? 0 : 2 * kWaiting + (kMostTexts * kOfWaitingPrompt + texts * kOfTextToken) * context;
+}
+
+}  // namespace
+
+void PlanRequests(const RequestPlan& plan, EngineOptions& options) {
+  const int64_t budget = options.streaming.memory_budget;
+  if (budget == 0) return;
+  options.workload.request_bytes = [budget, plan](int context) {
+    return BytesOfRequest(budget, context) + BytesOfTexts(plan.texts, context) + kCopiesOfAnswer * plan.answer_of_token * context;
+  };
+}
+
+void PlanPrompt(int64_t bytes, EngineOptions& options) {
+  const int64_t budget = options.streaming.memory_budget;
+  if (budget == 0) return;
+  options.workload.request_bytes = [budget, bytes](int context) {
+    return std::min(bytes, TextUnderBudget(budget, context)) * (kOfTextByte + kTemplateOfTextByte) + kOfContextToken * context;
+  };
+}
+
+RequestLimits RequestLimits::Of(const Engine& engine) {
+  const int64_t longest = engine.tokenizer().LongestPiece(), context = engine.context();
+  RequestLimits limits = {.text = longest * context, .limited_by = "context"};
+  limits.reason = absl::StrCat("a context of ", context, " tokens of at most ", longest, " bytes");
+  // An escape of JSON takes at most six bytes for one.
+  limits.line = std::min(kMostLine, 6 * limits.text + kMiB);
+  if (engine.options().workload.request_bytes == nullptr) return limits;
+  if (const int64_t text = TextUnderBudget(engine.options().streaming.memory_budget, engine.context()); text < limits.text) {
+    limits.text = text;
+    limits.limited_by = "memory_budget";
+    limits.reason = absl::StrCat("what a memory budget has room for with a context of ", context, " tokens");
+  }
+  limits.line = std::min(kMostLine, 3 * limits.text);
+  limits.values = kOtherValues + context;
+  limits.template_memory = kMiB + kTemplateOfTextByte * limits.text;
+  limits.waiting = kWaiting;
+  return limits;
+}
+
+absl::Status RequestLimits::CheckText(int64_t bytes) const {
+  if (bytes <= text) return absl::OkStatus();
+  return LimitedBy(limited_by, absl::ResourceExhaustedError(absl::StrCat("prompt: found ", bytes, " bytes, expected at most ", text, ": ",
+                                                                         reason)));
+}
+
+}  // namespace tessera
