@@ -25,8 +25,9 @@ TEST(HistoryFormat, HeaderExample) {
 
 TEST(HistoryFormat, IsThisToTheByte) {
   const std::string bytes = EncodeHistory(kHistoryVocabulary, {{7, kSeparator}});
-  EXPECT_EQ(bytes.substr(0, 12), std::string("tsrhist\0\1\0\0\0", 12));
-  EXPECT_EQ(bytes.substr(16), std::string("\x34\x12\0\0\0\0\0\0\x0a\0\0\0\2\0\0\0\7\0\0\0\xff\xff\xff\xff", 24));
+  EXPECT_EQ(bytes.substr(0, 12), std::string("tsrhist\0\2\0\0\0", 12));
+  EXPECT_EQ(bytes.substr(16, 32), "\x12\x34" + std::string(30, '\0'));
+  EXPECT_EQ(bytes.substr(48), std::string("\x0a\0\0\0\2\0\0\0\7\0\0\0\xff\xff\xff\xff", 16));
   EXPECT_EQ(bytes, SealedHistory(bytes));
 }
 
