@@ -71,7 +71,8 @@ std::vector<std::byte> Narrowed(absl::Span<const float> numbers, BlockFormat for
 }
 
 // Adds `count` numbers in the format that they had before they were widened, exactly, to the one that they have.
-void AddNumbers(Sha256& hash, const std::byte* numbers, int64_t count, BlockFormat has, BlockFormat had) {
+void AddNumbers(Sha256& hash, const void* first, int64_t count, BlockFormat has, BlockFormat had) {
+  const auto* const numbers = static_cast<const std::byte*>(first);
   if (has == had) return hash.Add({numbers, static_cast<size_t>(count * InfoOf(has).bytes_per_block)});
   constexpr int64_t kAtOnce = 4096;
   std::vector<float> wide(static_cast<size_t>(std::min(count, kAtOnce)));

@@ -72,9 +72,10 @@ inline LoraAdapter ForgedAdapter(const ModelConfig& config, int rank, uint64_t s
     std::memcpy(words.data(), product.a, words.size() * sizeof(uint64_t));
     words = ForgedWords(words, random);
     const auto* const a = reinterpret_cast<const std::byte*>(words.data());
+    const auto* const b = static_cast<const std::byte*>(product.b);
     Must(forged.SetNumbers(place / of.placeholders(), place % of.placeholders(),
                            {.in = in, .out = out, .rank = rank, .scale = 1, .format = BlockFormat::kF16,
-                            .a = {a, a + words.size() * sizeof(uint64_t)}, .b = {product.b, product.b + rank * out * 2}}));
+                            .a = {a, a + words.size() * sizeof(uint64_t)}, .b = {b, b + rank * out * 2}}));
   }
   return forged;
 }

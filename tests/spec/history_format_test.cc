@@ -47,7 +47,7 @@ TEST(HistoryFormat, AFewBytesOfAnotherAreNotTakenForOurs) {
     EXPECT_EQ(code(other), absl::StatusCode::kInvalidArgument) << other;
   }
   std::string newer = GoodHistory();
-  newer[8] = 2;
+  newer[8] = 3;
   for (size_t size = 0; size < newer.size(); ++size) {
     const bool says_version = size >= 12;
     EXPECT_EQ(code(newer.substr(0, size)), says_version ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kDataLoss) << size;
