@@ -24,7 +24,7 @@ constexpr int64_t kYoung = 2;   // Seconds: no file system's times are coarser.
 std::string TextOf(const timespec& time) { return absl::StrCat(time.tv_sec, ".", time.tv_nsec); }
 
 struct SeenFile {
-  std::string name;    // Of its record.
+  std::string name;    // The record's.
   std::string seen;    // The record's first line.
   bool young = false;
 };
@@ -32,7 +32,8 @@ struct SeenFile {
 std::optional<SeenFile> See(const std::string& path) {
   struct stat found;
   timespec now;
-  if (stat(path.c_str(), &found) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0) return std::nullopt;
+  if (stat(path.c_str(), &found) != 0) return std::nullopt;
+  if (clock_gettime(CLOCK_REALTIME, &now) != 0) return std::nullopt;   // Real time: that of the file system.
   return SeenFile{.name = absl::StrCat(found.st_dev, "-", found.st_ino),
                   .seen = absl::StrCat("size ", found.st_size, " written ", TextOf(found.st_mtim), " changed ", TextOf(found.st_ctim)),
                   .young = found.st_ctim.tv_sec > now.tv_sec - kYoung};

@@ -49,7 +49,8 @@ void AddBlockPortably(State& state, const std::byte* block) {
   for (int i = 0; i < 16; ++i) words[i] = __builtin_bswap32(words[i]);
   for (int i = 16; i < 64; ++i) {
     const uint32_t a = words[i - 15], b = words[i - 2];
-    words[i] = words[i - 16] + (std::rotr(a, 7) ^ std::rotr(a, 18) ^ a >> 3) + words[i - 7] + (std::rotr(b, 17) ^ std::rotr(b, 19) ^ b >> 10);
+    words[i] = words[i - 16] + (std::rotr(a, 7) ^ std::rotr(a, 18) ^ a >> 3) + words[i - 7];
+    words[i] += std::rotr(b, 17) ^ std::rotr(b, 19) ^ b >> 10;
   }
   auto [a, b, c, d, e, f, g, h] = state;
   for (int i = 0; i < 64; ++i) {
@@ -70,7 +71,7 @@ void AddBlocksPortably(State& state, const std::byte* blocks, size_t count) {
 #if defined(__x86_64__)
 
 bool HasInstructions() {
-  constexpr unsigned kSha = 1u << 29;   // Of EBX.
+  constexpr unsigned kSha = 1u << 29;   // In EBX.
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & kSha) != 0 && __builtin_cpu_supports("sse4.1");
 }

@@ -329,10 +329,11 @@ void EngineCore::BeginModelIdentity() {
 
 absl::StatusOr<Sha256Sum> EngineCore::ModelIdentity() {
   if (identity_.has_value()) return *identity_;
-  const int64_t begin = RealClock().NowNanos();
+  const Clock& clock = RealClock();   // Real time: that of a modeled device does not go on here.
+  const int64_t begin = clock.NowNanos();
   if (model_sum_ == nullptr) model_sum_ = std::make_unique<ModelSum>(*model_);
   absl::StatusOr<Sha256Sum> sum = model_sum_->Finish(*pool_);
-  identity_cost_ = {.bytes = model_sum_->summed_bytes(), .waited_seconds = static_cast<double>(RealClock().NowNanos() - begin) * 1e-9};
+  identity_cost_ = {.bytes = model_sum_->summed_bytes(), .waited_seconds = static_cast<double>(clock.NowNanos() - begin) * 1e-9};
   model_sum_ = nullptr;
   RETURN_IF_ERROR(sum.status());
   // Keys and values of later layers depend on it.

@@ -77,9 +77,9 @@ class EngineCore {
   // Rows of logits that may be computed at once besides a session's own: Session::kLogitRows, or what a budget's plan has. At least 1.
   int logits_at_once() const { return logits_at_once_; }
 
-  // Returns the SHA-256 that tells the model from others, whatever file it is in (internal/model_sum.h). It is computed once: by all threads
-  // of the pool, but for what a thread beside them did since BeginModelIdentity. REQUIRES, for both: the weights are loaded, and the caller
-  // holds the core.
+  // Returns the SHA-256 that tells the model from others, whatever file it is in (internal/model_sum.h). It is computed once: by all
+  // threads of the pool, but for what a thread beside them did since BeginModelIdentity. REQUIRES, for both: the weights are loaded, and
+  // the caller holds the core.
   absl::StatusOr<Sha256Sum> ModelIdentity();
   void BeginModelIdentity();
   // What ModelIdentity took: weights that were summed, and the time that its caller waited.

@@ -44,7 +44,8 @@ absl::Span<const TokenId> WholeTexts(absl::Span<const TokenId> tokens, size_t mo
 }  // namespace
 
 HistoryStore::HistoryStore(std::string path, const std::string& name, const VocabularyId& vocabulary, const Options& options)
-    : path_(std::move(path)), name_(name), vocabulary_(vocabulary), options_(options), texts_({.max_tokens = MaxTokens(options.max_bytes)}) {}
+    : path_(std::move(path)), name_(name), vocabulary_(vocabulary), options_(options),
+      texts_({.max_tokens = MaxTokens(options.max_bytes)}) {}
 
 absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(const std::string& folder, const std::string& name,
                                                                  const VocabularyId& vocabulary, const Options& options) {

@@ -69,7 +69,7 @@ class HistoryStore {
 
  private:
   HistoryStore(std::string path, const std::string& name, const VocabularyId& vocabulary, const Options& options);
-  std::vector<std::string> OlderPaths() const;   // Of files of the first version, of any vocabulary: none can be read.
+  std::vector<std::string> OlderPaths() const;   // Files of the first version, of any vocabulary: none can be read.
   absl::Status CheckOlder() const;               // InvalidArgument (path, version) if there is one.
   void Load();
   absl::StatusOr<std::vector<TokenId>> ReadFile() const;

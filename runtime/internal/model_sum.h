@@ -43,7 +43,7 @@ class ModelSum {
   // The errors of reading the file. REQUIRES: no Run of the pool is under way; the last call.
   absl::StatusOr<Sha256Sum> Finish(ThreadPool& pool);
 
-  int64_t summed_bytes() const { return summed_bytes_; }   // Of weights, so far: by the thread beside and by Finish.
+  int64_t summed_bytes() const { return summed_bytes_; }   // Weights, so far: by the thread beside and by Finish.
 
  private:
   void Work();
@@ -52,7 +52,7 @@ class ModelSum {
 
   const LoadedModel& model_;
   const bool by_file_;               // The file has the weights as they are computed with; else they are in memory.
-  std::vector<Sha256Sum> sums_;      // Of blocks, as TsrReader::block_sums has them.
+  std::vector<Sha256Sum> sums_;      // By block, as TsrReader::block_sums has them.
   std::vector<int64_t> first_;       // By unit, its first block; empty: all sums are known.
   std::atomic<int> next_ = 0;        // Units that were begun.
   std::atomic<bool> ends_ = false;

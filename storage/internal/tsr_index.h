@@ -39,7 +39,7 @@ struct TsrIndex {
   std::vector<std::vector<TsrEntry>> entries;  // [unit].
   std::vector<Attachment> attachments;
   std::vector<uint32_t> block_crcs;
-  std::vector<Sha256Sum> block_sums;           // Of all units' blocks; empty: the file has none.
+  std::vector<Sha256Sum> block_sums;           // By block of all units; empty: the file has none.
 };
 
 // Attachments behind the manifest, each on a page of its own, then units. No field is checked.

@@ -1,7 +1,7 @@
 // Adapters that earlier versions took for another: their numbers of 64 bits are the same. That number was two steps of arithmetic for each
 // word, which run backwards as easily as forwards, so whoever chooses half of the words can choose the rest.
 //
-//   const LoraAdapter forged = ForgedAdapter(config, /*rank=*/4, /*seed=*/1, /*forgery=*/5);   // of RandomAdapter's with this seed, in FP16
+//   const LoraAdapter forged = ForgedAdapter(config, /*rank=*/4, /*seed=*/1, /*forgery=*/5);   // RandomAdapter's with this seed, FP16
 //
 // CHECKs that the numbers are the same indeed. Pure.
 #pragma once

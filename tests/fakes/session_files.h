@@ -118,7 +118,8 @@ class SessionSpoiler {
     Add("another-program", "#!/bin/sh\necho hello\n" + good_, kOther, "magic: found other bytes, expected those of a session");
     Add("newer", With(8, uint32_t{3}), kOther, "version: found 3, expected 2");
     Add("older", With(8, uint32_t{1}), kOther,
-        "version: found 1, which knows models and adapters by 64 bits that can be forged, expected 2: write the text anew, to another file");
+        "version: found 1, which knows models and adapters by 64 bits that can be forged, expected 2: write the text anew, to another "
+        "file");
     Add("none", With(8, uint32_t{0}), kOther, "version: found 0, expected 2");
     Add("changed", changed, kDamaged, absl::StrCat("checksum: found ", absl::Hex(found), ", expected ", absl::Hex(header_.checksum)));
   }

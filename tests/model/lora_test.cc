@@ -82,7 +82,7 @@ TEST(LoraAdapter, MovingLeavesTheNumbersInPlace) {
   static_assert(!std::is_copy_constructible_v<LoraAdapter>, "a copy's entries would point at the numbers of the original");
 }
 
-TEST(LoraAdapter, EachIsWhoItIsWhereverItIsMoved) {
+TEST(LoraAdapter, AnAdapterKeepsItsIdWhereverItIsMoved) {
   LoraAdapter one = Empty(2, 2), other = Empty(2, 2);
   EXPECT_NE(one.id(), 0u);
   EXPECT_NE(one.id(), other.id());
