@@ -117,7 +117,7 @@ TEST_F(SessionAdapter, AForkHasTheSameOrIsRefused) {
   EXPECT_EQ(fork->logits(), session->logits());
   EXPECT_EQ(Must(session->Fork(25, {.adapter = &adapters_[0]}))->adapter(), &adapters_[0]);
   const LoraAdapter copy = RandomAdapter(engine_->config(), /*rank=*/3, kAllTargets, /*seed=*/1);
-  for (const LoraAdapter* const other : {&adapters_[1], &copy}) {
+  for (const LoraAdapter* const other : {all_[2], &copy}) {
     EXPECT_EQ(session->Fork(25, {.adapter = other}).status(),
               absl::InvalidArgumentError("fork: found another adapter, expected that of the session"));
   }
