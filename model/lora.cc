@@ -1,6 +1,7 @@
 #include "tessera/model/lora.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -11,7 +12,6 @@
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/half.h"
-#include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/quant/finite_blocks.h"
 
@@ -64,48 +64,23 @@ absl::Status CheckLora(const std::string& place, const LoraNumbers& numbers) {
   return CheckNumbers(place, "B", numbers, numbers.b, numbers.out);
 }
 
-// One step of a chain: another word, or another chain before it, always gives another one.
-uint64_t Chained(uint64_t chain, uint64_t word) {
-  chain = (chain ^ word) * 0xBF58476D1CE4E5B9u;
-  return (chain ^ chain >> 32) * 0x94D049BB133111EBu;
-}
-
-// Eight chains, each of every eighth word, so that none waits for another: an adapter that is read again is known by this number.
-uint64_t ContentOf(const std::vector<std::byte>& bytes) {
-  constexpr size_t kChains = 8, kWord = sizeof(uint64_t);
-  uint64_t chains[kChains] = {1, 2, 3, 4, 5, 6, 7, 8};
-  size_t i = 0;
-  for (; i + kChains * kWord <= bytes.size(); i += kChains * kWord) {
-    uint64_t words[kChains];
-    std::memcpy(words, bytes.data() + i, sizeof words);
-    for (size_t k = 0; k < kChains; ++k) chains[k] = Chained(chains[k], words[k]);
-  }
-  for (; i < bytes.size(); i += kWord) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i, std::min(kWord, bytes.size() - i));
-    uint64_t& chain = chains[i / kWord % kChains];
-    chain = Chained(chain, word);
-  }
-  uint64_t content = bytes.size();
-  for (const uint64_t chain : chains) content = MixBits(content ^ chain) + chain;
-  return content;
-}
-
-uint64_t ContentOf(int place, const LoraNumbers& numbers) {
-  uint64_t content = MixBits(static_cast<uint64_t>(place) + 1);
-  const auto add = [&content](uint64_t value) { content = MixBits(content ^ value) + value; };
-  for (const int64_t size : {numbers.in, numbers.out, int64_t{numbers.rank}}) add(static_cast<uint64_t>(size));
-  add(std::bit_cast<uint32_t>(numbers.scale));
-  add(static_cast<uint64_t>(numbers.format));
-  add(ContentOf(numbers.a));
-  add(ContentOf(numbers.b));
-  return content;
-}
-
-std::vector<std::byte> Narrowed(const std::vector<float>& numbers, BlockFormat format) {
+std::vector<std::byte> Narrowed(absl::Span<const float> numbers, BlockFormat format) {
   std::vector<std::byte> narrowed(numbers.size() * static_cast<size_t>(InfoOf(format).bytes_per_block));
   InfoOf(format).quantize(numbers.data(), static_cast<int64_t>(numbers.size()), narrowed.data());
   return narrowed;
+}
+
+// Adds `count` numbers in the format that they had before they were widened, exactly, to the one that they have.
+void AddNumbers(Sha256& hash, const void* first, int64_t count, BlockFormat has, BlockFormat had) {
+  const auto* const numbers = static_cast<const std::byte*>(first);
+  if (has == had) return hash.Add({numbers, static_cast<size_t>(count * InfoOf(has).bytes_per_block)});
+  constexpr int64_t kAtOnce = 4096;
+  std::vector<float> wide(static_cast<size_t>(std::min(count, kAtOnce)));
+  for (int64_t done = 0; done < count; done += kAtOnce) {
+    const absl::Span<float> part = absl::MakeSpan(wide).first(static_cast<size_t>(std::min(kAtOnce, count - done)));
+    InfoOf(has).dequantize(numbers + done * InfoOf(has).bytes_per_block, static_cast<int64_t>(part.size()), part.data());
+    hash.Add(Narrowed(part, had));
+  }
 }
 
 // Whether a format of 16 bits has each of the numbers, the sign of a zero included.
@@ -146,6 +121,13 @@ LoraShape LoraShapeOf(const ModelConfig& config, LoraTarget target) {
   return {config.feed_forward, config.width};
 }
 
+LoraAdapter::LoraAdapter(int layers, int placeholders)
+    : placeholders_(placeholders), products_(static_cast<size_t>(layers) * static_cast<size_t>(placeholders)), shapes_(products_.size()),
+      set_formats_(products_.size()), numbers_(2 * products_.size()) {
+  static std::atomic<uint64_t> adapters = 0;
+  id_ = ++adapters;
+}
+
 absl::StatusOr<LoraAdapter> LoraAdapter::Create(int layers, int placeholders) {
   RETURN_IF_ERROR(CheckWithin("adapter layers", layers, 1, kMostPlaces));
   RETURN_IF_ERROR(CheckWithin("adapter placeholders", placeholders, 1, kMostPlaces));
@@ -169,12 +151,34 @@ absl::Status LoraAdapter::SetNumbers(int layer, int placeholder, LoraNumbers num
   if (product.a != nullptr) return absl::AlreadyExistsError(absl::StrCat(named, ": found a second A and B, expected one"));
   product = {.a = numbers.a.data(), .b = numbers.b.data(), .rank = numbers.rank, .scale = numbers.scale, .format = numbers.format};
   shapes_[place] = {numbers.in, numbers.out};
-  // Set for the same place twice is refused, so the order in which places are set does not matter to a sum.
-  content_ += ContentOf(place, numbers);
+  set_formats_[place] = numbers.format;
   bytes_ += static_cast<int64_t>(numbers.a.size() + numbers.b.size());
   numbers_[2 * place] = std::move(numbers.a);   // Moving a vector does not move its numbers.
   numbers_[2 * place + 1] = std::move(numbers.b);
   return absl::OkStatus();
+}
+
+void LoraAdapter::AddPlaceTo(Sha256& hash, size_t place) const {
+  const AdapterProduct& product = products_[place];
+  const LoraShape& shape = shapes_[place];
+  const int64_t rank = product.rank;
+  hash.AddNumber(place);
+  for (const int64_t size : {shape.in, shape.out, rank}) hash.AddNumber(static_cast<uint64_t>(size));
+  hash.AddNumber(std::bit_cast<uint32_t>(product.scale));
+  hash.AddSized(InfoOf(set_formats_[place]).name);
+  AddNumbers(hash, product.a, rank * shape.in, product.format, set_formats_[place]);
+  AddNumbers(hash, product.b, rank * shape.out, product.format, set_formats_[place]);
+}
+
+Sha256Sum LoraAdapter::Sum() const {
+  Sha256 hash;
+  hash.AddSized("tessera adapter 1");
+  hash.AddNumber(static_cast<uint64_t>(layers()));
+  hash.AddNumber(static_cast<uint64_t>(placeholders_));
+  for (size_t place = 0; place < products_.size(); ++place) {
+    if (products_[place].a != nullptr) AddPlaceTo(hash, place);
+  }
+  return hash.Take();
 }
 
 std::vector<int> LoraAdapter::Ranks() const {

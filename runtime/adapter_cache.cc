@@ -30,6 +30,7 @@ absl::Status AdapterCache::MakeRoom(const Entry& entry) {
           "adapter ", Quoted(entry.source.name), ": found ", FormatByteSize(options_.most_bytes), " for adapters, of which ",
           FormatByteSize(bytes_), " are in use, expected room for ", FormatByteSize(entry.source.bytes), " beside them"));
     }
+    if (oldest->sum.empty()) oldest->sum = SumOf(*oldest->adapter);
     bytes_ -= oldest->adapter->bytes();
     oldest->adapter = nullptr;
     ++stats_.evictions;
@@ -37,26 +38,37 @@ absl::Status AdapterCache::MakeRoom(const Entry& entry) {
   return absl::OkStatus();
 }
 
+Sha256Sum AdapterCache::SumOf(const LoraAdapter& adapter) {
+  const Clock& clock = GivenOrRealClock(options_.clock);
+  const int64_t begin = clock.NowNanos();
+  const Sha256Sum sum = adapter.Sum();
+  stats_.sum_seconds += static_cast<double>(clock.NowNanos() - begin) * 1e-9;
+  return sum;
+}
+
 absl::Status AdapterCache::Read(Entry& entry) {
   RETURN_IF_ERROR(MakeRoom(entry));
   const Clock& clock = GivenOrRealClock(options_.clock);
   const int64_t begin = clock.NowNanos();
   ASSIGN_OR_RETURN(LoraAdapter adapter, entry.source.read());
-  const auto changed = [&](const char* what, uint64_t found, uint64_t expected) {
+  const auto changed = [&](const char* what, const absl::AlphaNum& found, const absl::AlphaNum& expected) {
     return absl::FailedPreconditionError(absl::StrCat("adapter ", Quoted(entry.source.name), ": ", what, ": found ", found, ", expected ",
                                                       expected, ", as before: its file has changed"));
   };
-  if (entry.content != 0 && adapter.content() != entry.content) return changed("content", adapter.content(), entry.content);
-  if (adapter.bytes() > entry.source.bytes) {
-    return changed("bytes", static_cast<uint64_t>(adapter.bytes()), static_cast<uint64_t>(entry.source.bytes));
+  if (adapter.bytes() > entry.source.bytes) return changed("bytes", adapter.bytes(), entry.source.bytes);
+  const int64_t read = clock.NowNanos();
+  if (entry.id != 0) {
+    const Sha256Sum sum = SumOf(adapter);
+    if (sum != entry.sum) return changed("SHA-256", sum.Hex(), entry.sum.Hex());
+    adapter.BecomeAgain(entry.id);
   }
-  entry.content = adapter.content();
+  entry.id = adapter.id();
   entry.source.bytes = adapter.bytes();
   entry.adapter = std::make_shared<const LoraAdapter>(std::move(adapter));
   bytes_ += entry.source.bytes;
   ++stats_.reads;
   stats_.read_bytes += entry.source.bytes;
-  stats_.read_seconds += static_cast<double>(clock.NowNanos() - begin) * 1e-9;
+  stats_.read_seconds += static_cast<double>(read - begin) * 1e-9;
   return absl::OkStatus();
 }
 

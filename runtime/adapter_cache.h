@@ -6,7 +6,9 @@
 //   StreamOptions stream = {.adapter = adapter.get()};                    // whose texts must end before the lease does
 //
 // An adapter that is read takes the place of those that were used least recently, and that nobody uses; they go before it comes, so that
-// memory never holds more than most_bytes. Where such are too few, Lease is ResourceExhausted. What is read again must be what it was.
+// memory never holds more than most_bytes. Where such are too few, Lease is ResourceExhausted. What is read again must be what it was, by
+// SHA-256, and is then the same adapter (LoraAdapter::id): beginnings that the cache holds with it stay its own. The sum is first computed
+// when an adapter goes, so nothing is summed while all stay.
 // Threads: one at a time; leases may end on any.
 #pragma once
 
@@ -20,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/sha256.h"
 #include "tessera/model/lora.h"
 
 namespace tessera {
@@ -43,6 +46,7 @@ class AdapterCache {
     int64_t reads = 0, read_bytes = 0;   // As adapters have them in memory.
     int64_t evictions = 0;
     double read_seconds = 0;
+    double sum_seconds = 0;              // For SHA-256: of what goes for the first time, and of what comes again.
   };
 
   explicit AdapterCache(const Options& options) : options_(options) {}
@@ -70,11 +74,13 @@ class AdapterCache {
   struct Entry {
     Source source = {};
     AdapterLease adapter = nullptr;   // Null: not in memory.
-    uint64_t content = 0;             // 0: it was never read.
+    uint64_t id = 0;                  // LoraAdapter::id. 0: it was never read.
+    Sha256Sum sum = {};               // Empty: it never went.
     int64_t last_used = 0;
   };
 
   absl::Status MakeRoom(const Entry& entry);
+  Sha256Sum SumOf(const LoraAdapter& adapter);
   absl::Status Read(Entry& entry);
 
   const Options options_;

@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/peak_memory.h"
-#include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/npu/hmx/hmx_device.h"
@@ -21,7 +21,7 @@
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/runtime/internal/block_device_wrap.h"
-#include "tessera/runtime/internal/model_content.h"
+#include "tessera/runtime/internal/model_sum.h"
 #include "tessera/runtime/session.h"
 #include "tessera/runtime/test_hooks.h"
 #include "tessera/storage/resident_source.h"
@@ -321,16 +321,30 @@ absl::StatusOr<BudgetPlan> EngineCore::ShrinkMemory(int64_t budget) {
   return plan_;
 }
 
-absl::StatusOr<uint64_t> EngineCore::ModelContent() {
-  if (!model_content_.has_value()) {
-    ASSIGN_OR_RETURN(uint64_t content, ModelContentOf(*model_));
-    // Keys and values of later layers depend on it.
-    if (options_.compute.path == ComputePath::kNpu && options_.compute.make_device == nullptr) {
-      content = MixBits(content ^ static_cast<uint64_t>(KvBlockOf(options_.compute)));
-    }
-    model_content_ = content;
+void EngineCore::BeginModelIdentity() {
+  if (identity_.has_value() || model_sum_ != nullptr) return;
+  model_sum_ = std::make_unique<ModelSum>(*model_);
+  model_sum_->Start();
+}
+
+absl::StatusOr<Sha256Sum> EngineCore::ModelIdentity() {
+  if (identity_.has_value()) return *identity_;
+  const Clock& clock = RealClock();   // Real time: that of a modeled device does not go on here.
+  const int64_t begin = clock.NowNanos();
+  if (model_sum_ == nullptr) model_sum_ = std::make_unique<ModelSum>(*model_);
+  absl::StatusOr<Sha256Sum> sum = model_sum_->Finish(*pool_);
+  identity_cost_ = {.bytes = model_sum_->summed_bytes(), .waited_seconds = static_cast<double>(clock.NowNanos() - begin) * 1e-9};
+  model_sum_ = nullptr;
+  RETURN_IF_ERROR(sum.status());
+  // Keys and values of later layers depend on it.
+  if (options_.compute.path == ComputePath::kNpu && options_.compute.make_device == nullptr) {
+    Sha256 hash;
+    hash.Add(*sum);
+    hash.AddNumber(static_cast<uint64_t>(KvBlockOf(options_.compute)));
+    sum = hash.Take();
   }
-  return *model_content_;
+  identity_ = *sum;
+  return *identity_;
 }
 
 absl::StatusOr<EngineCore::Hold> EngineCore::TryHold() {

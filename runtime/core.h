@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/base/timeline.h"
 #include "tessera/model/kv_cache.h"
@@ -38,6 +39,7 @@
 namespace tessera {
 
 class Engine;
+class ModelSum;
 class Session;
 
 class EngineCore {
@@ -75,9 +77,14 @@ class EngineCore {
   // Rows of logits that may be computed at once besides a session's own: Session::kLogitRows, or what a budget's plan has. At least 1.
   int logits_at_once() const { return logits_at_once_; }
 
-  // A number that tells the model from others, whatever file it is in (internal/model_content.h). It is computed once. REQUIRES: the
-  // weights are loaded, and the caller holds the core.
-  absl::StatusOr<uint64_t> ModelContent();
+  // Returns the SHA-256 that tells the model from others, whatever file it is in (internal/model_sum.h). It is computed once: by all
+  // threads of the pool, but for what a thread beside them did since BeginModelIdentity. REQUIRES, for both: the weights are loaded, and
+  // the caller holds the core.
+  absl::StatusOr<Sha256Sum> ModelIdentity();
+  void BeginModelIdentity();
+  // What ModelIdentity took: weights that were summed, and the time that its caller waited.
+  struct IdentityCost { int64_t bytes = 0; double waited_seconds = 0; };
+  const IdentityCost& identity_cost() const { return identity_cost_; }
 
   // Keeps other threads' calls off passes and cache while it lives.
   using Hold = std::unique_lock<std::mutex>;
@@ -180,7 +187,9 @@ class EngineCore {
   PrefixIndex beginnings_;
   std::unique_ptr<PassRunner> runner_;
   std::unique_ptr<GraphMotion> motion_;
-  std::optional<uint64_t> model_content_;     // Once it was asked for.
+  std::unique_ptr<ModelSum> model_sum_;       // From BeginModelIdentity to ModelIdentity. It reads model_.
+  std::optional<Sha256Sum> identity_;         // Once it was asked for.
+  IdentityCost identity_cost_;
   std::mutex mutex_;                          // What a Hold locks.
   std::thread::id pass_thread_;               // Under mutex_: whose pass is under way; none: {}.
   std::condition_variable pass_ended_;

@@ -7,7 +7,8 @@
 //   while (cache.RoomFor(rows) < rows && beginnings.EvictOldest()) {}        // room is wanted: the least recently used goes first
 //
 // What is taken has the bits that it would have if it were computed: keys and values depend on the tokens before them and on the adapter
-// alone. Threads: one at a time for all texts of a cache.
+// alone. Two adapters share nothing, equal ones included: an adapter is who it is, and no number of its contents is taken for it.
+// Threads: one at a time for all texts of a cache.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ namespace tessera {
 
 class PrefixIndex {
  public:
-  using AdapterKey = uint64_t;   // LoraAdapter::content(), which knows matrices and scale; 0: none.
-  static AdapterKey KeyOf(const LoraAdapter* adapter) { return adapter == nullptr ? 0 : adapter->content(); }
+  using AdapterKey = uint64_t;   // LoraAdapter::id(), which no two have; 0: none.
+  static AdapterKey KeyOf(const LoraAdapter* adapter) { return adapter == nullptr ? 0 : adapter->id(); }
 
   // Keeps what the cache holds of an ended text. One that begins another in full is not kept beside it, if that can be cut there.
   void Keep(std::unique_ptr<CachedText> text, AdapterKey adapter);

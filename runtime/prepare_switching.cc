@@ -49,8 +49,8 @@ class Unrecorded {
 
 absl::StatusOr<SwitchProfile::Key> KeyOf(EngineCore& core, const SwitchWarmUp& warm_up) {
   ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());
-  ASSIGN_OR_RETURN(const uint64_t content, core.ModelContent());
-  return SwitchProfile::Key{.device = warm_up.device, .model = content, .layers = core.runner().model().layers()};
+  ASSIGN_OR_RETURN(const Sha256Sum identity, core.ModelIdentity());
+  return SwitchProfile::Key{.device = warm_up.device, .model = identity, .layers = core.runner().model().layers()};
 }
 
 // The file's, if it is one for these graphs.

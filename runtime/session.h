@@ -104,7 +104,7 @@ class Session {
   // A session that begins with the first `length` tokens of this one and shares their keys and values, which copies nothing. It has the
   // logits of this session if `length` is length(), none otherwise. Where a sliding window has lost what comes before `length`, its next
   // Append computes the tokens once more, as after Truncate. It has this session's adapter. InvalidArgument (found, expected) unless
-  // 0 <= length <= length(), and for options with an adapter of other content. REQUIRES: no tree is waiting for Keep.
+  // 0 <= length <= length(), and for options with another adapter. REQUIRES: no tree is waiting for Keep.
   absl::StatusOr<std::unique_ptr<Session>> Fork(int length, const SessionOptions& options = {}) const;
 
  private:

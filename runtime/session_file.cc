@@ -25,8 +25,8 @@ constexpr int64_t kPiece = int64_t{1} << 20;   // Bytes of keys and values that 
 // Whose sessions of this engine with this adapter are.
 absl::StatusOr<SessionHeader> OwnerOf(EngineCore& core, const LoraAdapter* adapter) {
   SessionHeader owner;
-  owner.adapter = PrefixIndex::KeyOf(adapter);
-  ASSIGN_OR_RETURN(owner.model, core.ModelContent());
+  if (adapter != nullptr) owner.adapter = adapter->Sum();
+  ASSIGN_OR_RETURN(owner.model, core.ModelIdentity());
   const absl::string_view device = core.device().name();
   if (device.size() > sizeof owner.device) {
     return absl::InvalidArgumentError(absl::StrCat("session: found a device named ", device, ", expected at most ", sizeof owner.device,
@@ -128,6 +128,13 @@ absl::Status SaveSession(const Session& session, const std::string& path, absl::
     }
     return WriteSession(head, cache, text.sequence(), path);
   });
+}
+
+void PrepareSaving(Engine& engine) {
+  const std::shared_ptr<EngineCore> core = SharedCoreOf(engine);
+  CHECK(core->is_loaded()) << "PrepareSaving: found no weights";
+  const absl::StatusOr<EngineCore::Hold> hold = core->TryHold();
+  if (hold.ok()) core->BeginModelIdentity();
 }
 
 absl::StatusOr<LoadedSession> LoadSession(Engine& engine, const std::string& path, const SessionOptions& options) {

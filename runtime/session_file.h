@@ -6,11 +6,13 @@
 //
 // The file holds the tokens, the keys and values of all positions that the cache holds, the logits after the last token, and notes, which
 // are the caller's: what a text means to those that read it. It is of one model, adapter or none, device, format of keys and values and
-// version of the numerics, and each other is refused; an adapter at another scale is another one. Threads, rows of a pass, instruction set,
-// streaming and context are the loader's own, as long as the context has room; it does not matter whether the model is a GGUF file or what
-// was packed from it. Where the loader's cache keeps windows in another way than the saver's, so that what it needs is not in the file, the
-// next Append computes the tokens again, with the same bits. Bits are promised where the device promises them (docs/numerics.md): those of
-// the reference path are its own on each machine.
+// version of the numerics, and each other is refused; an adapter at another scale is another one. Models and adapters are known by SHA-256:
+// nobody can make two that are taken for each other (internal/model_sum.h has the one limit). The sum is computed when a session is first
+// written or read: of a packed model by its manifest, of a GGUF file by all weights. Threads, rows of a pass, instruction set, streaming
+// and context are the loader's own, as long as the context has room; it does not matter whether the model is a GGUF file or what was packed
+// from it. Where the loader's cache keeps windows in another way than the saver's, so that what it needs is not in the file, the next
+// Append computes the tokens again, with the same bits. Bits are promised where the device promises them (docs/numerics.md): those of the
+// reference path are its own on each machine.
 //
 // A file is hostile until checked: nothing is believed before its checksum is right, and each size is compared with the file's. It is
 // written whole or not at all. Layout: internal/session_format.h. Threads: as Session; other threads' calls are refused meanwhile.
@@ -36,6 +38,10 @@ struct LoadedSession {
   std::unique_ptr<Session> session;
   std::string notes;
 };
+
+// Begins to compute the model's SHA-256 on a thread beside, of the lowest priority, so that SaveSession need not wait for it. Changes
+// nothing else; nothing at all while another call is under way. REQUIRES: the weights are loaded.
+void PrepareSaving(Engine& engine);
 
 // InvalidArgument if the notes are longer than kLongestNotes; the errors of AtomicFileWriter, after any of which the old file is there as
 // it was; those of a session's calls. REQUIRES: no tree is waiting for Keep.

@@ -157,8 +157,7 @@ void Stepper::Impl::TakeUp(std::vector<Submitted> all) {
       if (refused.on_end) Unheld([&] { refused.on_end(stream.status()); });
       continue;
     }
-    const LoraAdapter* const adapter = (*stream)->options().adapter;
-    waiting_.push_back({submitted.id, adapter == nullptr ? 0 : adapter->content(), *std::move(stream)});
+    waiting_.push_back({submitted.id, PrefixIndex::KeyOf((*stream)->options().adapter), *std::move(stream)});
   }
 }
 

@@ -1,6 +1,7 @@
 #include "tessera/runtime/switch_profile.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -13,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kVersion = 2;   // 1 had no fixed_seconds.
+constexpr int kVersion = 3;   // 1 had no fixed_seconds, 2 a number of 64 bits for the model.
 constexpr int64_t kMostFileBytes = 1 << 20;
 constexpr int64_t kMostValues = 1 << 15;
 
@@ -27,7 +28,7 @@ void WriteTimes(JsonWriter& json, absl::string_view name, const std::vector<doub
 
 std::string SwitchProfile::ToJson() const {
   JsonWriter json(/*indent=*/1);
-  json.BeginObject().Key("version").Int(kVersion).Key("device").String(device).Key("model").Uint(model).Key("graphs").BeginArray();
+  json.BeginObject().Key("version").Int(kVersion).Key("device").String(device).Key("model").String(model.Hex()).Key("graphs").BeginArray();
   for (const GraphTimes& graph : graphs) {
     json.BeginObject().Key("rows").Int(graph.rows).Key("fixed_seconds").Double(graph.fixed_seconds);
     WriteTimes(json, "run_seconds", graph.run_seconds);
@@ -49,7 +50,13 @@ absl::StatusOr<SwitchProfile> SwitchProfile::ReadJson(absl::string_view text, ab
   RETURN_IF_ERROR(file.Int("version", kVersion, kVersion).status());
   SwitchProfile profile;
   ASSIGN_OR_RETURN(profile.device, file.String("device"));
-  ASSIGN_OR_RETURN(profile.model, file.Uint("model"));
+  ASSIGN_OR_RETURN(const std::string model, file.String("model"));
+  const std::optional<Sha256Sum> sum = Sha256Sum::Parse(model);
+  if (!sum.has_value()) {
+    ASSIGN_OR_RETURN(const JsonValue value, file.Value("model"));
+    return value.Error(Quoted(model), "64 hexadecimal digits");
+  }
+  profile.model = *sum;
   ASSIGN_OR_RETURN(const JsonValue graphs, file.Array("graphs"));
   for (int64_t i = 0; i < graphs.size(); ++i) {
     GraphTimes graph;
@@ -77,7 +84,7 @@ absl::Status SwitchProfile::Check(const Key& key, absl::Span<const int> rows) co
   if (device != key.device) {
     return absl::FailedPreconditionError(absl::StrCat("device: found ", Quoted(device), ", expected ", Quoted(key.device)));
   }
-  if (model != key.model) return absl::FailedPreconditionError(absl::StrCat("model: found ", model, ", expected ", key.model));
+  if (model != key.model) return absl::FailedPreconditionError(absl::StrCat("model: found ", model.Hex(), ", expected ", key.model.Hex()));
   for (const int count : rows) {
     const auto graph = std::find_if(graphs.begin(), graphs.end(), [count](const GraphTimes& each) { return each.rows == count; });
     if (graph == graphs.end()) return absl::FailedPreconditionError(absl::StrCat("graphs: found none of ", count, " rows, expected one"));

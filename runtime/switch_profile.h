@@ -3,7 +3,7 @@
 //
 //   const std::string path = SwitchProfilePath("model.gguf", "8gen3");               // "model.gguf.8gen3.switch.json"
 //   absl::StatusOr<SwitchProfile> profile = SwitchProfile::Load(path);
-//   if (profile.ok()) profile->Check({.device = key, .model = content}, rows);        // of this very device and model?
+//   if (profile.ok()) profile->Check({.device = key, .model = identity}, rows);        // of this very device and model?
 //   RETURN_IF_ERROR(measured.Save(path));                                            // whole or not at all
 //
 // A file is hostile until checked: times out of range, layers of another number or unknown versions are errors that name the file, what was
@@ -19,13 +19,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/sha256.h"
 #include "tessera/npu/switch_choice.h"
 
 namespace tessera {
 
 struct SwitchProfile {
   std::string device = {};             // All that times depend on, in words and numbers: whoever measures says what that is.
-  uint64_t model = 0;                  // EngineCore::ModelContent.
+  Sha256Sum model = {};                // EngineCore::ModelIdentity.
   std::vector<GraphTimes> graphs = {};   // In ascending order of rows, as CheckGraphTimes has them.
 
   std::string ToJson() const;
@@ -36,7 +37,7 @@ struct SwitchProfile {
 
   // OK if it was measured of that device and model, and has graphs of these rows and of so many layers; else FailedPrecondition (found,
   // expected).
-  struct Key { std::string device = {}; uint64_t model = 0; int layers = 0; };
+  struct Key { std::string device = {}; Sha256Sum model = {}; int layers = 0; };
   absl::Status Check(const Key& key, absl::Span<const int> rows) const;
 
  private:

@@ -2,17 +2,18 @@
 
 #include <string>
 
-#include "tessera/base/random.h"
+#include "tessera/base/sha256.h"
 
 namespace tessera {
 
 VocabularyId VocabularyOf(const Tokenizer& tokenizer) {
   VocabularyId id = {.size = tokenizer.vocabulary_size()};
+  Sha256 hash;
   for (TokenId token = 0; token < id.size; ++token) {
     const std::string piece = tokenizer.Piece(token, /*render_special=*/true);
-    id.hash = MixBits(id.hash ^ piece.size());
-    for (const char byte : piece) id.hash = MixBits(id.hash ^ static_cast<uint8_t>(byte));
+    hash.AddSized(piece);
   }
+  id.sum = hash.Take();
   return id;
 }
 

@@ -19,7 +19,6 @@ libraries=(
   libutf8proc-dev nlohmann-json3-dev libeigen3-dev  # tokenizers, JSON, reference operators
   liburing-dev libprotobuf-dev                      # reading from flash, manifests and profiles
   libedit-dev                                       # lines typed at a terminal
-  libmd-dev                                         # SHA-256 of models and prompts
   libseccomp-dev                                    # a sandbox for code that models wrote; tests
 )
 packages=(

@@ -18,14 +18,14 @@ struct Header {
   char magic[8] = {};
   uint32_t version;
   uint32_t checksum = 0;
-  uint64_t vocabulary_hash;
+  Sha256Sum vocabulary_sum;
   uint32_t vocabulary_size;
   uint32_t tokens;
 };
-static_assert(sizeof(Header) == 32);
+static_assert(sizeof(Header) == 56);
 
 constexpr char kMagic[8] = "tsrhist";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kChecked = 16;   // The first byte under the checksum.
 
 uint32_t ChecksumOf(absl::string_view bytes) {
@@ -43,7 +43,8 @@ absl::Status CheckOrigin(absl::string_view bytes, const std::string& path, const
     return absl::InvalidArgumentError(Message(path, "magic", "other bytes", "those of a history"));
   }
   if (bytes.size() >= offsetof(Header, checksum) && header.version != kVersion) {
-    return absl::InvalidArgumentError(Message(path, "version", absl::StrCat(header.version), absl::StrCat(kVersion)));
+    const absl::string_view older = header.version == 1 ? ", which knows a vocabulary by 64 bits that can be forged" : "";
+    return absl::InvalidArgumentError(Message(path, "version", absl::StrCat(header.version, older), absl::StrCat(kVersion)));
   }
   return absl::OkStatus();
 }
@@ -60,11 +61,11 @@ absl::Status CheckWhole(absl::string_view bytes, const std::string& path, const 
 }
 
 absl::Status CheckVocabulary(const std::string& path, const Header& header, const VocabularyId& vocabulary) {
-  if (header.vocabulary_hash == vocabulary.hash && header.vocabulary_size == static_cast<uint32_t>(vocabulary.size))
+  if (header.vocabulary_sum == vocabulary.sum && header.vocabulary_size == static_cast<uint32_t>(vocabulary.size))
     return absl::OkStatus();
   return absl::InvalidArgumentError(
-      Message(path, "vocabulary", absl::StrCat(absl::Hex(header.vocabulary_hash), " of ", header.vocabulary_size, " tokens"),
-              absl::StrCat(absl::Hex(vocabulary.hash), " of ", vocabulary.size)));
+      Message(path, "vocabulary", absl::StrCat(header.vocabulary_sum.Hex(), " of ", header.vocabulary_size, " tokens"),
+              absl::StrCat(vocabulary.sum.Hex(), " of ", vocabulary.size)));
 }
 
 // The checksum is right, so these say that whoever wrote it was wrong.
@@ -87,7 +88,7 @@ absl::Status CheckTokens(absl::Span<const TokenId> tokens, const std::string& pa
 
 std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const TokenId> tokens) {
   CHECK_LE(tokens.size(), size_t{UINT32_MAX});
-  Header header = {.version = kVersion, .vocabulary_hash = vocabulary.hash, .vocabulary_size = static_cast<uint32_t>(vocabulary.size),
+  Header header = {.version = kVersion, .vocabulary_sum = vocabulary.sum, .vocabulary_size = static_cast<uint32_t>(vocabulary.size),
                    .tokens = static_cast<uint32_t>(tokens.size())};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   std::string bytes(sizeof header + tokens.size() * sizeof(TokenId), '\0');
@@ -96,6 +97,12 @@ std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const Token
   header.checksum = ChecksumOf(bytes);
   std::memcpy(bytes.data(), &header, sizeof header);
   return bytes;
+}
+
+absl::Status CheckHistoryVersion(absl::string_view bytes, const std::string& path) {
+  Header header = {};
+  if (!bytes.empty()) std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
+  return CheckOrigin(bytes, path, header);
 }
 
 absl::StatusOr<std::vector<TokenId>> DecodeHistory(absl::string_view bytes, const std::string& path, const VocabularyId& vocabulary) {

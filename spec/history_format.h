@@ -5,12 +5,12 @@
 //
 // All numbers are little-endian:
 //   0   8 bytes   "tsrhist" and a zero
-//   8   uint32    version, 1
+//   8   uint32    version, 2; 1 had a number of 64 bits for the vocabulary
 //   12  uint32    CRC-32C of all that follows
-//   16  uint64    hash of the vocabulary
-//   24  uint32    size of the vocabulary
-//   28  uint32    tokens
-//   32  int32[]   the tokens, kSeparator after each text
+//   16  byte[32]  SHA-256 of the vocabulary
+//   48  uint32    size of the vocabulary
+//   52  uint32    tokens
+//   56  int32[]   the tokens, kSeparator after each text
 // Goals: small to read and to check; nothing is believed before the checksum is right. Not a goal: changing a file in place. A store is
 // at most some hundred thousand tokens, and writing it anew takes a few milliseconds. Thread-safe (pure functions).
 #pragma once
@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/token.h"
 
 namespace tessera {
@@ -31,13 +32,16 @@ inline constexpr TokenId kSeparator = -1;
 
 // Which numbers mean which texts.
 struct VocabularyId {
-  uint64_t hash = 0;      // All pieces, in order.
+  Sha256Sum sum = {};     // All pieces, in order.
   int size = 0;
   friend bool operator==(const VocabularyId&, const VocabularyId&) = default;
 };
 
 // REQUIRES: the tokens are of the vocabulary, or separators; the last is a separator, none is the first or follows another.
 std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const TokenId> tokens);
+
+// InvalidArgument (path, field, found, expected) for bytes that another program or version wrote.
+absl::Status CheckHistoryVersion(absl::string_view bytes, const std::string& path);
 
 // Just such tokens. InvalidArgument: another program, version or vocabulary wrote it. DataLoss: it was damaged since. Both name file,
 // field, what was found and what expected.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "glog/logging.h"
 #include "tessera/base/file.h"
 #include "tessera/base/folder_lock.h"
@@ -27,6 +28,12 @@ bool IsName(absl::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; });
 }
 
+// Whether a file's name is one that the first version gave the store: it had 16 digits for the vocabulary.
+bool IsOlder(absl::string_view file, absl::string_view name) {
+  return absl::ConsumePrefix(&file, name) && absl::ConsumePrefix(&file, "-") && absl::ConsumeSuffix(&file, ".history") &&
+         file.size() == 16 && std::all_of(file.begin(), file.end(), [](char c) { return absl::ascii_isxdigit(c); });
+}
+
 // The newest texts, in at most so many tokens. REQUIRES: the last is a separator.
 absl::Span<const TokenId> WholeTexts(absl::Span<const TokenId> tokens, size_t most) {
   if (tokens.size() <= most) return tokens;
@@ -36,8 +43,9 @@ absl::Span<const TokenId> WholeTexts(absl::Span<const TokenId> tokens, size_t mo
 
 }  // namespace
 
-HistoryStore::HistoryStore(std::string path, const VocabularyId& vocabulary, const Options& options)
-    : path_(std::move(path)), vocabulary_(vocabulary), options_(options), texts_({.max_tokens = MaxTokens(options.max_bytes)}) {}
+HistoryStore::HistoryStore(std::string path, const std::string& name, const VocabularyId& vocabulary, const Options& options)
+    : path_(std::move(path)), name_(name), vocabulary_(vocabulary), options_(options),
+      texts_({.max_tokens = MaxTokens(options.max_bytes)}) {}
 
 absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(const std::string& folder, const std::string& name,
                                                                  const VocabularyId& vocabulary, const Options& options) {
@@ -48,8 +56,9 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(const std::stri
     return absl::InvalidArgumentError(
         absl::StrCat("history: found ", options.max_bytes, " bytes of memory, expected at least ", kLeastBytes));
   }
-  const std::string file = absl::StrCat(name, "-", absl::Hex(vocabulary.hash, absl::kZeroPad16), ".history");
-  auto store = std::unique_ptr<HistoryStore>(new HistoryStore((std::filesystem::path(folder) / file).string(), vocabulary, options));
+  const std::string file = absl::StrCat(name, "-", vocabulary.sum.Hex(), ".history");
+  const std::string path = (std::filesystem::path(folder) / file).string();
+  auto store = std::unique_ptr<HistoryStore>(new HistoryStore(path, name, vocabulary, options));
   store->Load();
   return store;
 }
@@ -62,7 +71,27 @@ absl::StatusOr<std::vector<TokenId>> HistoryStore::ReadFile() const {
   return DecodeHistory(*bytes, path_, vocabulary_);
 }
 
+std::vector<std::string> HistoryStore::OlderPaths() const {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(path_).parent_path(), error)) {
+    if (IsOlder(file.path().filename().string(), name_)) paths.push_back(file.path().string());
+  }
+  return paths;
+}
+
+absl::Status HistoryStore::CheckOlder() const {
+  for (const std::string& path : OlderPaths()) {
+    const absl::StatusOr<std::string> bytes = ReadFileToString(path, options_.max_bytes);
+    if (!bytes.ok()) return bytes.status();
+    RETURN_IF_ERROR(CheckHistoryVersion(*bytes, path));
+  }
+  return absl::OkStatus();
+}
+
 void HistoryStore::Load() {
+  std::error_code error;
+  if (!std::filesystem::exists(path_, error)) ignored_ = CheckOlder();
   const absl::StatusOr<std::vector<TokenId>> tokens = ReadFile();
   if (!tokens.ok()) {
     ignored_ = tokens.status();
@@ -150,6 +179,10 @@ absl::Status HistoryStore::RemoveFile() {
   if (!no_file) std::filesystem::remove(behind, error);
   if (!error) std::filesystem::remove(path_, error);
   if (error) return absl::UnavailableError(absl::StrCat(path_, ": not removed: ", error.message()));
+  for (const std::string& older : OlderPaths()) {
+    std::filesystem::remove(older, error);
+    if (error) return absl::UnavailableError(absl::StrCat(older, ": not removed: ", error.message()));
+  }
   return absl::OkStatus();
 }
 

@@ -9,7 +9,8 @@
 // Prompts are kept only if asked for. Memory is bounded: when it is full, the oldest half goes. A store is of one vocabulary, which is
 // part of the file's name. A file that cannot be read is ignored, and the store is then empty: ignored() says why. If it is damaged, the
 // next Save replaces it: replaced() says so. Any other stays until Clear: one that another program, vocabulary or newer version wrote, that
-// is too large, or that the system does not let us read.
+// is too large, or that the system does not let us read. One of the first version lies under another name, and stays likewise: ignored()
+// names it as long as there is none of this version.
 // Files are written whole or not at all (docs: history_format.h). Processes with the same store lose nothing of each other's: Save puts
 // what is new behind what the file has by then, and brings nothing back that another has cleared. What a writer that was killed left
 // beside its file goes with the next Save or Clear in that folder.
@@ -45,7 +46,8 @@ class HistoryStore {
                                                             const VocabularyId& vocabulary, const Options& options);
 
   const std::string& path() const { return path_; }
-  // Why the file that lay at path() was ignored by Open (file, field, found, expected). OK: it was read, or there was none.
+  // Why the file that lay at path(), or one of the first version, was ignored by Open (file, field, found, expected). OK: it was read, or
+  // there was none.
   const absl::Status& ignored() const { return ignored_; }
   // What was wrong with the file that the last Save replaced. OK: nothing, or there was none.
   absl::Status replaced() const;
@@ -55,7 +57,8 @@ class HistoryStore {
   // FailedPrecondition if the file there is not this store's, ResourceExhausted if it is larger than max_bytes; otherwise what the
   // system says. It is then as it was, and the next Save tries again.
   absl::Status Save();
-  // Waits for saves of other processes. If path() is a link, the file that it points to is removed, too.
+  // Waits for saves of other processes. If path() is a link, the file that it points to is removed, too; and so are those of the first
+  // version with the store's name, of whatever vocabulary.
   absl::Status Clear();
 
   // Gives all texts, a kSeparator after each, for as long as `read` runs: Add and Clear wait for it. The generation is another one
@@ -65,14 +68,16 @@ class HistoryStore {
   int64_t bytes() const;
 
  private:
-  HistoryStore(std::string path, const VocabularyId& vocabulary, const Options& options);
+  HistoryStore(std::string path, const std::string& name, const VocabularyId& vocabulary, const Options& options);
+  std::vector<std::string> OlderPaths() const;   // Files of the first version, of any vocabulary: none can be read.
+  absl::Status CheckOlder() const;               // InvalidArgument (path, version) if there is one.
   void Load();
   absl::StatusOr<std::vector<TokenId>> ReadFile() const;
   absl::Status SaveLocked();
   absl::Status RemoveFile();
   void KeepNewest(int64_t tokens);
 
-  const std::string path_;
+  const std::string path_, name_;
   const VocabularyId vocabulary_;
   const Options options_;
   absl::Status ignored_;                   // Never changes after Open.

@@ -28,7 +28,8 @@ std::vector<TsrDamage> FindDamage(const TsrReader& reader, ThreadPool& pool,
       const int64_t begin = (block - reader.FirstBlock(unit)) * kTsrBlockBytes;
       const absl::Span<std::byte> bytes =
           absl::MakeSpan(buffer).first(std::min(kTsrBlockBytes, reader.StoredBytes(unit) - begin));
-      const absl::Status status = reader.ReadBlock(block, bytes);
+      absl::Status status = reader.ReadBlock(block, bytes);
+      if (status.ok()) status = reader.CheckBlockSum(block, bytes);
       if (!status.ok()) {
         const std::lock_guard<std::mutex> lock(mutex);
         of_units.push_back({unit, reader.UnitOffset(unit) + begin, status});

@@ -2,7 +2,8 @@
 //
 //   for (const TsrDamage& damage : FindDamage(*reader, pool, [](int64_t done, int64_t total) {})) Show(damage.status);
 //
-// Reads both manifests, all attachments and every block of every unit once, with all threads of the pool. Thread-compatible.
+// Reads both manifests, all attachments and every block of every unit once, with all threads of the pool. Blocks are compared with their
+// SHA-256, too: a file made on purpose may have right checksums and another's sums. Thread-compatible.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/base/aligned_buffer.h"
-#include "tessera/base/crc32c.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/superblock.h"
 #include "tessera/storage/internal/tsr_index.h"
@@ -24,29 +23,6 @@ int LastUpTo(int64_t place, const std::vector<TsrExtent>& units, int64_t TsrExte
       std::upper_bound(units.begin(), units.end(), place, [&](int64_t at, const TsrExtent& unit) { return at < unit.*begin; });
   return static_cast<int>(after - units.begin()) - 1;
 }
-
-// What a block of zeros makes of a CRC that it follows, but for what it makes of 0: it is linear.
-class AfterZeros {
- public:
-  uint32_t operator()(uint32_t crc, int64_t zeros) const {
-    if (zeros != kTsrBlockBytes) return Of(crc, zeros);
-    uint32_t result = 0;
-    for (int bit = 0; bit < 32; ++bit) result ^= (crc >> bit & 1) != 0 ? of_bit_[bit] : 0;
-    return result;
-  }
-  AfterZeros() {
-    for (int bit = 0; bit < 32; ++bit) of_bit_[bit] = Of(uint32_t{1} << bit, kTsrBlockBytes);
-  }
-
- private:
-  uint32_t Of(uint32_t crc, int64_t zeros) const {
-    const absl::Span<const std::byte> bytes = absl::MakeConstSpan(zeros_).first(zeros);
-    return Crc32c(bytes, crc) ^ Crc32c(bytes);
-  }
-
-  const std::vector<std::byte> zeros_ = std::vector<std::byte>(kTsrBlockBytes);
-  uint32_t of_bit_[32];   // By a whole block.
-};
 
 }  // namespace
 
@@ -152,18 +128,17 @@ absl::Status TsrReader::CheckBlock(int64_t block, absl::Span<const std::byte> by
   return CheckExtentBlock(extent, block, bytes, Describe(unit, (block - extent.first_block) * kTsrBlockBytes));
 }
 
-// A block's checksum begins with the file's UUID and the block's index: crc(prefix, bytes) = crc(bytes) ^ what as many zeros make of the
-// prefix.
-std::vector<uint32_t> TsrReader::ContentCrcs() const {
-  const AfterZeros after_zeros;
-  std::vector<uint32_t> crcs;
-  for (const TsrExtent& unit : index_->units) {
-    for (int64_t i = 0; i < unit.blocks(); ++i) {
-      const int64_t block = unit.first_block + i, size = std::min(unit.stored_bytes() - i * kTsrBlockBytes, kTsrBlockBytes);
-      crcs.push_back(index_->block_crcs[block] ^ after_zeros(BlockCrc(superblock_->uuid, block, {}), size));
-    }
-  }
-  return crcs;
+absl::Span<const Sha256Sum> TsrReader::block_sums() const { return index_->block_sums; }
+
+absl::Status TsrReader::CheckBlockSum(int64_t block, absl::Span<const std::byte> bytes) const {
+  CHECK(block >= 0 && block < blocks()) << path() << ": block " << block << " of " << blocks();
+  if (block_sums().empty()) return absl::OkStatus();
+  const int unit = UnitOfBlock(block);
+  const int64_t begin = (block - FirstBlock(unit)) * kTsrBlockBytes, size = std::min(UnitBytes(unit) - begin, kTsrBlockBytes);
+  const Sha256Sum found = Sha256Of(bytes.first(static_cast<size_t>(size))), expected = block_sums()[static_cast<size_t>(block)];
+  if (found == expected) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(Describe(unit, begin), ": SHA-256 of block ", block, ": found ", found.Hex(), ", expected ",
+                                          expected.Hex()));
 }
 
 absl::Status TsrReader::CheckExtentBlock(const TsrExtent& extent, int64_t block, absl::Span<const std::byte> bytes,

@@ -24,6 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/file.h"
+#include "tessera/base/sha256.h"
 #include "tessera/storage/tsr.h"
 
 namespace tessera {
@@ -66,8 +67,11 @@ class TsrReader {
   // OK if `bytes` are those of the block. DataLoss (place in file, unit, entry, checksum found and expected) if not.
   // REQUIRES: all stored bytes of the block, or those before the unit's end.
   absl::Status CheckBlock(int64_t block, absl::Span<const std::byte> bytes) const;
-  // The CRC-32C of each block's stored bytes alone, whatever file they are in. Nothing is read: the manifest's checksums say it.
-  std::vector<uint32_t> ContentCrcs() const;
+  // The SHA-256 of each block without zeros, as the manifest has it; empty: the file is of version 1.0, which had none. Reading does not
+  // compare them: CRC-32C finds damage, and is many times as fast. A file made on purpose may have other blocks: CheckBlockSum says so.
+  absl::Span<const Sha256Sum> block_sums() const;
+  // OK if the block's bytes have its sum, or the file has none. DataLoss and REQUIRES as for CheckBlock.
+  absl::Status CheckBlockSum(int64_t block, absl::Span<const std::byte> bytes) const;
 
   // Read and check. DataLoss as CheckBlock; the errors of RandomAccessFile::Read.
   // REQUIRES: out.size() as CheckBlock takes it; UnitBytes(unit) or StoredBytes(unit). If direct(), the larger of both,

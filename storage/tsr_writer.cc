@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/file.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/disk_extents.h"
 #include "tessera/storage/internal/superblock.h"
@@ -88,7 +89,8 @@ absl::StatusOr<Plan> MakePlan(const std::string& path, const TsrContents& conten
 
 // Where an attachment or a unit goes.
 struct PlannedExtent {
-  TsrManifest::Extent* extent;  // Its checksums are filled in as it is written.
+  TsrManifest::Extent* extent;  // Its checksums are filled in as it is written,
+  std::string* sums;            // and so are its SHA-256 sums. Null: an attachment has none.
   int64_t first_block;
   int64_t end = 0;              // Where the next one begins.
 };
@@ -106,10 +108,11 @@ struct TsrWriter::State {
   void PlanExtents(const TsrIndex& index) {
     for (size_t i = 0; i < index.attachments.size(); ++i) {
       extents.push_back(
-          {manifest.mutable_attachments(static_cast<int>(i))->mutable_extent(), index.attachments[i].extent.first_block});
+          {manifest.mutable_attachments(static_cast<int>(i))->mutable_extent(), nullptr, index.attachments[i].extent.first_block});
     }
     for (size_t i = 0; i < index.units.size(); ++i) {
-      extents.push_back({manifest.mutable_units(static_cast<int>(i))->mutable_extent(), index.units[i].first_block});
+      TsrManifest::Unit& unit = *manifest.mutable_units(static_cast<int>(i));
+      extents.push_back({unit.mutable_extent(), unit.mutable_block_sums(), index.units[i].first_block});
     }
     for (size_t i = 0; i < extents.size(); ++i) {
       extents[i].end =
@@ -133,6 +136,9 @@ struct TsrWriter::State {
       const absl::Span<const std::byte> part = bytes.subspan(block * kTsrBlockBytes, kTsrBlockBytes);
       const int64_t zeros = AlignUp(part.size(), kTsrPage) - static_cast<int64_t>(part.size());
       planned.extent->set_block_crcs(block, BlockCrc(superblock.uuid, planned.first_block + block, part, zeros));
+      if (planned.sums == nullptr) continue;
+      const Sha256Sum sum = Sha256Of(part);
+      std::memcpy(&(*planned.sums)[static_cast<size_t>(block) * sizeof sum], sum.bytes.data(), sizeof sum);
     }
     RETURN_IF_ERROR(WritePadded(offset, bytes, planned.end));
     return file.SyncAndDrop(offset, planned.end - offset);

@@ -1,9 +1,6 @@
 #include "tessera/apps/cli/low_bit_copy.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
@@ -15,6 +12,7 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/cache_folder.h"
+#include "tessera/base/known_sum.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -51,17 +49,37 @@ absl::StatusOr<WeightRecipe> RecipeFor(const GgufFile& file, const ModelConfig& 
   return WeightRecipe::Parse(rules);
 }
 
-// "model.q3-91727584-1869fa1c": size and latest time of writing, of all parts.
-absl::StatusOr<std::string> NameFor(const GgufFile& file, const Kind& kind) {
-  int64_t newest = 0;
-  for (int part = 0; part < file.parts(); ++part) {
-    struct stat found;
-    const std::string& path = file.PathOfPart(part);
-    if (stat(path.c_str(), &found) != 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot examine"));
-    newest = std::max<int64_t>(newest, int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec);
-  }
+// "model.q3-"
+std::string NameBefore(const GgufFile& file, const Kind& kind) {
   const std::string name = file.path().substr(file.path().rfind('/') + 1);
-  return absl::StrCat(absl::StripSuffix(name, ".gguf"), ".", kind.name, "-", file.size(), "-", absl::Hex(newest));
+  return absl::StrCat(absl::StripSuffix(name, ".gguf"), ".", kind.name, "-");
+}
+
+// The SHA-256 of the file; of several parts, that of theirs.
+absl::StatusOr<Sha256Sum> SumOf(const GgufFile& file, const std::string& cache) {
+  Sha256 hash;
+  for (int part = 0; part < file.parts(); ++part) {
+    ASSIGN_OR_RETURN(const Sha256Sum sum, KnownSha256OfFile(file.PathOfPart(part), cache + "/sums"));
+    if (file.parts() == 1) return sum;
+    hash.Add(sum);
+  }
+  return hash.Take();
+}
+
+// Copies of a model of this name that earlier versions made: "model.q3-91727584-1869fa1c.tsr", by size and time of writing.
+std::vector<std::string> OlderCopies(const std::string& copy, absl::string_view before) {
+  const auto is_older = [&](absl::string_view name) {
+    if (!absl::ConsumePrefix(&name, before) || !absl::ConsumeSuffix(&name, ".tsr")) return false;
+    const size_t size = name.find_first_not_of("0123456789");
+    return size != absl::string_view::npos && size > 0 && name[size] == '-' &&
+           name.find_first_not_of("0123456789abcdef", size + 1) == absl::string_view::npos;
+  };
+  std::vector<std::string> older;
+  std::error_code none;
+  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(copy).parent_path(), none)) {
+    if (is_older(file.path().filename().string())) older.push_back(file.path().string());
+  }
+  return older;
 }
 
 // A line for each stage, in MiB.
@@ -105,8 +123,9 @@ absl::StatusOr<LowBitCopy> LowBitCopy::Of(const std::string& model, absl::string
   ASSIGN_OR_RETURN(copy.recipe_, RecipeFor(file, config, kind));
   const absl::StatusOr<std::string> cache = CacheFolder();
   RETURN_IF_ERROR(ForField(kFlag, cache.status()));
-  ASSIGN_OR_RETURN(const std::string named, NameFor(file, kind));
-  copy.path_ = absl::StrCat(*cache, "/drafts/", named, ".tsr");
+  ASSIGN_OR_RETURN(const Sha256Sum sum, SumOf(file, *cache));
+  copy.name_before_sum_ = NameBefore(file, kind);
+  copy.path_ = absl::StrCat(*cache, "/drafts/", copy.name_before_sum_, sum.Hex(), ".tsr");
   return copy;
 }
 
@@ -132,6 +151,10 @@ absl::Status LowBitCopy::Prepare(ThreadPool& pool) const {
   const absl::Status found = Check();
   if (found.ok()) return found;
   if (!absl::IsNotFound(found)) WarnOnce(absl::StrCat("this copy is made again: ", found.message()));
+  for (const std::string& older : OlderCopies(path_, name_before_sum_)) {
+    WarnOnce(absl::StrCat("this copy is not used and may be removed: ", older, ": name: found size and time of the model's file, ",
+                          "expected its SHA-256"));
+  }
   return Make(pool);
 }
 

@@ -3,11 +3,12 @@
 //   ASSIGN_OR_RETURN(const LowBitCopy copy, LowBitCopy::Of("model.gguf", "q3"));
 //   absl::Status there = copy.Check();                                  // NotFound: so far nobody has made it
 //   if (!there.ok()) RETURN_IF_ERROR(copy.Make(pool));
-//   options.model_path = copy.path();                                   // ~/.cache/tessera/drafts/model.q3-91727584-1869fa1c.tsr
+//   options.model_path = copy.path();                                   // ~/.cache/tessera/drafts/model.q3-3b0c4429....tsr
 //
 // q2, q3: matrices of the layers in groups of 32 with code books of two and three bits (T2, T3 of tessera_quantize); q4: Q4_0. Head and
-// embedding table keep their format if it has at most 5 bits per weight, else they become Q4_0. The name has the size of the model's file
-// and when it was written, so another model under the same name gets a copy of its own. Copies may be removed at any time.
+// embedding table keep their format if it has at most 5 bits per weight, else they become Q4_0. The name has the SHA-256 of the model's
+// file, so another model under the same name gets a copy of its own, whatever its size and time are. The sum is kept beside
+// (base/known_sum.h), so that a model is not read again at each start. Copies and sums may be removed at any time.
 // Thread-compatible.
 #pragma once
 
@@ -43,7 +44,8 @@ class LowBitCopy {
   // Says on standard error what it makes, and how far that has come. An old file is replaced once the new one is whole and verified. The
   // errors of PackPlan::Make and PackModel.
   absl::Status Make(ThreadPool& pool) const;
-  // Makes it unless it is there. One that is broken is made again, with a warning.
+  // Makes it unless it is there. One that is broken is made again, with a warning; so is one of an earlier version, which knew its model by
+  // name, size and time of writing alone.
   absl::Status Prepare(ThreadPool& pool) const;
 
   // Memory that its weights take, whether it is there or not. The errors of WeightLayout::Plan.
@@ -54,7 +56,7 @@ class LowBitCopy {
 
   std::shared_ptr<ModelFile> file_;
   WeightRecipe recipe_;
-  std::string path_;
+  std::string path_, name_before_sum_;
 };
 
 }  // namespace tessera

@@ -3,16 +3,31 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/saved_dialogue.h"
+#include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/saved_text.h"
+#include "tessera/runtime/core.h"
 #include "tessera/runtime/session_file.h"
 
 namespace tessera {
+
+namespace {
+
+// What knowing the model has cost.
+std::string SumLine(const Engine& engine) {
+  const EngineCore::IdentityCost& cost = CoreOf(engine).identity_cost();
+  const std::string of = cost.bytes == 0 ? "the packed model's manifest" : FormatByteSize(cost.bytes) + " of weights";
+  return absl::StrFormat("session: waited %.3f s for the SHA-256 of %s\n", cost.waited_seconds, of);
+}
+
+}  // namespace
 
 absl::Status CheckSessionFlag() {
   return FLAGS_session.empty() ? absl::OkStatus() : ForFile("session", CheckWritable(FLAGS_session));
@@ -23,7 +38,10 @@ absl::StatusOr<KeptSession> KeptSession::Open(Engine& engine, Conversation& conv
   if (FLAGS_session.empty()) return kept;
   ASSIGN_OR_RETURN(kept.version_, FileVersion::Of(FLAGS_session));   // First: what is read then is as new, or newer.
   absl::StatusOr<LoadedSession> loaded = LoadSession(engine, FLAGS_session, {.adapter = answerer.session().adapter()});
-  if (absl::IsNotFound(loaded.status())) return kept;  // CheckSessionFlag has seen that it can be made.
+  if (absl::IsNotFound(loaded.status())) {   // CheckSessionFlag has seen that it can be made.
+    PrepareSaving(engine);
+    return kept;
+  }
   RETURN_IF_ERROR(loaded.status());
   ASSIGN_OR_RETURN(SavedText saved, SavedTextOf("session", *loaded, engine, FLAGS_session, conversation));
   if (saved.is_dialogue) {
@@ -65,7 +83,9 @@ void KeptSession::Wrote(absl::Span<const TokenId> prompt, const Generation& resu
 absl::Status KeptSession::Save(const absl::Status& status) {
   if (FLAGS_session.empty() || (!status.ok() && !absl::IsCancelled(status))) return status;
   const SavedText text = conversation_->raw() ? SavedText{.next = next_} : DialogueOf(*conversation_);
-  return EndOf(status, version_->Replace([&] { return SaveSession(answerer_->session(), FLAGS_session, text.Notes()); }));
+  const absl::Status saved = version_->Replace([&] { return SaveSession(answerer_->session(), FLAGS_session, text.Notes()); });
+  if (FLAGS_stats && saved.ok()) WriteError(SumLine(*engine_));
+  return EndOf(status, saved);
 }
 
 }  // namespace tessera

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "tessera/apps/bench/published_baselines.h"
 #include "tessera/apps/reproduce/rejection_cases.h"
-#include "tessera/apps/show/sha256.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -171,7 +171,7 @@ absl::StatusOr<WrittenAnswer> TextRecorder::Ask(const std::string& prompt) {
   WrittenAnswer answer;
   ASSIGN_OR_RETURN(answer.prompt, conversation_.Tokens(engine_->tokenizer()));
   ASSIGN_OR_RETURN(const std::string text, conversation_.Text(engine_->tokenizer()));
-  answer.text.prompt_sha256 = Sha256Of(text);
+  answer.text.prompt_sha256 = Sha256Of(text).Hex();
   answer.text.prompt_tokens = static_cast<int>(answer.prompt.size());
   return answer;
 }

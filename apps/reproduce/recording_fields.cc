@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "tessera/apps/show/sha256.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 
@@ -72,7 +72,7 @@ absl::StatusOr<std::string> PrintableField(const JsonValue& line, absl::string_v
 
 absl::StatusOr<std::string> HashField(const JsonValue& line, absl::string_view key) {
   ASSIGN_OR_RETURN(std::string text, StringOf(line, key));
-  if (IsSha256(text)) return text;
+  if (Sha256Sum::Parse(text).has_value()) return text;
   return Wrong(line, key, text, "a SHA-256: 64 digits, 0 to 9 and a to f");
 }
 

@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/show/sha256.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/quoted.h"
@@ -24,7 +24,7 @@ std::string AboutPath(const std::string& folder) { return absl::StrCat(folder, "
 
 absl::StatusOr<std::string> HashOf(const JsonValue& object) {
   ASSIGN_OR_RETURN(const std::string hash, object.String("sha256"));
-  if (IsSha256(hash)) return hash;
+  if (Sha256Sum::Parse(hash).has_value()) return hash;
   ASSIGN_OR_RETURN(const JsonValue value, object.Value("sha256"));
   return value.Error(Quoted(hash), "64 hexadecimal digits");
 }
@@ -105,7 +105,7 @@ std::string HashOfQuestions(const Task& task, int64_t questions) {
       absl::StrAppend(&all, text->size(), ":", *text);
     }
   }
-  return Sha256Of(all);
+  return Sha256Of(all).Hex();
 }
 
 std::string GridSamplesPath(const std::string& folder, const std::string& task) { return absl::StrCat(folder, "/", task, ".jsonl"); }

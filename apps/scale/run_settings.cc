@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/cli/scorer_flags.h"
 #include "tessera/apps/scale/grid_methods.h"
-#include "tessera/apps/show/sha256.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/crc32c.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
@@ -28,10 +28,10 @@ absl::StatusOr<ModelHash> HashOfParts(absl::string_view flag, const std::string&
   if ((*file)->packed() != nullptr || (*file)->gguf().parts() == 1) return HashOfModel(flag, path);
   std::string hashes;
   for (int part = 0; part < (*file)->gguf().parts(); ++part) {
-    ASSIGN_OR_RETURN(const std::string hash, Sha256OfFile((*file)->gguf().PathOfPart(part)));
-    hashes += hash;
+    ASSIGN_OR_RETURN(const Sha256Sum hash, Sha256OfFile((*file)->gguf().PathOfPart(part)));
+    hashes += hash.Hex();
   }
-  return ModelHash{.name = WithoutFolders(path), .sha256 = Sha256Of(hashes)};
+  return ModelHash{.name = WithoutFolders(path), .sha256 = Sha256Of(hashes).Hex()};
 }
 
 std::string ModelSettings(const ModelHash& model) { return absl::StrCat(model.name, ", sha256 ", model.sha256); }

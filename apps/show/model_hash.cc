@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/show/sha256.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/model_file.h"
@@ -19,7 +19,8 @@ absl::StatusOr<ModelHash> HashOfModel(absl::string_view flag, const std::string&
     return WrongUsage(flag, absl::StrCat(path, ", one of ", parts, " parts"), "a model in one file, whose hash says which it is");
   }
   ModelHash hash = {.name = path.substr(path.rfind('/') + 1)};
-  ASSIGN_OR_RETURN(hash.sha256, Sha256OfFile(path));
+  ASSIGN_OR_RETURN(const Sha256Sum sum, Sha256OfFile(path));
+  hash.sha256 = sum.Hex();
   return hash;
 }
 

@@ -61,8 +61,6 @@ struct AdapterFile {
   std::vector<AdapterPair> pairs = {};   // By layer, then in the order above; one or more.
 
   int64_t Bytes() const;                 // All A and B together.
-  // A number that tells adapters apart by their pairs, the same in every process, whatever kind of file they came from; never 0.
-  uint64_t Content() const;
 };
 
 // An adapter whose file is open: all of it is checked but its numbers, which are read as often as they are wanted, and nothing else with

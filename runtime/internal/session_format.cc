@@ -21,7 +21,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "numbers lie in the file as in memory");
 
 constexpr char kMagic[8] = "tsrsess";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr int64_t kChecked = 16;                  // The first byte under the head's checksum.
 constexpr int64_t kPiece = int64_t{64} << 10;     // Read at once to check it.
 
@@ -59,7 +59,9 @@ absl::StatusOr<SessionHeader> ReadHeader(const RandomAccessFile& file) {
     return absl::InvalidArgumentError(Message(file.path(), "magic", "other bytes", "those of a session"));
   }
   if (there >= offsetof(SessionHeader, checksum) && header.version != kVersion) {
-    return absl::InvalidArgumentError(Message(file.path(), "version", header.version, kVersion));
+    const absl::string_view older = header.version == 1 ? ", which knows models and adapters by 64 bits that can be forged" : "";
+    return absl::InvalidArgumentError(Message(file.path(), "version", absl::StrCat(header.version, older),
+                                              absl::StrCat(kVersion, older.empty() ? "" : ": write the text anew, to another file")));
   }
   if (there < sizeof header) {
     return Damaged(file.path(), "size", absl::StrCat(there, " bytes"), absl::StrCat(sizeof header, " or more"));
@@ -107,8 +109,8 @@ absl::Status CheckOwner(const std::string& path, const SessionHeader& header, co
     return other("bytes of a position", header.position_bytes, expected.position_bytes);
   }
   if (header.vocabulary != expected.vocabulary) return other("vocabulary", header.vocabulary, expected.vocabulary);
-  if (header.model != expected.model) return other("model", HexOf(header.model), HexOf(expected.model));
-  const auto adapter_of = [](const SessionHeader& owner) { return owner.adapter == 0 ? std::string("none") : HexOf(owner.adapter); };
+  if (header.model != expected.model) return other("model", header.model.Hex(), expected.model.Hex());
+  const auto adapter_of = [](const SessionHeader& owner) { return owner.adapter.empty() ? std::string("none") : owner.adapter.Hex(); };
   if (header.adapter != expected.adapter) return other("adapter", adapter_of(header), adapter_of(expected));
   return absl::OkStatus();
 }

@@ -5,22 +5,22 @@
 //
 // All numbers are little-endian:
 //   0   8 bytes   "tsrsess" and a zero
-//   8   uint32    version, 1
+//   8   uint32    version, 2; 1 had numbers of 64 bits for model and adapter
 //   12  uint32    CRC-32C of all that follows in the head
-//   16  uint64    the model (model_content.h)
-//   24  uint64    its adapter (LoraAdapter::content); 0: none
-//   32  char[16]  name of the device that computed it, and zeros
-//   48  uint32    version of the numerics
-//   52  uint32    format of keys and values: 0 FP16, 1 8-bit, 2 FP32
-//   56  uint32    layers
-//   60  uint32    bytes of a position in a layer (KvCache::PositionBytes)
-//   64  uint32    vocabulary
-//   68  uint32    tokens
-//   72  uint32    held: so many positions, the first ones, have keys and values
-//   76  uint32    logits after the last token: as many as the vocabulary has, or 0
-//   80  uint32    bytes of notes
-//   84  uint32    zero
-//   88  int32[]   the tokens
+//   16  byte[32]  the model: a SHA-256 (model_sum.h)
+//   48  byte[32]  its adapter: a SHA-256 (LoraAdapter::Sum); zeros: none
+//   80  char[16]  name of the device that computed it, and zeros
+//   96  uint32    version of the numerics
+//   100 uint32    format of keys and values: 0 FP16, 1 8-bit, 2 FP32
+//   104 uint32    layers
+//   108 uint32    bytes of a position in a layer (KvCache::PositionBytes)
+//   112 uint32    vocabulary
+//   116 uint32    tokens
+//   120 uint32    held: so many positions, the first ones, have keys and values
+//   124 uint32    logits after the last token: as many as the vocabulary has, or 0
+//   128 uint32    bytes of notes
+//   132 uint32    zero
+//   136 int32[]   the tokens
 //       uint32[]  by layer, its first position that the file has; all from there to `held` follow
 //       float[]   the logits
 //       bytes     the notes
@@ -37,6 +37,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/base/file.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/token.h"
 
 namespace tessera {
@@ -46,8 +47,8 @@ struct SessionHeader {
   uint32_t version = 0;
   uint32_t checksum = 0;
   // Whose it is:
-  uint64_t model = 0;
-  uint64_t adapter = 0;
+  Sha256Sum model = {};
+  Sha256Sum adapter = {};
   char device[16] = {};
   uint32_t numerics = 0;
   uint32_t kv_format = 0;
@@ -61,7 +62,7 @@ struct SessionHeader {
   uint32_t notes = 0;
   uint32_t zero = 0;
 };
-static_assert(sizeof(SessionHeader) == 88 && std::is_trivially_copyable_v<SessionHeader>);
+static_assert(sizeof(SessionHeader) == 136 && std::is_trivially_copyable_v<SessionHeader>);
 
 struct SessionHead {
   SessionHeader header = {};       // What it has is set by Encode and ReadSessionHead; `held` by whoever saves.

@@ -22,7 +22,7 @@ namespace tessera {
 // As PNG's: a transfer as text changes it, and it is no text itself.
 inline constexpr char kTsrMagic[8] = {'\x89', 'T', 'S', 'R', '\r', '\n', '\x1a', '\n'};
 inline constexpr uint32_t kTsrByteOrder = 0x01020304;
-inline constexpr uint16_t kTsrMajor = 1, kTsrMinor = 0;
+inline constexpr uint16_t kTsrMajor = 1, kTsrMinor = 1;
 inline constexpr uint64_t kTsrKnownFeatures = 0;          // In Superblock::must_understand. None so far.
 inline constexpr uint64_t kManifestBlock = ~uint64_t{0};  // In the place of a block's index.
 static_assert(std::endian::native == std::endian::little, "numbers lie in the file as in memory");

@@ -1,6 +1,7 @@
 #include "tessera/storage/internal/tsr_index.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -14,6 +15,8 @@
 
 namespace tessera {
 namespace {
+
+static_assert(sizeof(Sha256Sum) == 32, "sums lie in the file as in memory");
 
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
@@ -93,9 +96,24 @@ class ManifestChecker {
       entries.push_back({entry.name(), static_cast<int64_t>(entry.offset()), static_cast<int64_t>(entry.bytes())});
       end = entries.back().offset + entries.back().bytes;
     }
+    RETURN_IF_ERROR(AddSums(place, unit.block_sums(), extent.blocks()));
     Number(unit.extent(), extent);
     index_.units.push_back(extent);
     index_.entries.push_back(std::move(entries));
+    return absl::OkStatus();
+  }
+
+  // All units have sums, or none has.
+  absl::Status AddSums(const std::string& place, const std::string& sums, int64_t blocks) {
+    const bool expected = index_.units.empty() ? !sums.empty() : !index_.block_sums.empty();
+    const size_t size = expected ? static_cast<size_t>(blocks) * sizeof(Sha256Sum) : 0;
+    if (sums.size() != size) {
+      return Wrong(place + " block_sums", absl::StrCat(sums.size(), " bytes"),
+                   expected ? absl::StrCat(size, ", ", sizeof(Sha256Sum), " for each MiB") : std::string("none, as unit 0 has"));
+    }
+    const size_t before = index_.block_sums.size();
+    index_.block_sums.resize(before + sums.size() / sizeof(Sha256Sum));
+    if (!sums.empty()) std::memcpy(&index_.block_sums[before], sums.data(), sums.size());
     return absl::OkStatus();
   }
 
@@ -163,7 +181,9 @@ void PlaceExtents(const TsrContents& contents, int64_t manifest_bytes, TsrManife
     PlaceExtent(bytes, kTsrPage, at, *manifest.mutable_attachments(i)->mutable_extent());
   }
   for (int i = 0; i < manifest.units_size(); ++i) {
-    PlaceExtent(contents.units[i].bytes, kTsrUnitAlignment, at, *manifest.mutable_units(i)->mutable_extent());
+    TsrManifest::Unit& unit = *manifest.mutable_units(i);
+    PlaceExtent(contents.units[i].bytes, kTsrUnitAlignment, at, *unit.mutable_extent());
+    unit.mutable_block_sums()->resize(static_cast<size_t>(unit.extent().block_crcs_size()) * sizeof(Sha256Sum));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/sha256.h"
 #include "tessera/storage/internal/superblock.h"
 #include "tessera/storage/tsr.h"
 #include "tessera/storage/tsr.pb.h"
@@ -38,6 +39,7 @@ struct TsrIndex {
   std::vector<std::vector<TsrEntry>> entries;  // [unit].
   std::vector<Attachment> attachments;
   std::vector<uint32_t> block_crcs;
+  std::vector<Sha256Sum> block_sums;           // By block of all units; empty: the file has none.
 };
 
 // Attachments behind the manifest, each on a page of its own, then units. No field is checked.

@@ -103,7 +103,7 @@ TEST_F(AdapterFlags, ATextThatNamesNoneHasTheOnlyOneOrTheOneThatIsUsed) {
   EXPECT_EQ(two.names(), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(two.chosen(), Adapters::kNone);
   EXPECT_EQ(two.Named("b"), 1);
-  EXPECT_NE(Must(two.Lease(0))->content(), Must(two.Lease(1))->content());
+  EXPECT_NE(Must(two.Lease(0))->Sum(), Must(two.Lease(1))->Sum());
   EXPECT_EQ(two.OfRequest(Must(JsonValue::Parse(R"({"adapter": "c"})", "line 1"))).status().message(),
             "line 1: adapter: found \"c\", expected one of a, b, or null for none");
   FLAGS_use_adapter = "b";
@@ -123,7 +123,7 @@ TEST_F(AdapterFlags, AScaleMultipliesThatOfTheFile) {
   const Adapters whole = Must(Read(All("a"))), half = Must(Read(All("a") + ":0.5"));
   const AdapterLease of_whole = Must(whole.Lease(0)), of_half = Must(half.Lease(0));
   EXPECT_EQ(of_half->Layer(0)[0].scale, of_whole->Layer(0)[0].scale / 2);
-  EXPECT_NE(of_half->content(), of_whole->content());
+  EXPECT_NE(of_half->Sum(), of_whole->Sum());
 }
 
 std::vector<std::string> With(const std::vector<std::string>& flags) {

@@ -74,9 +74,9 @@ TEST_F(AdapterModes, AdaptersBeyondTheirMemoryAreReadAsTheyAreNamed) {
   EXPECT_EQ(workload().adapter_bytes, kSomeBytes) << "the first fits, the second beside it does not";
   EXPECT_EQ(workload().adapter_room, kAllBytes - kSomeBytes);
   EXPECT_EQ(adapters.ReadsLine(), "");
-  const uint64_t some = Must(adapters.Lease(0))->content(), all = Must(adapters.Lease(1))->content();
+  const Sha256Sum some = Must(adapters.Lease(0))->Sum(), all = Must(adapters.Lease(1))->Sum();
   EXPECT_NE(some, all);
-  EXPECT_EQ(Must(adapters.Lease(0))->content(), some);
+  EXPECT_EQ(Must(adapters.Lease(0))->Sum(), some);
   EXPECT_TRUE(absl::StartsWith(adapters.ReadsLine(), "adapters: read 3 times, ")) << adapters.ReadsLine();
 }
 

@@ -77,6 +77,33 @@ TEST_F(LowBitCopies, OfAnotherModelUnderTheSameNameAreOthers) {
   EXPECT_NE(Must(LowBitCopy::Of(folder_.Path("model.gguf"), "q3")).path(), first.path());
 }
 
+// Two fine-tunings of one model may differ in nothing but numbers, and a copy that keeps times has those of its origin.
+TEST_F(LowBitCopies, OfAModelWithTheSameNameSizeAndTimeAreOthers) {
+  const std::string path = Write("model.gguf", BlockFormat::kQ8_0);
+  const auto time = std::filesystem::last_write_time(path);
+  const auto size = std::filesystem::file_size(path);
+  const LowBitCopy first = Must(LowBitCopy::Of(path, "q4"));
+  Must(first.Make(pool_));
+  Write("model.gguf", BlockFormat::kQ8_0, /*seed=*/2);
+  std::filesystem::last_write_time(path, time);
+  ASSERT_EQ(std::filesystem::file_size(path), size);
+  const LowBitCopy second = Must(LowBitCopy::Of(path, "q4"));
+  EXPECT_NE(second.path(), first.path());
+  EXPECT_TRUE(absl::IsNotFound(second.Check())) << second.Check();
+}
+
+TEST_F(LowBitCopies, OneOfAnEarlierVersionIsNamedAndNotTaken) {
+  const LowBitCopy copy = Must(LowBitCopy::Of(TinyPath("llama"), "q4"));
+  Must(copy.Make(pool_));
+  const std::string older = folder_.Path("drafts/llama.q4-199520-1869fa1c.tsr");
+  std::filesystem::rename(copy.path(), older);
+  Program program("tessera_generate", {"--model=" + TinyPath("llama"), "--draft_model=self:q4", "--prompt=a", "--raw", "--n_predict=2"});
+  const Ended run = program.Finish("");
+  EXPECT_EQ(run.code, 0) << run.errors;
+  EXPECT_TRUE(absl::StrContains(run.errors, "this copy is not used and may be removed: " + older)) << run.errors;
+  EXPECT_TRUE(copy.Check().ok()) << "it was made";
+}
+
 TEST_F(LowBitCopies, AnotherFileInTheirPlaceIsNoCopy) {
   const LowBitCopy copy = Must(LowBitCopy::Of(TinyPath("llama"), "q3"));
   const PackedModel packed(TinyPath("llama"));

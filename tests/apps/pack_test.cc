@@ -138,7 +138,7 @@ TEST_F(Pack, InspectShowsUnitsAndNamesDamage) {
   const auto reader = *TsrReader::Open(out_);
   const Ended text = RunProgram("tessera_inspect", {"--model=" + out_});
   EXPECT_EQ(text.code, 0) << text.errors;
-  EXPECT_TRUE(absl::StrContains(text.output, absl::StrCat(": tsr version 1.0, "))) << text.output;
+  EXPECT_TRUE(absl::StrContains(text.output, absl::StrCat(": tsr version 1.1, "))) << text.output;
   EXPECT_TRUE(absl::StrContains(text.output, "layout tessera-panels-1")) << text.output;
   const JsonValue json = *JsonValue::Parse(RunProgram("tessera_inspect", {"--json", "--model=" + out_}).output);
   const JsonValue units = *json.Array("units");

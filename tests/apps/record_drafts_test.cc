@@ -15,7 +15,7 @@
 #include "tessera/apps/bench/lever_run.h"
 #include "tessera/apps/cli/low_bit_copy.h"
 #include "tessera/apps/reproduce/lever_simulation.h"
-#include "tessera/apps/show/sha256.h"
+#include "tessera/base/sha256.h"
 #include "tessera/runtime/chat/conversation.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
@@ -148,7 +148,7 @@ TEST_P(DraftRecordings, ATextOfSomeSetsIsRecordedAgain) {
   ASSERT_TRUE(kept.ok()) << kept.status();
   const std::string model = RealModelPath("smollm2");
   ASSERT_FALSE(model.empty()) << RealModelMissing("smollm2");
-  ASSERT_EQ(Must(Sha256OfFile(model)), kept->model_sha256);
+  ASSERT_EQ(Must(Sha256OfFile(model)).Hex(), kept->model_sha256);
   ASSERT_TRUE(absl::StartsWith(kept->draft, "self:")) << "a draft that any machine can make: " << kept->draft;
   const std::unique_ptr<LeverModels> models = ModelsOf(model, CopyOf(model, kept->draft.substr(5)), kept->most_tokens);
   DraftRecorder recorder = RecorderOf(*models, /*texts=*/1, kept->most_tokens);

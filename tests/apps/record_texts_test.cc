@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/spec_bench_run.h"
-#include "tessera/apps/show/sha256.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/must.h"
@@ -64,7 +64,7 @@ TEST(RecordTexts, HeaderExample) {
   const std::unique_ptr<Engine> engine = SmallEngine();
   const std::vector<PromptCategory> tasks = Must(ReadTasks(Samples(), "ui"));
   TextRecorder recorder = Must(TextRecorder::Create(*engine, "sam+ours", {.texts = 1, .most_tokens = 8}));
-  Recording recording = {.drafter = "sam+ours", .command = "c", .model = "m", .model_sha256 = Must(Sha256OfFile(TinyPath("llama")))};
+  Recording recording = {.drafter = "sam+ours", .command = "c", .model = "m", .model_sha256 = Must(Sha256OfFile(TinyPath("llama"))).Hex()};
   int written = 0;
   for (const PromptCategory& task : tasks) {
     const std::vector<WrittenAnswer> answers = Must(recorder.Record(task, [&] { ++written; }));
@@ -192,7 +192,7 @@ TEST_P(RecordingModels, FiveTextsAreRecordedAgain) {
   ASSERT_FALSE(model.empty()) << RealModelMissing("smollm2");
   const absl::StatusOr<Recording> recording = BuiltInRecording(GetParam());
   ASSERT_TRUE(recording.ok()) << recording.status();
-  ASSERT_EQ(Must(Sha256OfFile(model)), recording->model_sha256);
+  ASSERT_EQ(Must(Sha256OfFile(model)).Hex(), recording->model_sha256);
   const std::unique_ptr<Engine> engine = EngineFor(model, 2, 1200);
   std::vector<PromptCategory> tasks = Must(ReadTasks(Samples(), "all"));
   ASSERT_EQ(tasks.size(), 4u);

@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "tessera/apps/reproduce/draft_recording.h"
-#include "tessera/apps/show/sha256.h"
+#include "tessera/base/sha256.h"
 #include "tessera/tests/apps/flag_list.h"
 #include "tessera/tests/apps/refused_runs.h"
 #include "tessera/tests/apps/run_program.h"
@@ -37,7 +37,7 @@ TEST(ReproduceRecordDraft, WritesARecordingThatSaysHowItWasMade) {
                                "--categories=gsm8k --texts=2 --generate_tokens=8 --json");
   EXPECT_EQ(recording.model, "llama.gguf");
   EXPECT_EQ(recording.draft, "llama.gguf");
-  EXPECT_EQ(recording.model_sha256, Must(Sha256OfFile(TinyPath("llama"))));
+  EXPECT_EQ(recording.model_sha256, Must(Sha256OfFile(TinyPath("llama"))).Hex());
   EXPECT_EQ(recording.draft_sha256, recording.model_sha256);
   EXPECT_EQ(recording.most_tokens, 8);
   EXPECT_EQ(recording.candidates, 8);
@@ -56,7 +56,7 @@ TEST(ReproduceRecordDraft, ACopyInFewerBitsBearsTheHashOfItsModel) {
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const DraftRecording recording = Must(ParseDraftRecording(ended.output, "standard output"));
   EXPECT_EQ(recording.draft, "self:q2");
-  EXPECT_EQ(recording.draft_sha256, Must(Sha256OfFile(TinyPath("llama"))));
+  EXPECT_EQ(recording.draft_sha256, Must(Sha256OfFile(TinyPath("llama"))).Hex());
   EXPECT_TRUE(absl::StrContains(recording.command, "--draft_model=self:q2 ")) << recording.command;
   EXPECT_EQ(Record({"--draft_model=self:q2"}).output, ended.output) << "the copy is there now";
   EXPECT_EQ(Record({"--draft_model=self:q2:" + TinyPath("llama"), "--nojson"}).code, 0);

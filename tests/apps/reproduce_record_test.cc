@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/reproduce/record_texts.h"
 #include "tessera/apps/reproduce/recording.h"
-#include "tessera/apps/show/sha256.h"
+#include "tessera/base/sha256.h"
 #include "tessera/tests/apps/flag_list.h"
 #include "tessera/tests/apps/refused_runs.h"
 #include "tessera/tests/apps/run_program.h"
@@ -35,7 +35,7 @@ TEST(ReproduceRecord, WritesARecordingThatSaysHowItWasMade) {
   EXPECT_EQ(recording.command, "tessera_reproduce record --speculate=sam+ours --data=FOLDER --model=llama.gguf --categories=ui --texts=2 "
                                "--generate_tokens=8 --json");
   EXPECT_EQ(recording.model, "llama.gguf");
-  EXPECT_EQ(recording.model_sha256, Must(Sha256OfFile(TinyPath("llama"))));
+  EXPECT_EQ(recording.model_sha256, Must(Sha256OfFile(TinyPath("llama"))).Hex());
   EXPECT_EQ(recording.most_rows, 32);
   ASSERT_EQ(recording.texts.size(), 2u);
   for (const RecordedText& text : recording.texts) {
@@ -64,7 +64,7 @@ TEST(ReproduceRecord, APackedModelDraftsAsItsGgufFileDoes) {
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const Recording recording = Must(ParseRecording(ended.output, "packed"));
   EXPECT_EQ(recording.texts, Must(ParseRecording(Record({}).output, "gguf")).texts);
-  EXPECT_EQ(recording.model_sha256, Must(Sha256OfFile(packed.path())));
+  EXPECT_EQ(recording.model_sha256, Must(Sha256OfFile(packed.path())).Hex());
 }
 
 TEST(ReproduceRecord, RefusesWhatItCannotRecord) {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
-#include "tessera/apps/show/sha256.h"
+#include "tessera/base/sha256.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/split_model.h"
@@ -21,7 +21,7 @@ TEST(RunSettings, HeaderExample) {
   const TemporaryFolder folder;
   const std::string path = TinyPath("llama"), head = folder.Path("a.safetensors");
   const ModelHash model = Must(HashOfParts("model", path));
-  EXPECT_EQ(ModelSettings(model), "llama.gguf, sha256 " + Must(Sha256OfFile(path)));
+  EXPECT_EQ(ModelSettings(model), "llama.gguf, sha256 " + Must(Sha256OfFile(path)).Hex());
   std::ofstream(head) << "123456789";
   const std::string scorer = Must(ScorerSettings("reward:" + head));
   EXPECT_EQ(scorer, "reward a.safetensors, crc32c e3069283") << "the check value of CRC-32C, RFC 3720";
@@ -48,7 +48,9 @@ TEST(RunSettings, EachPartOfASplitModelCounts) {
   const SplitModel model(TinyModelBuilder({}).Split(3));
   const std::string before = Must(HashOfParts("model", model.Path(0))).sha256;
   EXPECT_EQ(Must(HashOfParts("model", model.Path(0))).sha256, before);
-  EXPECT_EQ(before, Sha256Of(Must(Sha256OfFile(model.Path(0))) + Must(Sha256OfFile(model.Path(1))) + Must(Sha256OfFile(model.Path(2)))));
+  std::string hashes;
+  for (const int part : {0, 1, 2}) hashes += Must(Sha256OfFile(model.Path(part))).Hex();
+  EXPECT_EQ(before, Sha256Of(hashes).Hex());
   std::fstream part(model.Path(2), std::ios::in | std::ios::out | std::ios::binary);
   part.seekg(-1, std::ios::end);
   const char last = static_cast<char>(part.get() ^ 1);

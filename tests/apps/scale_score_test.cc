@@ -13,7 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tessera/apps/show/sha256.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/json.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
@@ -75,7 +75,7 @@ TEST_F(ScaleScore, AHeadsScoresAreFiguresByWhichJudgeChooses) {
   }
   EXPECT_EQ(*lines[1].Double("mean_log_probability"), -2) << "figures stay";
   EXPECT_EQ(*lines[0].Double("tokens"), 9);
-  const std::string settings = *lines[0].String("settings"), model = Must(Sha256OfFile(TinyPath("llama")));
+  const std::string settings = *lines[0].String("settings"), model = Must(Sha256OfFile(TinyPath("llama"))).Hex();
   EXPECT_TRUE(absl::StartsWith(settings, "score, gsm8k, problems sha256 ")) << settings;
   EXPECT_TRUE(absl::StrContains(settings, ", samples.jsonl, llama.gguf, sha256 " + model + ", chatml, reward reward.safetensors, crc32c "))
       << settings;
@@ -122,8 +122,8 @@ TEST_F(ScaleScore, AnotherModelOfTheSameNameIsRefused) {
   std::filesystem::copy_file(TinyPath("qwen2"), model, std::filesystem::copy_options::overwrite_existing);
   const Ended other = Scale("score", Flags("judge", {Samples(), "--model=" + model}));
   EXPECT_EQ(other.code, 2) << other.errors;
-  EXPECT_TRUE(absl::StrContains(other.errors, "model.gguf, sha256 " + Must(Sha256OfFile(TinyPath("llama"))))) << other.errors;
-  EXPECT_TRUE(absl::StrContains(other.errors, "model.gguf, sha256 " + Must(Sha256OfFile(TinyPath("qwen2"))))) << other.errors;
+  EXPECT_TRUE(absl::StrContains(other.errors, "model.gguf, sha256 " + Must(Sha256OfFile(TinyPath("llama"))).Hex())) << other.errors;
+  EXPECT_TRUE(absl::StrContains(other.errors, "model.gguf, sha256 " + Must(Sha256OfFile(TinyPath("qwen2"))).Hex())) << other.errors;
 }
 
 TEST_F(ScaleScore, RecordedSolutionsAreScoredByEachScorer) {

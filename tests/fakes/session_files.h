@@ -113,61 +113,67 @@ class SessionSpoiler {
 
   void Origins() {
     std::string changed = good_;
-    changed[90] = static_cast<char>(changed[90] ^ 1);
+    changed[138] = static_cast<char>(changed[138] ^ 1);
     const uint32_t found = HeaderOfSession(SealedSession(changed)).checksum;
     Add("another-program", "#!/bin/sh\necho hello\n" + good_, kOther, "magic: found other bytes, expected those of a session");
-    Add("newer", With(8, uint32_t{2}), kOther, "version: found 2, expected 1");
-    Add("older", With(8, uint32_t{0}), kOther, "version: found 0, expected 1");
+    Add("newer", With(8, uint32_t{3}), kOther, "version: found 3, expected 2");
+    Add("older", With(8, uint32_t{1}), kOther,
+        "version: found 1, which knows models and adapters by 64 bits that can be forged, expected 2: write the text anew, to another "
+        "file");
+    Add("none", With(8, uint32_t{0}), kOther, "version: found 0, expected 2");
     Add("changed", changed, kDamaged, absl::StrCat("checksum: found ", absl::Hex(found), ", expected ", absl::Hex(header_.checksum)));
   }
 
   void Owners() {
-    const auto hex = [](uint64_t number) { return absl::StrCat(absl::Hex(number)); };
-    Add("another-model", With(16, header_.model ^ 1), kOther,
-        "model: found " + hex(header_.model ^ 1) + ", expected " + hex(header_.model));
-    Add("an-adapter", With(24, uint64_t{0x1234}), kOther, "adapter: found 1234, expected none");
-    Add("another-device", With(32, 'g'), kOther, "device: found \"gost\", expected \"host\"");
-    Add("no-text-as-device", With(47, '\x1b'), kOther,
+    for (const size_t byte : {0, 31}) {
+      Sha256Sum other = header_.model;
+      other.bytes[byte] ^= 1;
+      Add(absl::StrCat("another-model-by-byte-", byte), With(16, other), kOther,
+          "model: found " + other.Hex() + ", expected " + header_.model.Hex());
+    }
+    Add("an-adapter", With(48, Sha256Sum{{0x12}}), kOther, "adapter: found 12" + std::string(62, '0') + ", expected none");
+    Add("another-device", With(80, 'g'), kOther, "device: found \"gost\", expected \"host\"");
+    Add("no-text-as-device", With(95, '\x1b'), kOther,
         absl::StrCat("device: found ", Quoted("host" + std::string(11, '\0') + "\x1b"), ", expected \"host\""));
-    Add("later-numerics", With(48, kNumericsVersion + 1), kOther,
+    Add("later-numerics", With(96, kNumericsVersion + 1), kOther,
         absl::StrCat("numerics: found ", kNumericsVersion + 1, ", expected ", kNumericsVersion));
-    Add("8-bit", With(52, uint32_t{1}), kOther, "format of keys and values: found 8-bit, expected FP16");
-    Add("unknown-format", With(52, ~uint32_t{0}), kOther, "format of keys and values: found format 4294967295, expected FP16");
-    Add("larger-positions", With(60, uint32_t{128}), kOther, "bytes of a position: found 128, expected 64");
-    Add("no-positions", With(60, uint32_t{0}), kOther, "bytes of a position: found 0, expected 64");
-    Add("larger-vocabulary", With(64, uint32_t{266}), kOther, "vocabulary: found 266, expected 265");
+    Add("8-bit", With(100, uint32_t{1}), kOther, "format of keys and values: found 8-bit, expected FP16");
+    Add("unknown-format", With(100, ~uint32_t{0}), kOther, "format of keys and values: found format 4294967295, expected FP16");
+    Add("larger-positions", With(108, uint32_t{128}), kOther, "bytes of a position: found 128, expected 64");
+    Add("no-positions", With(108, uint32_t{0}), kOther, "bytes of a position: found 0, expected 64");
+    Add("larger-vocabulary", With(112, uint32_t{266}), kOther, "vocabulary: found 266, expected 265");
   }
 
   void Counts() {
     // One layer more, one token fewer: the head has the same size.
-    std::string layers = With(56, uint32_t{2});
+    std::string layers = With(104, uint32_t{2});
     const uint32_t fewer = kSessionTokens - 1, none = 0;
-    std::memcpy(layers.data() + 68, &fewer, sizeof fewer);
+    std::memcpy(layers.data() + 116, &fewer, sizeof fewer);
     Add("more-layers", SealedSession(layers), kOther, "layers: found 2, expected 1");
-    std::string long_text = With(68, uint32_t{kSessionContext + 1});
+    std::string long_text = With(116, uint32_t{kSessionContext + 1});
     long_text.insert(sizeof(SessionHeader), 4 * (kSessionContext + 1 - kSessionTokens), '\0');
     Add("longer-than-the-context", SealedSession(long_text), absl::StatusCode::kResourceExhausted,
         "context: found 33 tokens, expected at most 32");
-    Add("more-tokens-than-fit", With(68, ~uint32_t{0}), kDamaged, Size("17179870335 or more"));
-    Add("more-layers-than-fit", With(56, ~uint32_t{0}), kDamaged, Size("17179870351 or more"));
-    Add("more-logits-than-fit", With(76, ~uint32_t{0}), kDamaged, Size("17179869295 or more"));
-    Add("more-notes-than-fit", With(80, ~uint32_t{0}), kDamaged, Size("4294968467 or more"));
-    Add("more-positions-than-tokens", With(72, uint32_t{6}), kDamaged, "positions: found 6, expected at most 5");
-    Add("some-logits", With(76, uint32_t{264}), kDamaged, "logits: found 264, expected 0 or 265");
-    std::string no_tokens = With(68, none);
-    std::memcpy(no_tokens.data() + 72, &none, sizeof none);
+    Add("more-tokens-than-fit", With(116, ~uint32_t{0}), kDamaged, Size("17179870383 or more"));
+    Add("more-layers-than-fit", With(104, ~uint32_t{0}), kDamaged, Size("17179870399 or more"));
+    Add("more-logits-than-fit", With(124, ~uint32_t{0}), kDamaged, Size("17179869343 or more"));
+    Add("more-notes-than-fit", With(128, ~uint32_t{0}), kDamaged, Size("4294968515 or more"));
+    Add("more-positions-than-tokens", With(120, uint32_t{6}), kDamaged, "positions: found 6, expected at most 5");
+    Add("some-logits", With(124, uint32_t{264}), kDamaged, "logits: found 264, expected 0 or 265");
+    std::string no_tokens = With(116, none);
+    std::memcpy(no_tokens.data() + 120, &none, sizeof none);
     Add("logits-of-nothing", SealedSession(no_tokens), kDamaged, "logits: found 265, expected 0, as there are no tokens");
-    std::string notes = With(80, static_cast<uint32_t>(kLongestNotes + 1));
+    std::string notes = With(128, static_cast<uint32_t>(kLongestNotes + 1));
     notes.insert(SessionHeadBytes(good_), kLongestNotes, 'x');
     Add("longer-notes", SealedSession(notes), kDamaged, "notes: found 16777217 bytes, expected at most 16777216");
-    Add("not-zero", With(84, uint32_t{1}), kDamaged, "zero: found 1, expected 0");
+    Add("not-zero", With(132, uint32_t{1}), kDamaged, "zero: found 1, expected 0");
   }
 
   void Tables() {
-    Add("token-too-large", With(92, int32_t{265}), kDamaged, "token 1: found 265, expected 0 to 264");
-    Add("token-negative", With(96, int32_t{-1}), kDamaged, "token 2: found -1, expected 0 to 264");
-    Add("first-position-behind-the-end", With(108, uint32_t{6}), kDamaged, "first position of layer 0: found 6, expected 0 to 5");
-    Add("first-position-negative", With(108, int32_t{-1}), kDamaged, "first position of layer 0: found 4294967295, expected 0 to 5");
+    Add("token-too-large", With(140, int32_t{265}), kDamaged, "token 1: found 265, expected 0 to 264");
+    Add("token-negative", With(144, int32_t{-1}), kDamaged, "token 2: found -1, expected 0 to 264");
+    Add("first-position-behind-the-end", With(156, uint32_t{6}), kDamaged, "first position of layer 0: found 6, expected 0 to 5");
+    Add("first-position-negative", With(156, int32_t{-1}), kDamaged, "first position of layer 0: found 4294967295, expected 0 to 5");
     std::string keys = good_;
     keys[keys.size() - 5] = static_cast<char>(keys[keys.size() - 5] ^ 1);
     const std::byte* const bytes = reinterpret_cast<const std::byte*>(keys.data()) + SessionHeadBytes(good_);
@@ -178,15 +184,15 @@ class SessionSpoiler {
   }
 
   void Sizes() {
-    Add("empty", "", kDamaged, "size: found 0 bytes, expected 88 or more");
-    Add("cut-in-header", good_.substr(0, 50), kDamaged, "size: found 50 bytes, expected 88 or more");
-    Add("cut-in-tokens", good_.substr(0, 100), kDamaged,
-        absl::StrCat("size: found 100 bytes, expected ", SessionHeadBytes(good_), " or more"));
+    Add("empty", "", kDamaged, "size: found 0 bytes, expected 136 or more");
+    Add("cut-in-header", good_.substr(0, 50), kDamaged, "size: found 50 bytes, expected 136 or more");
+    Add("cut-in-tokens", good_.substr(0, 150), kDamaged,
+        absl::StrCat("size: found 150 bytes, expected ", SessionHeadBytes(good_), " or more"));
     Add("cut-in-keys", good_.substr(0, good_.size() - 70), kDamaged,
         absl::StrCat("size: found ", good_.size() - 70, " bytes, expected ", good_.size()));
     Add("longer", good_ + "x", kDamaged, absl::StrCat("size: found ", good_.size() + 1, " bytes, expected ", good_.size()));
-    Add("fewer-positions-than-bytes", With(72, uint32_t{4}), kDamaged, Size(good_.size() - 64));
-    Add("later-first-position", With(108, uint32_t{2}), kDamaged, Size(good_.size() - 128));
+    Add("fewer-positions-than-bytes", With(120, uint32_t{4}), kDamaged, Size(good_.size() - 64));
+    Add("later-first-position", With(156, uint32_t{2}), kDamaged, Size(good_.size() - 128));
   }
 
   const std::string good_;

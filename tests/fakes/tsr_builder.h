@@ -7,12 +7,14 @@
 // Units lie where the sample has them, whatever the manifest says. Thread-compatible.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "tessera/base/sha256.h"
 #include "tessera/storage/internal/superblock.h"
 #include "tessera/storage/internal/tsr_index.h"
 #include "tessera/tests/fakes/tsr_sample.h"
@@ -23,7 +25,17 @@ class TsrBuilder {
  public:
   explicit TsrBuilder(const TsrSample& sample) : manifest(PlanManifest(sample.contents)) {
     int64_t block = 0;
-    for (int i = 0; i < manifest.units_size(); ++i) Put(sample.units[i], *manifest.mutable_units(i)->mutable_extent(), block);
+    for (int i = 0; i < manifest.units_size(); ++i) {
+      TsrManifest::Unit& unit = *manifest.mutable_units(i);
+      Put(sample.units[i], *unit.mutable_extent(), block);
+      unit.clear_block_sums();
+      for (absl::Span<const std::byte> left = sample.units[i]; !left.empty();) {
+        const absl::Span<const std::byte> part = left.first(std::min(left.size(), static_cast<size_t>(kTsrBlockBytes)));
+        const Sha256Sum sum = Sha256Of(part);
+        unit.mutable_block_sums()->append(reinterpret_cast<const char*>(sum.bytes.data()), sum.bytes.size());
+        left.remove_prefix(part.size());
+      }
+    }
     for (int i = 0; i < manifest.attachments_size(); ++i) {
       Put(sample.contents.attachments[i].bytes, *manifest.mutable_attachments(i)->mutable_extent(), block);
     }

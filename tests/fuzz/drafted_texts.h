@@ -91,7 +91,7 @@ class SpelledDrafter : public Drafter {
 
 // A store with so little room that old texts leave it. Its folder does not exist, and nothing is saved.
 inline std::shared_ptr<HistoryStore> OpenSmallHistory(const SpelledModel& model) {
-  auto store = HistoryStore::Open("no/such/folder", "fuzz", {.hash = 1, .size = model.vocabulary()},
+  auto store = HistoryStore::Open("no/such/folder", "fuzz", {.sum = {{1}}, .size = model.vocabulary()},
                                   {.max_bytes = int64_t{64} << 10, .keep_prompts = true});
   CHECK(store.ok()) << store.status();
   return *std::move(store);

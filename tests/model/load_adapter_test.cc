@@ -102,7 +102,7 @@ TEST(LoadAdapter, NumbersOf32BitsStayIfTheyAreNeeded) {
     }
     const LoraPlan plan = PlanLoraAdapter(wide, model.config());
     const LoraAdapter adapter = Must(MakeLoraAdapter(wide, model.config()));
-    EXPECT_EQ(adapter.content() == halves.content(), !needs_them);
+    EXPECT_EQ(adapter.Sum() == halves.Sum(), !needs_them);
     EXPECT_EQ(adapter.bytes(), halves.bytes() * (needs_them ? 2 : 1));
     EXPECT_EQ(WideA(adapter.Layer(0)[0], 64), wide.pairs[0].a.Floats());
     EXPECT_EQ(plan.BytesPaddedTo(plan.ranks, LoraShapesOf(model.config())), 2 * halves.bytes()) << "at most";
@@ -134,9 +134,9 @@ TEST(LoadAdapter, APlanIsWhatTheAdapterWillBe) {
 
 TEST(LoadAdapter, FoldersAndGgufFilesAreOneAdapter) {
   const LoadedWeights model(GoldenPath("tiny/llama.gguf"));
-  EXPECT_EQ(Loaded(model, "llama-all").content(), Loaded(model, "llama-all.gguf").content());
-  EXPECT_NE(Loaded(model, "llama-all").content(), Loaded(model, "llama-all", 0.5f).content());
-  EXPECT_NE(Loaded(model, "llama-all").content(), Loaded(model, "llama-qv").content());
+  EXPECT_EQ(Loaded(model, "llama-all").Sum(), Loaded(model, "llama-all.gguf").Sum());
+  EXPECT_NE(Loaded(model, "llama-all").Sum(), Loaded(model, "llama-all", 0.5f).Sum());
+  EXPECT_NE(Loaded(model, "llama-all").Sum(), Loaded(model, "llama-qv").Sum());
 }
 
 // 95 % of these errors, which are in order, are below this. The other engine rounds what an adapter multiplies to FP16, and these small
@@ -200,7 +200,7 @@ TEST(LoadAdapter, AReadersPairsGiveTheSameAdapterInAnyOrder) {
     const std::string path = GoldenPath(std::string("lora/") + name);
     const LoraAdapter read = Must(ReaderExample(model.get(), config, path));
     const LoraAdapter made = Must(MakeLoraAdapter(Must(ReadAdapter(path, *model, config)), config, 0.5f));
-    EXPECT_EQ(read.content(), made.content()) << name;
+    EXPECT_EQ(read.Sum(), made.Sum()) << name;
     EXPECT_EQ(read.bytes(), made.bytes()) << name;
   }
   const auto reader = Must(AdapterReader::Open(GoldenPath("lora/llama-qv"), *model, config));
@@ -233,7 +233,7 @@ TEST(LoadAdapter, NumbersOf32BitsAreKeptAsTheyAre) {
   }
   const int64_t bytes = file.Bytes();
   const LoraAdapter made = Must(MakeLoraAdapter(std::move(file), config));
-  EXPECT_EQ(made.content(), expected.content());
+  EXPECT_EQ(made.Sum(), expected.Sum());
   EXPECT_EQ(made.bytes(), bytes);
 }
 

@@ -22,7 +22,8 @@ LoraMatrices Small(float first) {
   return {.in = 3, .out = 5, .rank = 2, .scale = 0.5f, .a = std::vector<float>(6, first), .b = std::vector<float>(10, first + 1)};
 }
 
-constexpr uint64_t kSmallContent = 0x9602e0568834a1f1;   // Small(4) as the last of two layers and two places.
+// Small(4) as the last of two layers and two places.
+constexpr char kSmallSum[] = "6115cfad254645b5704e443511a4370a02e3fd818b97afbf2e40a40ac735ecc9";
 
 LoraAdapter Empty(int layers, int placeholders) {
   absl::StatusOr<LoraAdapter> adapter = LoraAdapter::Create(layers, placeholders);
@@ -81,17 +82,28 @@ TEST(LoraAdapter, MovingLeavesTheNumbersInPlace) {
   static_assert(!std::is_copy_constructible_v<LoraAdapter>, "a copy's entries would point at the numbers of the original");
 }
 
-// What a beginning that the cache holds is found by: an adapter that is loaded again finds what it left.
-TEST(LoraAdapter, ContentIsWhatItChangesAndHow) {
+TEST(LoraAdapter, AnAdapterKeepsItsIdWhereverItIsMoved) {
+  LoraAdapter one = Empty(2, 2), other = Empty(2, 2);
+  EXPECT_NE(one.id(), 0u);
+  EXPECT_NE(one.id(), other.id());
+  const uint64_t id = one.id();
+  LoraAdapter moved = std::move(one);
+  EXPECT_EQ(moved.id(), id);
+  other.BecomeAgain(id);
+  EXPECT_EQ(other.id(), id);
+}
+
+// What files know an adapter by.
+TEST(LoraAdapter, ItsSumIsWhatItChangesAndHow) {
   const auto content = [](std::vector<std::pair<int, LoraMatrices>> places) {
     LoraAdapter adapter = Empty(2, 2);
     for (auto& [place, matrices] : places) EXPECT_TRUE(adapter.Set(place / 2, place % 2, std::move(matrices)).ok());
-    return adapter.content();
+    return adapter.Sum().Hex();
   };
-  const uint64_t both = content({{0, Small(1)}, {3, Small(4)}});
+  const std::string both = content({{0, Small(1)}, {3, Small(4)}});
   EXPECT_EQ(content({{3, Small(4)}, {0, Small(1)}}), both) << "in any order";
-  EXPECT_EQ(content({{3, Small(4)}}), kSmallContent) << "in every process";
-  std::vector<uint64_t> others = {0, both, content({}), content({{0, Small(1)}}), content({{3, Small(1)}, {0, Small(4)}}),
+  EXPECT_EQ(content({{3, Small(4)}}), kSmallSum) << "in every process";
+  std::vector<std::string> others = {"", both, content({}), content({{0, Small(1)}}), content({{3, Small(1)}, {0, Small(4)}}),
                                   content({{1, Small(1)}, {3, Small(4)}}), content({{2, Small(1)}, {3, Small(4)}})};
   const auto spoilt = [&](auto&& spoil) {
     LoraMatrices matrices = Small(1);
@@ -142,12 +154,12 @@ TEST(LoraAdapter, NumbersOf16BitsStayAsTheyAre) {
     bytes->assign(first, first + 2 * count);
   }
   ASSERT_TRUE(given.SetNumbers(0, 1, numbers).ok());
-  EXPECT_EQ(given.content(), set.content()) << "one adapter";
+  EXPECT_EQ(given.Sum(), set.Sum()) << "one adapter";
   EXPECT_EQ(WideA(given.Layer(0)[1], 3), std::vector<float>(6, 4));
   LoraAdapter other = Empty(1, 2);
   numbers.format = BlockFormat::kBF16;   // Other numbers, of the same bits.
   ASSERT_TRUE(other.SetNumbers(0, 1, numbers).ok());
-  EXPECT_NE(other.content(), set.content());
+  EXPECT_NE(other.Sum(), set.Sum());
   numbers.format = BlockFormat::kQ8_0;
   EXPECT_EQ(other.SetNumbers(0, 0, numbers).message(), "adapter layer 0 placeholder 0 format: found Q8_0, expected F32, F16 or BF16");
   numbers.format = BlockFormat::kF16;
@@ -162,12 +174,12 @@ TEST(LoraAdapter, PaddingIsMemoryAlone) {
   LoraMatrices fine = Small(4);
   fine.a[0] = 0.1f;
   ASSERT_TRUE(adapter.Set(1, 0, fine).ok());
-  const uint64_t content = adapter.content();
+  const Sha256Sum sum = adapter.Sum();
   EXPECT_EQ(adapter.Ranks(), (std::vector<int>{0, 2, 2, 0}));
   adapter.PadTo({4, 5, 2, 0}, std::vector<LoraShape>(4, {3, 5}));
   EXPECT_EQ(adapter.bytes(), 8 * (4 * 2 + 5 * 2 + 2 * 4));
   EXPECT_EQ(adapter.Ranks(), (std::vector<int>{0, 2, 2, 0}));
-  EXPECT_EQ(adapter.content(), content);
+  EXPECT_EQ(adapter.Sum(), sum);
   EXPECT_EQ(WideA(adapter.Layer(0)[1], 3), std::vector<float>(6, 4));
   EXPECT_EQ(WideA(adapter.Layer(1)[0], 3), fine.a);
   EXPECT_EQ(adapter.Layer(0)[0].a, nullptr);

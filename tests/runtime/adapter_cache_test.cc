@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/forged_adapter.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/ticking_clock.h"
 
@@ -127,19 +128,40 @@ TEST(AdapterCache, AFileThatChangedIsRefused) {
   int64_t bytes = 100;
   cache.Add({.name = "changing", .bytes = 100, .read = [&] { return Adapter(number, bytes); }});
   cache.Add({.name = "other", .bytes = 100, .read = [] { return Adapter(7, 100); }});
-  const uint64_t content = Must(cache.Lease(0))->content();
-  Must(cache.Lease(1));
-  EXPECT_EQ(Must(cache.Lease(0))->content(), content) << "as it was";
+  const uint64_t id = Must(cache.Lease(0))->id();
+  EXPECT_EQ(cache.stats().sum_seconds, 0) << "nothing went so far";
+  EXPECT_NE(Must(cache.Lease(1))->id(), id);
+  EXPECT_EQ(Must(cache.Lease(0))->id(), id) << "the same adapter";
   Must(cache.Lease(1));
   number = 2;
   absl::Status changed = cache.Lease(0).status();
   EXPECT_EQ(changed.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(absl::StrContains(changed.message(), "adapter \"changing\": content: found ")) << changed;
+  EXPECT_TRUE(absl::StrContains(changed.message(), "adapter \"changing\": SHA-256: found ")) << changed;
   AdapterCache larger({.most_bytes = 200});
   larger.Add({.name = "larger", .bytes = 100, .read = [] { return Adapter(1, 120); }});
   changed = larger.Lease(0).status();
   EXPECT_TRUE(absl::StrContains(changed.message(), "adapter \"larger\": bytes: found 120, expected 100")) << changed;
   EXPECT_EQ(larger.bytes(), 0);
+}
+
+TEST(AdapterCache, OneThatIsExchangedForAForgedOneIsRefused) {
+  ModelConfig config;
+  config.layers.resize(1);
+  config.width = config.feed_forward = 64;
+  config.heads = config.kv_heads = 4;
+  config.head_size = 16;
+  bool is_forged = false;
+  const auto read = [&]() -> absl::StatusOr<LoraAdapter> {
+    return is_forged ? ForgedAdapter(config, 4, 1, 2) : RandomAdapter(config, 4, kAllTargets, 1, 1, BlockFormat::kF16);
+  };
+  const int64_t bytes = Must(read()).bytes();
+  AdapterCache cache({.most_bytes = bytes});
+  for (const char* const name : {"exchanged", "other"}) cache.Add({.name = name, .bytes = bytes, .read = read});
+  Must(cache.Lease(0));
+  Must(cache.Lease(1));
+  is_forged = true;
+  const absl::Status changed = cache.Lease(0).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(changed) && absl::StrContains(changed.message(), "SHA-256: found ")) << changed;
 }
 
 TEST(AdapterCache, WhatTextsNeedIsTheLargestOfThem) {

@@ -26,10 +26,10 @@ std::vector<float> LogitsOf(const EngineOptions& options) {
   return {session->logits().begin(), session->logits().end()};
 }
 
-uint64_t ContentOf(const EngineOptions& options) {
+Sha256Sum ContentOf(const EngineOptions& options) {
   const auto engine = Must(Engine::Load(options));
   const auto hold = Must(CoreOf(*engine).TryHold());
-  return Must(CoreOf(*engine).ModelContent());
+  return Must(CoreOf(*engine).ModelIdentity());
 }
 
 class NpuPath : public testing::Test {
@@ -54,7 +54,7 @@ TEST_F(NpuPath, EveryFileOfAModelGivesTheSameLogitsAndIsTheSameModel) {
 
 // A session's file goes on only where its keys and values come from the same arithmetic.
 TEST_F(NpuPath, WhatChangesBitsIsAnotherModel) {
-  const uint64_t usual = ContentOf(OnNpu(model_.gguf()));
+  const Sha256Sum usual = ContentOf(OnNpu(model_.gguf()));
   EXPECT_NE(ContentOf({.model_path = model_.gguf(), .compute = {.threads = 2}}), usual);
   EXPECT_NE(ContentOf(OnNpu(model_.gguf(), "qnn")), usual);
   EXPECT_NE(ContentOf(OnNpu(model_.gguf(), "qnn")), ContentOf(OnNpu(model_.gguf(), "qnn-a8"))) << "the same bytes, other rows";

@@ -14,6 +14,7 @@
 #include "tessera/runtime/session_file.h"
 #include "tessera/runtime/stepper.h"
 #include "tessera/tests/fakes/fake_drafters.h"
+#include "tessera/tests/fakes/forged_adapter.h"
 #include "tessera/tests/fakes/lone_text.h"
 #include "tessera/tests/fakes/random_adapter.h"
 #include "tessera/tests/fakes/small_texts.h"
@@ -114,10 +115,12 @@ TEST_F(SessionAdapter, AForkHasTheSameOrIsRefused) {
   EXPECT_EQ(fork->adapter(), &adapters_[0]);
   Must(fork->Append(absl::MakeConstSpan(prompt_).subspan(25)));
   EXPECT_EQ(fork->logits(), session->logits());
+  EXPECT_EQ(Must(session->Fork(25, {.adapter = &adapters_[0]}))->adapter(), &adapters_[0]);
   const LoraAdapter copy = RandomAdapter(engine_->config(), /*rank=*/3, kAllTargets, /*seed=*/1);
-  EXPECT_EQ(Must(session->Fork(25, {.adapter = &copy}))->adapter(), &copy);
-  const absl::Status other = session->Fork(25, {.adapter = &adapters_[1]}).status();
-  EXPECT_EQ(other, absl::InvalidArgumentError("fork: found another adapter, expected that of the session"));
+  for (const LoraAdapter* const other : {all_[2], &copy}) {
+    EXPECT_EQ(session->Fork(25, {.adapter = other}).status(),
+              absl::InvalidArgumentError("fork: found another adapter, expected that of the session"));
+  }
   EXPECT_FALSE(Prompted(nullptr)->Fork(0, {.adapter = &adapters_[0]}).ok());
 }
 
@@ -132,7 +135,7 @@ TEST_F(SessionAdapter, OneOfAnotherModelIsRefused) {
 
 TEST_F(SessionAdapter, ASavedSessionIsOfItsAdapterAndScaleAlone) {
   const std::string path = folder_.Path("kept");
-  const auto text_of = [](const LoraAdapter* adapter) { return adapter == nullptr ? "none" : absl::StrCat(absl::Hex(adapter->content())); };
+  const auto text_of = [](const LoraAdapter* adapter) { return adapter == nullptr ? "none" : adapter->Sum().Hex(); };
   for (const LoraAdapter* const adapter : all_) {
     const auto session = Prompted(adapter);
     Must(SaveSession(*session, path));
@@ -147,6 +150,33 @@ TEST_F(SessionAdapter, ASavedSessionIsOfItsAdapterAndScaleAlone) {
       }
     }
   }
+}
+
+// Earlier versions knew an adapter by a number of 64 bits, so keys, values and sessions of one were taken for another's.
+TEST_F(SessionAdapter, TwoWithOneOldNumberShareNothing) {
+  const ModelConfig& config = engine_->config();
+  const LoraAdapter right = RandomAdapter(config, /*rank=*/4, kAllTargets, /*seed=*/1, /*scale=*/1, BlockFormat::kF16);
+  const LoraAdapter forged = ForgedAdapter(config, /*rank=*/4, /*seed=*/1, /*forgery=*/5);
+  const std::vector<TokenId> alone = lone_->Write(Text(&right)).tokens;
+  ASSERT_NE(lone_->Write(Text(&forged)).logits, lone_->Write(Text(&right)).logits) << "would show nothing";
+  const auto stepper = Must(Stepper::Create(*engine_, {}));
+  Answers answers;
+  int number = 0;
+  for (const LoraAdapter* const adapter : {&forged, &right, &right}) {
+    StreamOptions options = Text(adapter);
+    options.on_end = answers.Keep(number++);
+    stepper->Submit(std::move(options));
+    Must(stepper->Run());
+  }
+  EXPECT_EQ(answers.texts[1].tokens, alone);
+  EXPECT_EQ(answers.texts[1].shared_tokens, 0);
+  EXPECT_GT(answers.texts[2].shared_tokens, 0);
+  const std::string path = folder_.Path("of_right");
+  Must(SaveSession(*Prompted(&right), path));
+  EXPECT_EQ(LoadSession(*engine_, path, {.adapter = &forged}).status(),
+            absl::InvalidArgumentError(absl::StrCat(path, ": adapter: found ", right.Sum().Hex(), ", expected ", forged.Sum().Hex())));
+  const LoraAdapter same = RandomAdapter(config, /*rank=*/4, kAllTargets, /*seed=*/1, /*scale=*/1, BlockFormat::kF16);
+  EXPECT_EQ(Written(*Must(LoadSession(*engine_, path, {.adapter = &same})).session, Text(&same)).tokens, alone) << "in another process";
 }
 
 // Texts that begin alike, one after another and all at once: what the cache has serves those of the same adapter and scale alone.

@@ -318,22 +318,6 @@ TEST_F(SessionFile, OtherModelsOfTheSameShapeAreRefused) {
   }
 }
 
-// One weight, the last of the head or a number of a norm, is another model.
-TEST_F(SessionFile, OneOtherWeightIsAnotherModel) {
-  GgufBuilder builder = TinyModelBuilder({});
-  const std::string bytes = builder.Build();
-  const auto content = [&](const std::string& changed) {
-    std::ofstream(folder_.Path("model.gguf"), std::ios::binary) << changed;
-    const auto engine = Must(Engine::Load({.model_path = folder_.Path("model.gguf"), .compute = {.threads = 1}}));
-    return Must(CoreOf(*engine).ModelContent());
-  };
-  const uint64_t right = content(bytes);
-  EXPECT_EQ(content(bytes), right);
-  std::string changed = bytes;
-  changed.back() = static_cast<char>(changed.back() ^ 1);
-  EXPECT_NE(content(changed), right);
-}
-
 TEST_F(SessionFile, AFailingWriteLeavesTheOldFile) {
   const auto engine = SessionEngine();
   const std::string good = GoodSession(*engine);

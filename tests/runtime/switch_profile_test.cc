@@ -15,7 +15,7 @@ namespace {
 
 SwitchProfile Sample() {
   return {.device = "8gen3:unshared, context 4096",
-          .model = 0xFEDCBA9876543210,
+          .model = {{0xFE, 0xDC}},
           .graphs = {{.rows = 32, .run_seconds = {0.001, 1.0 / 3}, .load_seconds = {0.02, 0}},
                      {.rows = 256, .run_seconds = {0.004, 0.5}, .load_seconds = {0.02, 1e9}, .fixed_seconds = 0.015}}};
 }
@@ -61,7 +61,7 @@ TEST(SwitchProfile, AnotherDeviceModelOrGraphIsNoticed) {
     return std::string(status.message());
   };
   EXPECT_TRUE(absl::StrContains(check([](auto& k) { k.device = "8elite"; }, {32}), "expected \"8elite\""));
-  EXPECT_TRUE(absl::StrContains(check([](auto& k) { k.model = 7; }, {32}), "expected 7"));
+  EXPECT_TRUE(absl::StrContains(check([](auto& k) { k.model = {{7}}; }, {32}), "expected 07000"));
   EXPECT_EQ(check([](auto& k) { k.layers = 3; }, {32}), "layers: found 2, expected 3");
   EXPECT_EQ(check([](auto&) {}, {32, 64}), "graphs: found none of 64 rows, expected one");
 }
@@ -76,8 +76,9 @@ TEST(SwitchProfile, WhatIsNoProfileIsRefused) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << to;
     EXPECT_TRUE(absl::StrContains(status.message(), "text: ")) << status;
   };
-  refused("\"version\": 2", "\"version\": 1");   // It had no fixed part of loads.
-  refused("\"version\": 2", "\"version\": 3");
+  for (const char* const other : {"\"version\": 1", "\"version\": 2", "\"version\": 4"}) refused("\"version\": 3", other);
+  refused("\"fedc", "\"FEDC");
+  refused("\"fedc", "\"");
   refused("\"fixed_seconds\": 0.015", "\"fixed_seconds\": 0.021");   // More than the least load.
   refused("\"fixed_seconds\": 0.015", "\"fixed_seconds\": -0.015");
   refused("fixed_seconds", "mixed_seconds");

@@ -25,7 +25,7 @@ TEST(VocabularyOf, HeaderExample) {
 TEST(VocabularyOf, AVocabularyIsKnownByItsPieces) {
   const auto one = OpenTokenizer(SmallBytePair()), same = OpenTokenizer(SmallBytePair()), other = OpenTokenizer(SmallSentencePiece());
   EXPECT_EQ(VocabularyOf(*one), VocabularyOf(*same));
-  EXPECT_NE(VocabularyOf(*one).hash, VocabularyOf(*other).hash);
+  EXPECT_NE(VocabularyOf(*one).sum, VocabularyOf(*other).sum);
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ TEST(HistoryFormat, HeaderExample) {
 
 TEST(HistoryFormat, IsThisToTheByte) {
   const std::string bytes = EncodeHistory(kHistoryVocabulary, {{7, kSeparator}});
-  EXPECT_EQ(bytes.substr(0, 12), std::string("tsrhist\0\1\0\0\0", 12));
-  EXPECT_EQ(bytes.substr(16), std::string("\x34\x12\0\0\0\0\0\0\x0a\0\0\0\2\0\0\0\7\0\0\0\xff\xff\xff\xff", 24));
+  EXPECT_EQ(bytes.substr(0, 12), std::string("tsrhist\0\2\0\0\0", 12));
+  EXPECT_EQ(bytes.substr(16, 32), "\x12\x34" + std::string(30, '\0'));
+  EXPECT_EQ(bytes.substr(48), std::string("\x0a\0\0\0\2\0\0\0\7\0\0\0\xff\xff\xff\xff", 16));
   EXPECT_EQ(bytes, SealedHistory(bytes));
 }
 
@@ -46,7 +47,7 @@ TEST(HistoryFormat, AFewBytesOfAnotherAreNotTakenForOurs) {
     EXPECT_EQ(code(other), absl::StatusCode::kInvalidArgument) << other;
   }
   std::string newer = GoodHistory();
-  newer[8] = 2;
+  newer[8] = 3;
   for (size_t size = 0; size < newer.size(); ++size) {
     const bool says_version = size >= 12;
     EXPECT_EQ(code(newer.substr(0, size)), says_version ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kDataLoss) << size;

@@ -18,6 +18,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/suffix_drafter.h"
 #include "tessera/tests/fakes/bad_histories.h"
+#include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -52,7 +53,7 @@ class HistoryStoreTest : public ::testing::Test {
   }
   // Opens with the file of the store replaced, and returns what is said of it. Nothing goes to the log.
   absl::Status IgnoredByOpen(const std::string& bytes, const HistoryStore::Options& options = {}) {
-    WriteFile(folder_.Path("mail-0000000000001234.history"), bytes);
+    WriteFile(folder_.Path("mail-1234" + std::string(60, '0') + ".history"), bytes);
     const auto store = Open(options);
     EXPECT_EQ(store->tokens(), 0);
     return store->ignored();
@@ -202,7 +203,7 @@ TEST_F(HistoryStoreTest, AFileOfAnotherKindOrSizeIsIgnoredAndStays) {
 }
 
 TEST_F(HistoryStoreTest, EachVocabularyHasItsOwn) {
-  const VocabularyId other = {.hash = 7, .size = 10};
+  const VocabularyId other = {.sum = {{7}}, .size = 10};
   const auto one = Open(), two = Open({}, other);
   EXPECT_NE(one->path(), two->path());
   one->Add({}, Tokens{1});
@@ -210,6 +211,23 @@ TEST_F(HistoryStoreTest, EachVocabularyHasItsOwn) {
   ASSERT_TRUE(one->Save().ok() && two->Save().ok());
   EXPECT_EQ(TokensOf(*Open()), (Tokens{1, kSeparator}));
   EXPECT_EQ(TokensOf(*Open({}, other)), (Tokens{2, kSeparator}));
+}
+
+// Its name has another number for the vocabulary, so it would be passed over in silence.
+TEST_F(HistoryStoreTest, OneOfTheFirstVersionIsNamedAndStaysUntilAllIsCleared) {
+  const std::string older = folder_.Path("mail-0123456789abcdef.history"), bytes = HistoryWith(8, uint32_t{1});
+  WriteFile(older, bytes);
+  WriteFile(folder_.Path("mail-x-0123456789abcdef.history"), "another store's");
+  const auto store = Open();
+  EXPECT_EQ(store->ignored(), absl::InvalidArgumentError(older + ": version: found 1, which knows a vocabulary by 64 bits that can be "
+                                                                 "forged, expected 2"));
+  store->Add({}, Tokens{1});
+  Must(store->Save());
+  EXPECT_EQ(Open()->ignored(), absl::OkStatus());
+  EXPECT_EQ(TokensOf(*Open()), (Tokens{1, kSeparator}));
+  EXPECT_EQ(ReadFile(older), bytes);
+  Must(store->Clear());
+  EXPECT_EQ(folder_.Files(), 1) << "another store's";
 }
 
 TEST_F(HistoryStoreTest, AnEmptiedOneLeavesNoTokenBehind) {
@@ -239,7 +257,7 @@ TEST_F(HistoryStoreTest, AnEmptiedOneLeavesNoTokenBehind) {
 
 TEST_F(HistoryStoreTest, OldTextsLeaveWhenItIsFull) {
   constexpr int64_t kBytes = 65536, kTokens = kBytes / SuffixAutomaton::kMostBytesPerToken;
-  const VocabularyId large = {.hash = 1, .size = 1 << 20};
+  const VocabularyId large = {.sum = {{1}}, .size = 1 << 20};
   const auto store = Open({.max_bytes = kBytes}, large);
   for (TokenId text = 0; text < 1000; ++text) {
     store->Add({}, {{3 * text, 3 * text + 1, 3 * text + 2}});

@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 std::shared_ptr<HistoryStore> StoreIn(const TemporaryFolder& folder) {
-  auto store = HistoryStore::Open(folder.path(), "test", {.hash = 1, .size = 100}, {});
+  auto store = HistoryStore::Open(folder.path(), "test", {.sum = {{1}}, .size = 100}, {});
   EXPECT_TRUE(store.ok()) << store.status();
   return std::move(*store);
 }

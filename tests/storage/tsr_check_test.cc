@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "tessera/base/file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/tsr_builder.h"
 #include "tessera/tests/fakes/tsr_sample.h"
 
 namespace tessera {
@@ -46,6 +47,21 @@ TEST_F(FindDamageTest, ASoundFileHasNoneAndIsReadToItsEnd) {
   EXPECT_TRUE(Damaged({}).empty());
   EXPECT_EQ(last_.first, 8192 + 3 * kTsrBlockBytes + 4096);
   EXPECT_EQ(last_.second, last_.first);
+}
+
+// Made on purpose: the checksums are right, and the sums are another file's.
+TEST_F(FindDamageTest, ABlockThatHasNotTheSumOfItsManifestIsFound) {
+  TsrBuilder builder(MakeTsrSample({5000, 70}));
+  std::string& sum = *builder.manifest.mutable_units(1)->mutable_block_sums();
+  sum[31] = static_cast<char>(sum[31] ^ 1);
+  std::ofstream(path_, std::ios::binary) << builder.Build();
+  const auto reader = *TsrReader::Open(path_);
+  EXPECT_TRUE(ReadUnitOf(*reader, 1).ok()) << "reading compares checksums alone";
+  const std::vector<TsrDamage> found = FindDamage(*reader, pool_, [](int64_t, int64_t) {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].unit, 1);
+  EXPECT_TRUE(absl::StrContains(found[0].status.message(), "unit 1, unit1.a, byte 131072 of the file: SHA-256 of block 1: found "))
+      << found[0].status;
 }
 
 TEST_F(FindDamageTest, EveryDamagedPartIsFound) {
