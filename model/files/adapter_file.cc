@@ -69,7 +69,7 @@ absl::StatusOr<std::unique_ptr<AdapterReader>> AdapterReader::Open(const std::st
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) return OpenAdapterFolder(path, model, config);
   if (absl::EndsWith(path, ".safetensors") || absl::EndsWith(path, ".json")) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": found a file of a PEFT folder, expected the folder, or a GGUF file"));
+    return absl::InvalidArgumentError(absl::StrCat(path, ": found a file of an adapter's folder, expected the folder, or a GGUF file"));
   }
   return OpenGgufAdapter(path, model, config);
 }

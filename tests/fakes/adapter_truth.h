@@ -3,9 +3,9 @@
 //   const AdapterTruth truth(GoldenPath("tiny/llama.gguf"), GoldenPath("lora/llama-all"), /*factor=*/0.5);
 //   truth.Logits({3, 1, 4});                                                   // [token][vocabulary]
 //
-// It shares the two containers (GGUF and safetensors) with the engine, and nothing of how adapters are read: rows of queries and keys are put
-// in Hugging Face's order, in which the folder's B has them, and heads turn as there. For RoPE without scaling, models without biases, and
-// folders that name neither patterns nor layers. An empty folder is no adapter. Thread-compatible.
+// It shares the two containers (GGUF and safetensors) with the engine, and nothing of how adapters are read: rows of queries and keys are
+// put in Hugging Face's order, in which the folder's B has them, and heads turn as there. For RoPE without scaling, models without biases,
+// and folders that name neither patterns nor layers. An empty folder is no adapter. Thread-compatible.
 #pragma once
 
 #include <cmath>

@@ -37,14 +37,24 @@ inline PeftBuilder MlxFolder() {
   return builder;
 }
 
-inline std::vector<BadPeft> BadMlxFolders() {
-  const auto parameters = [](const std::string& name, const std::string& json, const std::string& key, const std::string& problem) {
-    return BadPeft{name, [json](PeftBuilder& b) { b.config["lora_parameters"] = json; },
-                   absl::StrCat("adapter_config.json: lora_parameters", key, ": ", problem)};
-  };
+inline std::vector<BadPeft> BadMlxNames() {
   const auto called = [](const std::string& name, const std::string& tensor_name, const std::string& problem) {
     return BadPeft{name, [tensor_name](PeftBuilder& b) { b.tensors[0].name = tensor_name; },
                    absl::StrCat("adapters.safetensors: tensor ", Quoted(tensor_name), ": ", problem)};
+  };
+  const std::string query = "model.layers.0.self_attn.q_proj";
+  return {
+      called("mlx-embedding", "model.embed_tokens.lora_a", "found an adapter of the embedding, *"),
+      called("mlx-head", "lm_head.lora_a", "found an adapter of the head, expected those of layers alone"),
+      called("mlx-norm", query + ".m", "found a norm of DoRA, expected A and B of LoRA alone"),
+      called("mlx-as-peft", query + ".lora_A.weight", "found this name, expected model.layers.N.MODULE.lora_a or .lora_b, MODULE one of *"),
+  };
+}
+
+inline std::vector<BadPeft> BadMlxConfigs() {
+  const auto parameters = [](const std::string& name, const std::string& json, const std::string& key, const std::string& problem) {
+    return BadPeft{name, [json](PeftBuilder& b) { b.config["lora_parameters"] = json; },
+                   absl::StrCat("adapter_config.json: lora_parameters", key, ": ", problem)};
   };
   const std::string query = "model.layers.0.self_attn.q_proj", nothing = "found nothing, expected a value";
   return {
@@ -61,21 +71,25 @@ inline std::vector<BadPeft> BadMlxFolders() {
       parameters("mlx-without-rank", "{\"scale\":3}", ".rank", nothing),
       parameters("mlx-without-scale", "{\"rank\":2}", ".scale", nothing),
       parameters("mlx-with-alpha", "{\"rank\":2,\"scale\":3,\"alpha\":16}", ".alpha", "found 16, expected 2, the rank: older versions *"),
-      parameters("mlx-no-keys", "{\"rank\":2,\"scale\":3,\"keys\":[]}", ".keys", "found an array, expected names of modules, or null for all"),
+      parameters("mlx-no-keys", "{\"rank\":2,\"scale\":3,\"keys\":[]}", ".keys",
+                 "found an array, expected names of modules, or null for all"),
       parameters("mlx-other-keys", "{\"rank\":2,\"scale\":3,\"keys\":[\"mlp.down_proj\"]}", ".keys",
                  absl::StrCat("found none that means ", Quoted(query), ", expected one: it has an A or B")),
-      parameters("mlx-unknown-parameter", "{\"rank\":2,\"scale\":3,\"rs\":1}", ".rs", "found 1, expected nothing: what it means is not known"),
+      parameters("mlx-unknown-parameter", "{\"rank\":2,\"scale\":3,\"rs\":1}", ".rs",
+                 "found 1, expected nothing: what it means is not known"),
       {"mlx-another-rank", [](PeftBuilder& b) { b.config["lora_parameters"] = "{\"rank\":4,\"scale\":3}"; },
        absl::StrCat("adapters.safetensors: tensor ", Quoted(query + ".lora_a"),
                     ": found 2 x 64, expected 4 rows, the rank in FOLDER/adapter_config.json")},
       {"mlx-scale-too-large", [](PeftBuilder& b) { b.config["lora_parameters"] = "{\"rank\":2,\"scale\":1e300}"; },
        absl::StrCat("adapters.safetensors: tensor ", Quoted(query + ".lora_a"),
                     ": found a scale of 1e+300, expected one that is finite in FP32")},
-      called("mlx-embedding", "model.embed_tokens.lora_a", "found an adapter of the embedding, *"),
-      called("mlx-head", "lm_head.lora_a", "found an adapter of the head, expected those of layers alone"),
-      called("mlx-norm", query + ".m", "found a norm of DoRA, expected A and B of LoRA alone"),
-      called("mlx-as-peft", query + ".lora_A.weight", "found this name, expected model.layers.N.MODULE.lora_a or .lora_b, MODULE one of *"),
   };
+}
+
+inline std::vector<BadPeft> BadMlxFolders() {
+  std::vector<BadPeft> folders = BadMlxConfigs();
+  for (BadPeft& folder : BadMlxNames()) folders.push_back(std::move(folder));
+  return folders;
 }
 
 }  // namespace tessera

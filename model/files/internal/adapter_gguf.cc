@@ -57,7 +57,7 @@ absl::StatusOr<double> ReadAlpha(const GgufFile& file) {
   return std::isfinite(alpha) ? absl::StatusOr<double>(alpha) : file.Unexpected(kAlpha, "a finite number");
 }
 
-// As llama.cpp has it: without alpha, or with an alpha of 0, the scale is 1 whatever the rank.
+// As the program has it that made this kind of file: without alpha, or with an alpha of 0, the scale is 1 whatever the rank.
 double ScaleOf(double alpha, const AdapterPlan::Place& place) { return alpha == 0 ? 1 : alpha / static_cast<double>(place.a.rows); }
 
 constexpr char kForm[] = "blk.N.MATRIX.weight.lora_a or .lora_b, MATRIX one of attn_q, attn_k, attn_v, attn_output, ffn_gate, ffn_up and "

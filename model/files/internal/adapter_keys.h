@@ -2,9 +2,9 @@
 //
 //   RETURN_IF_ERROR(JudgeAdapterKeys(json, PeftKeys()));          // or MlxKeys(), MlxParameterKeys()
 //
-// The rules are data: a test walks them, and docs/adapters.md shows those that change nothing. A key that no table has must be nothing (null,
-// false or empty), too: what it means is not known. Errors are InvalidArgument with file, key, found and expected. Thread-safe (constant data
-// and pure functions).
+// The rules are data: a test walks them, and docs/adapters.md shows those that change nothing. A key that no table has must be nothing
+// (null, false or empty), too: what it means is not known. Errors are InvalidArgument with file, key, found and expected. Thread-safe
+// (constant data and pure functions).
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ struct AdapterKey {
 using AdapterKeys = absl::Span<const AdapterKey>;
 
 AdapterKeys PeftKeys();
-// Of folders that mlx-lm writes, and of the object "lora_parameters" in them.
+// Those of folders that mlx-lm writes, and of the object "lora_parameters" in them.
 AdapterKeys MlxKeys();
 AdapterKeys MlxParameterKeys();
 

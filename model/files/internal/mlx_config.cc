@@ -1,5 +1,5 @@
-// adapter_config.json as mlx-lm writes it: all settings of the training, and among them what the adapter changes. Also tells the two kinds of
-// folders apart.
+// adapter_config.json as mlx-lm writes it: all settings of the training, and among them what the adapter changes. The two kinds of folders
+// are told apart here, too.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -66,8 +66,8 @@ class MlxConfig : public FolderConfig {
     if (const absl::StatusOr<JsonValue> alpha = GivenValue(parameters, "alpha"); alpha.ok()) {
       ASSIGN_OR_RETURN(const double number, alpha->AsDouble());
       if (number != rank_) {
-        return alpha->Error(absl::StrCat(number), absl::StrCat(rank_, ", the rank: older versions multiply the scale by alpha / rank, later "
-                                                               "ones pass it over"));
+        return alpha->Error(absl::StrCat(number), absl::StrCat(rank_, ", the rank: older versions multiply the scale by alpha / rank, "
+                                                               "later ones pass it over"));
       }
     }
     const absl::StatusOr<JsonValue> keys = GivenValue(parameters, "keys");
@@ -78,7 +78,7 @@ class MlxConfig : public FolderConfig {
   }
 
   const std::string source_;
-  const int layers_;                  // Of the model.
+  const int layers_;                  // Those that the model has.
   int rank_ = 0, first_layer_ = 0;
   double scale_ = 0;
   std::vector<std::string> keys_;     // Empty: all.

@@ -3,10 +3,10 @@
 //   ASSIGN_OR_RETURN(const NamePattern pattern, NamePattern::Parse(".*\\.layers\\.(0|1)\\.self_attn\\.[qv]_proj"));
 //   if (pattern.Matches("model.layers.1.self_attn.q_proj")) Use(module);               // the whole name, as re.fullmatch
 //
-// A pattern comes from outside. A match takes at most steps() for each byte of the name, and once more for each byte where the pattern looks
-// ahead, whatever the pattern is: no way through it is tried twice. Read are: bytes, ".", classes, \d \w \s \b and their opposites, groups,
-// |, repeats (lazy ones, too: they match the same names), ^ $ \A \Z, and what looks ahead. Refused by name are: what looks behind, groups that
-// are repeated later (\1), flags, possessive repeats, and bytes beyond ASCII. Errors are InvalidArgument with place, found and expected.
+// A pattern comes from outside. A match takes at most steps() for each byte of the name, and where the pattern looks ahead as much again
+// from each byte: no way through it is tried twice. Read are: bytes, ".", classes, \d \w \s \b and their opposites, groups, |, repeats
+// (lazy ones, too: they match the same names), ^ $ \A \Z, and what looks ahead. Refused by name are: what looks behind, groups that are
+// repeated later (\1), flags, possessive repeats, and bytes beyond ASCII. Errors are InvalidArgument with place, found and expected.
 // Thread-safe (constant data).
 #pragma once
 

@@ -276,7 +276,7 @@ TEST_F(AdapterFileTest, PathsThatAreNoAdapterSayWhatIsMissing) {
   const std::string folder = Folder(PeftBuilder());
   const std::string numbers = folder + "/adapter_model.safetensors", older = folder + "/adapter_model.bin";
   EXPECT_EQ(status(numbers),
-            absl::InvalidArgumentError(numbers + ": found a file of a PEFT folder, expected the folder, or a GGUF file"));
+            absl::InvalidArgumentError(numbers + ": found a file of an adapter's folder, expected the folder, or a GGUF file"));
   std::filesystem::rename(numbers, older);
   EXPECT_EQ(status(folder).code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(absl::StartsWith(status(folder).message(), older + ": found numbers as Python programs keep them")) << status(folder);

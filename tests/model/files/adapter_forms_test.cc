@@ -67,7 +67,8 @@ TEST_F(AdapterForms, TargetsMayNameMoreThanTheModelAndTheFileHave) {
     builder.config["target_modules"] = targets;
     EXPECT_EQ(Read(builder).Content(), content) << targets;
   }
-  for (const char* const excluded : {"[\"k_proj\"]", "[\"0.mlp.down_proj\",\"proj\"]", "\"q_proj|.*k_proj\"", "\".*layers\\\\.[2-9]\\\\..*\""}) {
+  for (const char* const excluded :
+       {"[\"k_proj\"]", "[\"0.mlp.down_proj\",\"proj\"]", "\"q_proj|.*k_proj\"", "\".*layers\\\\.[2-9]\\\\..*\""}) {
     PeftBuilder builder = WholeFolder();
     builder.config["target_modules"] = "[\"q_proj\",\"k_proj\",\"down_proj\"]";
     builder.config["exclude_modules"] = excluded;

@@ -20,8 +20,8 @@ absl::StatusOr<bool> Example() {
 TEST(NamePattern, HeaderExample) { EXPECT_TRUE(Must(Example())); }
 
 constexpr const char* kNames[] = {"q_proj", "model.layers.0.self_attn.q_proj", "model.layers.1.self_attn.v_proj",
-                                  "model.layers.11.mlp.down_proj", "vision.q_proj", "language_model.model.layers.0.self_attn.q_proj", "x", "xx",
-                                  "xxy", "y", "xy", "a", "]", "-", "", "x{}", "x{2", "a.b", "b", "[x", "\\"};
+                                  "model.layers.11.mlp.down_proj", "vision.q_proj", "language_model.model.layers.0.self_attn.q_proj",
+                                  "x", "xx", "xxy", "y", "xy", "a", "]", "-", "", "x{}", "x{2", "a.b", "b", "[x", "\\"};
 
 // Which of the names each matches, as Python 3.11 printed it:
 //   print("".join("1" if re.fullmatch(pattern, name) else "0" for name in names))
