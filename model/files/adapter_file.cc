@@ -26,9 +26,9 @@ int64_t AdapterFile::Bytes() const {
 absl::StatusOr<std::unique_ptr<AdapterReader>> AdapterReader::Open(const std::string& path, const MarkedModel& model,
                                                                    const ModelConfig& config) {
   std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown)) return OpenPeftAdapter(path, model, config);
+  if (std::filesystem::is_directory(path, unknown)) return OpenAdapterFolder(path, model, config);
   if (absl::EndsWith(path, ".safetensors") || absl::EndsWith(path, ".json")) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": found a file of a PEFT folder, expected the folder, or a GGUF file"));
+    return absl::InvalidArgumentError(absl::StrCat(path, ": found a file of an adapter's folder, expected the folder, or a GGUF file"));
   }
   return OpenGgufAdapter(path, model, config);
 }

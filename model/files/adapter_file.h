@@ -1,12 +1,13 @@
-// Low-rank adapters (LoRA) as files have them, checked against the model that they change: PEFT folders, and GGUF files of that kind.
+// Low-rank adapters (LoRA) as files have them, checked against the model that they change: folders of PEFT and of mlx-lm, and GGUF files.
 //
 //   ASSIGN_OR_RETURN(AdapterFile adapter, ReadAdapter("pirate/", *model, config));          // or "pirate.gguf"
 //   for (const AdapterPair& pair : adapter.pairs) Use(pair.layer, pair.matrix, pair.a.Floats(), pair.b.Floats(), pair.scale);
 //
-// A PEFT folder holds adapter_config.json and adapter_model.safetensors. Both kinds give the same pairs: A [rank, in], B [out, rank] in the
-// order of the model's rows (GGUF files whose RoPE turns neighbours have the rows of queries and keys in another order than Hugging Face's,
-// so rows of a PEFT folder's B are put in theirs), and the scale, alpha / rank or, for rsLoRA, alpha / sqrt(rank). Numbers keep the file's
-// 16 or 32 bits; those of other GGUF formats are widened to FP32.
+// A folder holds adapter_config.json beside adapter_model.safetensors (PEFT) or adapters.safetensors (mlx-lm). All kinds give the same
+// pairs: A [rank, in], B [out, rank] in the order of the model's rows (GGUF files whose RoPE turns neighbours have the rows of queries and
+// keys in another order than Hugging Face's, so rows of a folder's B are put in theirs), and the scale: alpha / rank, for rsLoRA alpha /
+// sqrt(rank), mlx-lm's own, 1 of a GGUF file without alpha. Numbers keep the file's 16 or 32 bits; those of other GGUF formats are widened
+// to FP32.
 //
 // Whatever a file says that would change the result is used, or refused by name: DoRA, biases, modules saved whole, layers copied,
 // adapters of embeddings and heads, kinds other than LoRA. Sizes are checked before numbers are read, so memory depends on the model's
@@ -88,8 +89,8 @@ class AdapterReader {
 // kShapes: AdapterReader::shapes alone.
 enum class AdapterRead : uint8_t { kAll, kShapes };
 
-// path: a PEFT folder, or a GGUF file. model: a GgufFile, a ModelFile or, for several adapters, a MarkedModel of one: only its vectors are
-// read, once, and only for an adapter with a mark; config: read from it.
+// path: a folder of PEFT or mlx-lm, or a GGUF file. model: a GgufFile, a ModelFile or, for several adapters, a MarkedModel of one: only its
+// vectors are read, once, and only for an adapter with a mark; config: read from it.
 absl::StatusOr<AdapterFile> ReadAdapter(const std::string& path, const MarkedModel& model, const ModelConfig& config,
                                         AdapterRead read = AdapterRead::kAll);
 

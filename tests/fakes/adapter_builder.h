@@ -41,6 +41,7 @@ class PeftBuilder {
       {"peft_type", "\"LORA\""}, {"task_type", "\"CAUSAL_LM\""}, {"r", "2"}, {"lora_alpha", "6"}, {"use_rslora", "false"},
       {"bias", "\"none\""}, {"fan_in_fan_out", "false"}, {"target_modules", "[\"q_proj\",\"down_proj\"]"}, {"modules_to_save", "null"},
       {"rank_pattern", "{}"}, {"alpha_pattern", "{}"}, {"init_lora_weights", "true"}, {"lora_dropout", "0.05"}, {"use_dora", "false"}};
+  std::string numbers_file = "adapter_model.safetensors";
   std::string whole_config = "";   // In place of `config`, if not empty.
   std::vector<Tensor> tensors = {{PeftName(0, kQuery, 'A'), {2, 64}}, {PeftName(0, kQuery, 'B'), {64, 2}},
                                  {PeftName(1, kQuery, 'A'), {2, 64}}, {PeftName(1, kQuery, 'B'), {64, 2}},
@@ -79,10 +80,10 @@ class PeftBuilder {
   // Makes the folder, whose parent must be there.
   void WriteTo(const std::string& folder) const {
     std::filesystem::create_directory(folder);
-    for (const auto& [name, contents] : {std::pair("/adapter_config.json", Config()), {"/adapter_model.safetensors", Numbers()}}) {
-      std::ofstream out(folder + name, std::ios::binary);
+    for (const auto& [name, contents] : {std::pair<std::string, std::string>("adapter_config.json", Config()), {numbers_file, Numbers()}}) {
+      std::ofstream out(folder + "/" + name, std::ios::binary);
       out << contents;
-      CHECK(out.flush().good()) << folder << name;
+      CHECK(out.flush().good()) << folder << "/" << name;
     }
   }
 };

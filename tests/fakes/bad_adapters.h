@@ -36,7 +36,7 @@ inline std::vector<BadPeft> BadPeftKinds() {
   const auto refused = [](const std::string& key, const std::string& json, const std::string& found, const std::string& reason) {
     return BadPeftKey(absl::StrCat(key, "-given"), key, json, absl::StrCat("found ", found, ", expected nothing: ", reason));
   };
-  const std::string others = ", expected true, false, gaussian, eva or orthogonal: others change the weights of the model, too";
+  const std::string others = ", expected true, false, gaussian, eva, orthogonal or mica: others change the weights of the model, too";
   return {
       BadPeftKey("another-kind", "peft_type", "\"IA3\"", "found \"IA3\", expected \"LORA\""),
       BadPeftKey("kind-a-number", "peft_type", "1", "found 1, expected a string"),
@@ -45,6 +45,7 @@ inline std::vector<BadPeft> BadPeftKinds() {
       BadPeftKey("biases-of-lora", "bias", "\"lora_only\"", "found \"lora_only\", expected \"none\": biases of the model are replaced"),
       BadPeftKey("begun-by-pissa", "init_lora_weights", "\"pissa\"", "found \"pissa\"" + others),
       BadPeftKey("begun-by-olora", "init_lora_weights", "\"olora\"", "found \"olora\"" + others),
+      BadPeftKey("begun-by-lora-ga", "init_lora_weights", "\"lora_ga\"", "found \"lora_ga\"" + others),
       BadPeftKey("begun-by-loftq", "init_lora_weights", "\"loftq\"", "found \"loftq\"" + others),
       refused("use_dora", "true", "true", "DoRA also scales each output by a norm"),
       refused("use_qalora", "true", "true", "QALoRA takes means of groups of inputs"),
@@ -58,6 +59,9 @@ inline std::vector<BadPeft> BadPeftKinds() {
       refused("loftq_config", "{\"loftq_bits\":4}", "an object", "LoftQ changes the weights of the model, too"),
       refused("megatron_config", "{\"a\":1}", "an object", "the model is another implementation"),
       refused("use_bdlora", "{\"a\":1}", "an object", "matrices of blocks are another product"),
+      refused("kasa_config", "{\"beta\":1}", "an object",
+              "KaSA has numbers between A and B, and changes the weights of the model, too"),
+      refused("monteclora_config", "{\"a\":1}", "an object", "MonteCLoRA draws numbers on top of A and B"),
       refused("arrow_config", "{\"a\":1}", "an object", "adapters are mixed row by row"),
       refused("use_new_kind", "0.5", "0.5", "what it means is not known"),
       {"configuration-cut", [](PeftBuilder& b) { b.whole_config = "{\"r\":"; }, "adapter_config.json: line 1, byte *"},
@@ -68,11 +72,9 @@ inline std::vector<BadPeft> BadPeftKinds() {
 inline std::vector<BadPeft> BadPeftNumbers() {
   const std::string ranks = ", expected an integer from 1 to 1024", nothing = ": found nothing, expected a value";
   const std::string query = Quoted(PeftName(0, PeftBuilder::kQuery, 'A'));
-  const std::string plain = ", expected names of letters, digits, _ and . alone: patterns are not read";
   const auto without = [&](const std::string& key) {
     return BadPeft{"without-" + key, [key](PeftBuilder& b) { b.config.erase(key); }, absl::StrCat("adapter_config.json: ", key, nothing)};
   };
-  const std::string down = "\"model.layers.1.mlp.down_proj\"";
   return {
       without("peft_type"), without("r"), without("lora_alpha"), without("target_modules"),
       BadPeftKey("rank-0", "r", "0", "found 0" + ranks),
@@ -81,10 +83,15 @@ inline std::vector<BadPeft> BadPeftNumbers() {
       BadPeftKey("alpha-a-text", "lora_alpha", "\"x\"", "found \"x\", expected a number"),
       {"alpha-too-large", [](PeftBuilder& b) { b.config["lora_alpha"] = "1e300"; },
        absl::StrCat("adapter_model.safetensors: tensor ", query,
-                    ": found an alpha of 1e+300, expected one whose scale is finite in FP32")},
+                    ": found a scale of 5e+299, expected one that is finite in FP32")},
       BadPeftKey("rslora-a-text", "use_rslora", "\"yes\"", "found \"yes\", expected true or false"),
       BadPeftKey("rank-pattern-a-list", "rank_pattern", "[]", "found an array, expected an object of ranks by module"),
-      BadPeftKey("rank-pattern-a-pattern", "rank_pattern", "{\"q.*\":2}", "found \"q.*\"" + plain),
+      BadPeftKey("rank-pattern-that-looks-behind", "rank_pattern", "{\"x(?<=x)q\":2}",
+                 "found \"x(?<=x)q\", expected a pattern that is read: byte 1: found \"(?<=\", expected (, (?:, (?P<name>, (?= or (?!"),
+      BadPeftKey("alpha-patterns-too-long", "alpha_pattern", "{\"q{40000}\":2,\"v{10000}\":2}",
+                 "found \"q{40000}\", expected a pattern that is read: found repeats of more than 65536 steps, expected less"),
+      BadPeftKey("alpha-patterns-too-long-together", "alpha_pattern", "{\"q{30000}\":2,\"v{10000}\":2}",
+                 "found \"v{10000}\", expected patterns of 65536 steps together"),
       {"rank-pattern-of-another-rank", [](PeftBuilder& b) { b.config["rank_pattern"] = "{\"q_proj\":4}"; },
        absl::StrCat("adapter_model.safetensors: tensor ", query,
                     ": found 2 x 64, expected 4 rows, the rank in FOLDER/adapter_config.json")},
@@ -92,16 +99,41 @@ inline std::vector<BadPeft> BadPeftNumbers() {
        "adapter_config.json: alpha_pattern.q_proj: found \"x\", expected a number"},
       BadPeftKey("no-targets", "target_modules", "[]", "found an array, expected names of modules, or a pattern"),
       BadPeftKey("targets-null", "target_modules", "null", "found null, expected names of modules, or a pattern"),
-      BadPeftKey("targets-with-a-pattern", "target_modules", "[\"q_.*\"]", "found \"q_.*\"" + plain),
-      BadPeftKey("target-missing", "target_modules", "[\"q_proj\"]",
-                 absl::StrCat("found none that means ", down, ", expected one: it has an A or B")),
-      BadPeftKey("target-without-tensors", "target_modules", "[\"q_proj\",\"down_proj\",\"v_proj\"]",
-                 "found \"v_proj\", expected names of modules that have an A and B"),
+      BadPeftKey("layers-called-otherwise", "layers_pattern", "\"h\"", "found \"h\", expected nothing without layers_to_transform"),
+  };
+}
+
+inline std::vector<BadPeft> BadPeftModules() {
+  const std::string query = "\"model.layers.0.self_attn.q_proj\"", down = "\"model.layers.1.mlp.down_proj\"";
+  const auto none = [](const std::string& module) {
+    return absl::StrCat("found none that means ", module, ", expected one: it has an A or B");
+  };
+  const auto two = [](const std::string& name, const std::string& key, const std::string& json, const BadPeft& other) {
+    return BadPeft{name, [=](PeftBuilder& b) { b.config[key] = json, other.spoil(b); }, other.message};
+  };
+  return {
+      BadPeftKey("targets-a-number", "target_modules", "1", "found 1, expected names of modules, or a pattern"),
+      BadPeftKey("targets-a-list-of-patterns", "target_modules", "[\"q_.*\"]", none(query)),
+      BadPeftKey("targets-an-open-pattern", "target_modules", "\"x(\"",
+                 "found \"x(\", expected a pattern that is read: byte 1: found \"(\", expected a \")\" for it"),
+      BadPeftKey("targets-another-pattern", "target_modules", "\".*q_proj\"", none(down)),
+      BadPeftKey("targets-a-pattern-of-a-part", "target_modules", "\"q_proj|down_proj\"", none(query)),
+      BadPeftKey("target-missing", "target_modules", "[\"q_proj\"]", none(down)),
+      two("target-drawn", "target_modules", "[\"q_proj\",\"down_proj\"]",
+          BadPeftKey("", "init_lora_weights", "false", "found false, expected true: \"model.layers.0.mlp.down_proj\" has no A and B in the "
+                                                       "file, and PEFT would draw them")),
       BadPeftKey("target-excluded", "exclude_modules", "[\"down_proj\"]",
+                 absl::StrCat("found one that means ", down, ", expected none: it has an A or B")),
+      BadPeftKey("target-excluded-by-a-pattern", "exclude_modules", "\".*1.*down_proj\"",
                  absl::StrCat("found one that means ", down, ", expected none: it has an A or B")),
       BadPeftKey("layer-not-transformed", "layers_to_transform", "[0]",
                  "found no 1, expected it: \"model.layers.1.self_attn.q_proj\" has an A or B"),
-      BadPeftKey("layers-called-otherwise", "layers_pattern", "\"h\"", "found \"h\", expected \"layers\", as modules are named here"),
+      two("layers-beside-a-pattern", "target_modules", "\".*\"",
+          BadPeftKey("", "layers_to_transform", "[0,1]", "found an array, expected nothing beside one pattern in target_modules")),
+      two("layers-in-another-list", "layers_to_transform", "[0,1]", BadPeftKey("", "layers_pattern", "[\"h\"]", none(query))),
+      two("layers-by-a-pattern", "layers_to_transform", "[0,1]",
+          BadPeftKey("", "layers_pattern", "\"l.*s\"",
+                     "found \"l.*s\", expected names of letters, digits, _ and . alone: patterns are not read here")),
   };
 }
 
@@ -118,12 +150,21 @@ inline std::vector<BadPeft> BadPeftNames() {
       called("layer-with-zero", "base_model.model.model.layers.00.self_attn.q_proj.lora_A.weight", form),
       called("layer-negative", "base_model.model.model.layers.-1.self_attn.q_proj.lora_A.weight", form),
       called("layer-too-large", "base_model.model.model.layers.4294967296.self_attn.q_proj.lora_A.weight", form),
-      called("head", "base_model.model.lm_head.lora_A.weight", form),
+      called("head", "base_model.model.lm_head.lora_A.weight", "found an adapter of the head, expected those of layers alone"),
+      called("head-saved-whole", "base_model.model.lm_head.modules_to_save.weight", "found an adapter of the head, *"),
+      called("pictures", "base_model.model.vision_tower.encoder.layers.0.self_attn.q_proj.lora_A.weight",
+             "found an adapter of what sees pictures, expected those of the text's layers alone"),
+      called("experts", "base_model.model.model.layers.0.mlp.experts.3.down_proj.lora_A.weight",
+             "found an adapter of experts, expected those of linear layers alone"),
       called("norm", PeftName(0, "input_layernorm", 'A'), form),
       called("other-half", prefix + "lora_C.weight", form),
-      called("without-prefix", "model.layers.0.self_attn.q_proj.lora_A.weight", form),
-      called("named-adapter", prefix + "lora_A.default.weight", form),
+      called("another-prefix", "base_model.model.transformer.layers.0.self_attn.q_proj.lora_A.weight", form),
+      called("named-adapter", prefix + "lora_A.pirate.weight", form),
+      called("named-twice", prefix + "lora_A.default.default.weight", form),
+      called("mlx", "model.layers.0.self_attn.q_proj.lora_a", form),
       called("dora", prefix + "lora_magnitude_vector.weight", "found a norm of DoRA, expected A and B of LoRA alone"),
+      called("embedding-by-a-linear-one", "base_model.model.model.embed_tokens.lora_A.weight",
+             "found an adapter of the embedding, expected those of linear layers alone"),
       called("embedding", "base_model.model.model.embed_tokens.lora_embedding_A",
              "found an adapter of an embedding, expected those of linear layers alone"),
       called("bias", prefix + "lora_B.bias", "found a bias, expected A and B alone"),
@@ -147,6 +188,11 @@ inline std::vector<BadPeft> BadPeftTensors() {
       sized("inputs-of-another-model", 0, {2, 65}, first + ": found 2 x 65, expected 2 x 64, the inputs of blk.0.attn_q.weight"),
       sized("transposed", 0, {64, 2}, first + ": found 64 x 2, expected 64 x 64, the inputs of blk.0.attn_q.weight"),
       sized("outputs-of-another-model", 1, {63, 2}, second + ": found 63 x 2, expected 64 x 2, the outputs of blk.0.attn_q.weight"),
+      {"halves-of-two-modules", [](PeftBuilder& builder) { builder.tensors[1].name = "language_" + builder.tensors[1].name.substr(11); },
+       tensor + "\"language_model.model.layers.0.self_attn.q_proj.lora_B.weight\": found module "
+                "\"language_model.model.layers.0.self_attn.q_proj\", expected \"model.layers.0.self_attn.q_proj\", that of its A"},
+      {"named-in-two-ways", [a](PeftBuilder& builder) { builder.tensors.push_back({a.substr(17), {2, 64}}); },
+       absl::StrCat(tensor, Quoted(a.substr(17)), ": found ", Quoted(a), ", too, expected one of them")},
       sized("ranks-differ", 1, {64, 3}, absl::StrCat(second, ": found 64 x 3, expected 64 x 2, the rank of ", Quoted(a))),
       sized("rank-of-nothing", 0, {0, 64}, first + ": found 0 x 64, expected a rank of 1 to 1024, its rows"),
       sized("one-dimension", 0, {128}, first + " shape: found 1 dimensions, expected 2"),
@@ -161,7 +207,7 @@ inline std::vector<BadPeft> BadPeftTensors() {
 
 inline std::vector<BadPeft> BadPeftFolders() {
   std::vector<BadPeft> folders;
-  for (const auto& table : {BadPeftKinds(), BadPeftNumbers(), BadPeftNames(), BadPeftTensors()}) {
+  for (const auto& table : {BadPeftKinds(), BadPeftNumbers(), BadPeftModules(), BadPeftNames(), BadPeftTensors()}) {
     folders.insert(folders.end(), table.begin(), table.end());
   }
   return folders;
@@ -201,8 +247,7 @@ inline std::vector<BadGgufAdapter> BadGgufAdapterKeys() {
       text("another-architecture", "general.architecture", "qwen3"), text("a-model", "general.type", "model"),
       text("another-kind", "adapter.type", "control_vector"), text("alpha-a-text", "adapter.lora.alpha", "6"),
       without("general.type", "\"adapter\", as an adapter has it"), without("adapter.type", "\"lora\", as an adapter has it"),
-      without("adapter.lora.alpha", "the number over the rank"),
-      alpha("alpha-0", 0), alpha("alpha-nan", std::numeric_limits<float>::quiet_NaN()),
+      alpha("alpha-infinite", std::numeric_limits<float>::infinity()), alpha("alpha-nan", std::numeric_limits<float>::quiet_NaN()),
       {"prompt-prefix", [](B& b) { b.String("adapter.lora.prompt_prefix", "x"); },
        "metadata \"adapter.lora.prompt_prefix\" value at byte *"},
       {"key-not-known", [](B& b) { b.Numbers<uint32_t>("adapter.alora.invocation_tokens", {5}); },

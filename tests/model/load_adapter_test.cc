@@ -6,13 +6,14 @@
 #include <cmath>
 #include <memory>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/adapter_set.h"
 #include "tessera/tests/fakes/adapter_numbers.h"
+#include "tessera/tests/fakes/adapter_truth.h"
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/real_models.h"
@@ -139,50 +140,102 @@ TEST(LoadAdapter, FoldersAndGgufFilesAreOneAdapter) {
   EXPECT_NE(Loaded(model, "llama-all").Sum(), Loaded(model, "llama-qv").Sum());
 }
 
-// 95 % of these errors, which are in order, are below this. The other engine rounds what an adapter multiplies to FP16, and these small
-// models amplify it. Ours is nearer to what was trained; the next test has its rounding.
+// 95 % of these errors, which are in order, are below this.
 double High(const std::vector<double>& errors) { return errors[errors.size() * 95 / 100]; }
 
+struct GoldenAdapter { const char* name; const char* model; };
+constexpr GoldenAdapter kGoldenAdapters[] = {{"llama-all", "llama"}, {"llama-qv", "llama"}, {"qwen3-attn", "qwen3"}};
+
+// The largest difference of a logit from its truth, by the largest logit of its row.
+double FarthestFrom(const AdapterTruth::Rows& truth, const std::vector<std::vector<float>>& logits) {
+  double farthest = 0;
+  for (size_t row = 0; row < truth.size(); ++row) {
+    double most = 0, largest = 0;
+    for (size_t i = 0; i < truth[row].size(); ++i) {
+      most = std::max(most, std::abs(truth[row][i] - logits[row][i]));
+      largest = std::max(largest, std::abs(truth[row][i]));
+    }
+    farthest = std::max(farthest, most / largest);
+  }
+  return farthest;
+}
+
+std::vector<std::vector<float>> LogitsOf(Machine& machine, const std::vector<TokenId>& tokens, const LoraAdapter* adapter) {
+  const KvCache::SequenceId sequence = machine.cache().NewSequence();
+  std::vector<std::vector<float>> logits;
+  constexpr size_t kMostRows = 32;
+  for (size_t begin = 0; begin < tokens.size(); begin += kMostRows) {
+    for (std::vector<float>& row : machine.Extend(sequence, absl::MakeConstSpan(tokens).subspan(begin, kMostRows), adapter)) {
+      logits.push_back(std::move(row));
+    }
+  }
+  machine.cache().Release(sequence);
+  return logits;
+}
+
+std::vector<TokenId> TokensOf(const std::string& logits) { return ReadGoldenLogits("lora/" + logits + ".logits.jsonl")[0].tokens; }
+
 // Without the adapter, or with it at another scale, logits are far away.
-TEST(LoadAdapter, TheReferencePathAgreesWithAnotherEngine) {
-  for (const auto& [name, model] : {std::pair("llama-all", "llama"), {"llama-qv", "llama"}, {"qwen3-attn", "qwen3"}}) {
+TEST(LoadAdapter, TheReferencePathIsWithinAThousandthOfTheTruth) {
+  for (const auto& [name, model] : kGoldenAdapters) {
     SCOPED_TRACE(name);
-    const std::string adapter_name = name, half_name = adapter_name + ".half";
-    const LoadedWeights weights(GoldenPath(std::string("tiny/") + model + ".gguf"), WeightEncoding::kFloat32);
+    const std::string path = GoldenPath(std::string("tiny/") + model + ".gguf"), adapter_name = name;
+    const LoadedWeights weights(path, WeightEncoding::kFloat32);
     Machine machine(weights, {.threads = 2});
     const LoraAdapter whole = Loaded(weights, adapter_name), half = Loaded(weights, adapter_name + ".gguf", 0.5f);
-    const std::vector<double> errors = Errors(machine, adapter_name, &whole);
-    EXPECT_GE(errors.size(), 96u * 5);
-    EXPECT_LE(High(errors), 2e-2);
-    EXPECT_LE(errors.back(), 5e-2);
-    EXPECT_LE(High(Errors(machine, half_name, &half)), 2e-2);
-    EXPECT_GT(High(Errors(machine, adapter_name, nullptr)), 0.1);
-    EXPECT_GT(High(Errors(machine, half_name, &whole)), 0.1);
+    const std::vector<TokenId> tokens = TokensOf(adapter_name);
+    ASSERT_GE(tokens.size(), 96u);
+    const auto truth = AdapterTruth(path, GoldenPath("lora/" + adapter_name), 1).Logits(tokens);
+    const auto half_truth = AdapterTruth(path, GoldenPath("lora/" + adapter_name), 0.5).Logits(tokens);
+    EXPECT_LE(FarthestFrom(truth, LogitsOf(machine, tokens, &whole)), 1e-3);
+    EXPECT_LE(FarthestFrom(half_truth, LogitsOf(machine, tokens, &half)), 1e-3);
+    EXPECT_LE(FarthestFrom(AdapterTruth(path, "", 1).Logits(tokens), LogitsOf(machine, tokens, nullptr)), 1e-3);
+    EXPECT_GT(FarthestFrom(truth, LogitsOf(machine, tokens, nullptr)), 2e-2);
+    EXPECT_GT(FarthestFrom(half_truth, LogitsOf(machine, tokens, &whole)), 2e-2);
   }
 }
 
-// What differs above is the other engine's rounding, and nothing else: with it all logits agree.
+// Another engine rounds what an adapter multiplies to FP16, and these small models amplify it. With its rounding all logits agree.
 TEST(LoadAdapter, WithItsRoundingAllLogitsOfAnotherEngineAgree) {
-  for (const auto& [name, model] : {std::pair("llama-all", "llama"), {"llama-qv", "llama"}, {"qwen3-attn", "qwen3"}}) {
-    SCOPED_TRACE(name);
-    const LoadedWeights weights(GoldenPath(std::string("tiny/") + model + ".gguf"), WeightEncoding::kFloat32);
-    const auto make_device = [](ThreadPool& pool) { return std::make_unique<RoundingAdapters>(&pool); };
-    Machine rounding(weights, {.threads = 2, .make_device = make_device}), exact(weights, {.threads = 2});
-    const LoraAdapter adapter = Loaded(weights, name);
-    const double largest = Errors(rounding, name, &adapter, /*most_rows=*/1).back();
-    EXPECT_LE(largest, 5e-3);
-    EXPECT_LT(largest, Errors(exact, name, &adapter).back()) << "or it would show nothing";
+  for (const auto& [name, model] : kGoldenAdapters) {
+    for (const float scale : {1.0f, 0.5f}) {
+      const std::string logits = std::string(name) + (scale == 1 ? "" : ".half");
+      SCOPED_TRACE(logits);
+      const LoadedWeights weights(GoldenPath(std::string("tiny/") + model + ".gguf"), WeightEncoding::kFloat32);
+      const auto make_device = [](ThreadPool& pool) { return std::make_unique<RoundingAdapters>(&pool); };
+      Machine rounding(weights, {.threads = 2, .make_device = make_device}), exact(weights, {.threads = 2});
+      const LoraAdapter adapter = Loaded(weights, name, scale);
+      const std::vector<double> errors = Errors(rounding, logits, &adapter, /*most_rows=*/1);
+      EXPECT_GE(errors.size(), 96u * 5);
+      EXPECT_LE(errors.back(), 5e-3);
+      EXPECT_LT(errors.back(), Errors(exact, logits, &adapter).back()) << "or it would show nothing";
+    }
   }
+}
+
+// How far log-probabilities are from the truth, sorted.
+std::vector<double> ErrorsFrom(const AdapterTruth::Rows& truth, const std::vector<std::vector<float>>& logits) {
+  std::vector<double> errors;
+  for (size_t row = 0; row < truth.size(); ++row) {
+    const std::vector<float> rounded(truth[row].begin(), truth[row].end());
+    const double of_truth = LogSumExpOf(rounded), of_logits = LogSumExpOf(logits[row]);
+    for (size_t i = 0; i < truth[row].size(); ++i) errors.push_back(std::abs(truth[row][i] - of_truth - (logits[row][i] - of_logits)));
+  }
+  std::sort(errors.begin(), errors.end());
+  return errors;
 }
 
 // Weights are FP16 and not rounded on the fast path either; its cache has eleven bits (tests/runtime/golden_tiny_test.cc).
 TEST(LoadAdapter, TheFastPathIsOffByNoMoreThanItsCachesRounding) {
-  for (const auto& [name, model] : {std::pair("llama-all", "llama"), {"qwen3-attn", "qwen3"}}) {
+  for (const auto& [name, model] : kGoldenAdapters) {
     SCOPED_TRACE(name);
-    const LoadedWeights weights(GoldenPath(std::string("tiny/") + model + ".gguf"));
+    const std::string path = GoldenPath(std::string("tiny/") + model + ".gguf");
+    const LoadedWeights weights(path);
     Machine machine(weights, {.threads = 2});
     const LoraAdapter adapter = Loaded(weights, name);
-    EXPECT_LE(High(Errors(machine, name, &adapter)), 2e-2 + 2.8e-2);
+    const std::vector<TokenId> tokens = TokensOf(name);
+    const auto truth = AdapterTruth(path, GoldenPath(std::string("lora/") + name), 1).Logits(tokens);
+    EXPECT_LE(High(ErrorsFrom(truth, LogitsOf(machine, tokens, &adapter))), 2.8e-2);
   }
 }
 
@@ -254,16 +307,19 @@ TEST(LoadAdapter, WhatDoesNotFitIsNamed) {
 
 class LoadAdapterModel : public testing::TestWithParam<const char*> {};
 
-TEST_P(LoadAdapterModel, TheReferencePathAgreesWithAnotherEngine) {
+// The first tokens of the golden text: the truth takes its time.
+TEST_P(LoadAdapterModel, TheReferencePathIsWithinAThousandthOfTheTruth) {
   const std::string path = RealModelPath(GetParam());
   if (path.empty()) FAIL() << RealModelMissing(GetParam());
   const std::string name = std::string(GetParam()) + "-qv";
   const LoadedWeights weights(path, WeightEncoding::kFloat32);
   Machine machine(weights, {.threads = 2});
   const LoraAdapter adapter = Loaded(weights, name);
-  const std::vector<double> errors = Errors(machine, name, &adapter);
-  EXPECT_GE(errors.size(), 48u * 5);
-  EXPECT_LE(High(errors), 2e-2);
+  std::vector<TokenId> tokens = TokensOf(name);
+  tokens.resize(8);
+  const auto truth = AdapterTruth(path, GoldenPath("lora/" + name), 1).Logits(tokens);
+  EXPECT_LE(FarthestFrom(truth, LogitsOf(machine, tokens, &adapter)), 1e-3);
+  EXPECT_GT(FarthestFrom(truth, LogitsOf(machine, tokens, nullptr)), 2e-2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, LoadAdapterModel, testing::Values("smollm2"), [](const auto& info) { return info.param; });

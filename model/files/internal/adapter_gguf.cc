@@ -50,13 +50,15 @@ absl::Status CheckKeys(const GgufFile& file, const ModelConfig& config) {
   return absl::OkStatus();
 }
 
+// 0 if the file has none.
 absl::StatusOr<double> ReadAlpha(const GgufFile& file) {
-  if (file.Find(kAlpha) == nullptr) return file.WrongValue(kAlpha, "found no such key, expected the number over the rank");
+  if (file.Find(kAlpha) == nullptr) return 0.0;
   ASSIGN_OR_RETURN(const double alpha, file.Float(kAlpha));
-  // Other programs take 0 for "no alpha": a scale of 1, whatever the rank.
-  if (std::isfinite(alpha) && alpha != 0) return alpha;
-  return file.Unexpected(kAlpha, "a finite number other than 0");
+  return std::isfinite(alpha) ? absl::StatusOr<double>(alpha) : file.Unexpected(kAlpha, "a finite number");
 }
+
+// As the program has it that made this kind of file: without alpha, or with an alpha of 0, the scale is 1 whatever the rank.
+double ScaleOf(double alpha, const AdapterPlan::Place& place) { return alpha == 0 ? 1 : alpha / static_cast<double>(place.a.rows); }
 
 constexpr char kForm[] = "blk.N.MATRIX.weight.lora_a or .lora_b, MATRIX one of attn_q, attn_k, attn_v, attn_output, ffn_gate, ffn_up and "
                          "ffn_down";
@@ -137,7 +139,7 @@ absl::StatusOr<std::unique_ptr<AdapterReader>> OpenGgufAdapter(const std::string
   AdapterFile adapter = {.path = path};
   std::vector<AdapterNumbers::Source> sources;
   for (const AdapterPlan::Place& place : plan.places()) {
-    ASSIGN_OR_RETURN(AdapterPair pair, plan.PairOf(place, alpha, /*root=*/false));
+    ASSIGN_OR_RETURN(AdapterPair pair, plan.PairOf(place, ScaleOf(alpha, place)));
     pair.a = ShapeOf(*file, place.a);
     pair.b = ShapeOf(*file, place.b);
     adapter.pairs.push_back(std::move(pair));

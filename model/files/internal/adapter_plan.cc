@@ -62,6 +62,9 @@ absl::Status AdapterPlan::CheckPlace(const Place& place) const {
   if (a.rows < 1 || a.rows > kMostAdapterRank) return wrong(a, absl::StrCat("a rank of 1 to ", kMostAdapterRank, ", its rows"));
   if (a.columns != need.columns) return wrong(a, absl::StrCat(a.rows, " x ", need.columns, ", the inputs of ", need.name));
   if (b.rows != need.rows) return wrong(b, absl::StrCat(need.rows, " x ", a.rows, ", the outputs of ", need.name));
+  if (a.module != b.module) {
+    return WrongTensor(b.tensor, absl::StrCat("found module ", Quoted(b.module), ", expected ", Quoted(a.module), ", that of its A"));
+  }
   if (b.columns != a.rows) return wrong(b, absl::StrCat(need.rows, " x ", a.rows, ", the rank of ", Quoted(a.tensor)));
   return absl::OkStatus();
 }
@@ -78,17 +81,16 @@ std::vector<AdapterPlan::Place> AdapterPlan::places() const {
   return places;
 }
 
-absl::StatusOr<AdapterPair> AdapterPlan::PairOf(const Place& place, double alpha, bool root) const {
+absl::StatusOr<AdapterPair> AdapterPlan::PairOf(const Place& place, double scale) const {
   AdapterPair pair;
   pair.layer = place.a.layer;
   pair.matrix = kAdapterTargets[place.a.matrix].gguf;
   pair.rank = static_cast<int>(place.a.rows);
-  const double scale = alpha / (root ? std::sqrt(static_cast<double>(pair.rank)) : pair.rank);
   if (std::fabs(scale) <= std::numeric_limits<float>::max()) {
     pair.scale = static_cast<float>(scale);
     return pair;
   }
-  return WrongTensor(place.a.tensor, absl::StrCat("found an alpha of ", alpha, ", expected one whose scale is finite in FP32"));
+  return WrongTensor(place.a.tensor, absl::StrCat("found a scale of ", scale, ", expected one that is finite in FP32"));
 }
 
 AdapterNumbers::AdapterNumbers(const AdapterFile& shapes, absl::Span<const Source> sources, size_t tensors)

@@ -43,6 +43,7 @@ struct AdapterHalf {
   int matrix = 0;            // Index in kAdapterTargets.
   bool is_b = false;
   std::string tensor = {};   // Its name, for messages.
+  std::string module = {};   // What it belongs to, as the file has it; the same for A and B.
   int64_t rows = 0;
   int64_t columns = 0;
   size_t source = 0;         // Where its reader finds it.
@@ -62,8 +63,8 @@ class AdapterPlan {
   std::vector<Place> places() const;
 
   absl::Status WrongTensor(absl::string_view tensor, absl::string_view problem) const;
-  // The pair of a place, whose matrices are to be read. InvalidArgument (file, place, alpha) if the scale is no finite number.
-  absl::StatusOr<AdapterPair> PairOf(const Place& place, double alpha, bool root) const;
+  // The pair of a place, whose matrices are to be read. InvalidArgument (file, place, scale) if the scale is no finite number in FP32.
+  absl::StatusOr<AdapterPair> PairOf(const Place& place, double scale) const;
 
  private:
   absl::Status CheckPlace(const Place& place) const;
@@ -74,8 +75,8 @@ class AdapterPlan {
 };
 
 // The two kinds of files, for AdapterReader::Open.
-absl::StatusOr<std::unique_ptr<AdapterReader>> OpenPeftAdapter(const std::string& folder, const MarkedModel& model,
-                                                               const ModelConfig& config);
+absl::StatusOr<std::unique_ptr<AdapterReader>> OpenAdapterFolder(const std::string& folder, const MarkedModel& model,
+                                                                 const ModelConfig& config);
 absl::StatusOr<std::unique_ptr<AdapterReader>> OpenGgufAdapter(const std::string& path, const MarkedModel& model,
                                                                const ModelConfig& config);
 

@@ -1,133 +1,151 @@
-#include "tessera/model/files/internal/peft_config.h"
-
+// adapter_config.json as PEFT writes it. Modules are named and matched as PEFT 0.21 does it.
 #include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/adapter_file.h"
+#include "tessera/model/files/internal/adapter_keys.h"
+#include "tessera/model/files/internal/folder_config.h"
+#include "tessera/model/files/internal/name_pattern.h"
 
 namespace tessera {
 namespace {
 
-// Read below, each by a rule of its own.
-constexpr absl::string_view kRead[] = {"peft_type", "task_type", "r", "lora_alpha", "use_rslora", "bias", "init_lora_weights",
-                                       "target_modules", "exclude_modules", "rank_pattern", "alpha_pattern", "layers_to_transform",
-                                       "layers_pattern"};
-
-// How it was trained, and what describes it: a trained adapter computes the same whatever they say.
-constexpr absl::string_view kHarmless[] = {"auto_mapping", "base_model_name_or_path", "revision", "inference_mode", "lora_dropout",
-                                           "peft_version", "megatron_core", "eva_config", "corda_config",
-                                           "qalora_group_size", "ensure_weight_tying"};
-
-// Those that change the result in ways that are not computed here. They must be null, false or empty; and so must any other key.
-struct Refused { absl::string_view key, reason; };
-constexpr Refused kRefused[] = {
-    {"use_dora", "DoRA also scales each output by a norm"},
-    {"use_qalora", "QALoRA takes means of groups of inputs"},
-    {"use_bdlora", "matrices of blocks are another product"},
-    {"lora_bias", "B has a bias"},
-    {"fan_in_fan_out", "matrices of a linear layer are not transposed"},
-    {"modules_to_save", "whole modules are replaced"},
-    {"trainable_token_indices", "rows of the embedding are replaced"},
-    {"target_parameters", "parameters that are no linear layers are changed"},
-    {"layer_replication", "the model has more layers than its file"},
-    {"alora_invocation_tokens", "the adapter begins within the text"},
-    {"loftq_config", "LoftQ changes the weights of the model, too"},
-    {"arrow_config", "adapters are mixed row by row"},
-    {"megatron_config", "the model is another implementation"}};
-
 // How training may begin and leave the weights of the model as they are. After others they are in no file of the adapter.
-constexpr absl::string_view kBeginnings[] = {"gaussian", "eva", "orthogonal"};
+constexpr absl::string_view kBeginnings[] = {"gaussian", "eva", "orthogonal", "mica"};
 
-std::string Shown(const JsonValue& value) {
-  const absl::StatusOr<bool> truth = value.AsBool();
-  if (truth.ok()) return *truth ? "true" : "false";
-  const absl::StatusOr<std::string> text = value.AsString();
-  if (text.ok()) return Quoted(*text);
-  const absl::StatusOr<double> number = value.AsDouble();
-  if (number.ok()) return absl::StrCat(*number);
-  return std::string(JsonKindName(value.kind()));
-}
+constexpr FolderForm kForm = {.file = "adapter_model.safetensors", .older = "adapter_model.bin", .half_a = ".lora_A", .half_b = ".lora_B",
+                              .ending = ".weight", .shown = "base_model.model.model.layers.N.MODULE.lora_A.weight or .lora_B.weight",
+                              .transposed = false};
 
-bool IsNothing(const JsonValue& value) {
-  if (value.is_null()) return true;
-  if (value.is_array() || value.is_object()) return value.size() == 0;
-  const absl::StatusOr<bool> truth = value.AsBool();
-  const absl::StatusOr<std::string> text = value.AsString();
-  return (truth.ok() && !*truth) || (text.ok() && text->empty());
-}
-
-// The value under a key; null if it is absent or null.
-absl::StatusOr<JsonValue> Given(const JsonValue& json, absl::string_view key) {
-  ASSIGN_OR_RETURN(JsonValue value, json.Value(key));
-  if (value.is_null()) return absl::NotFoundError(key);
-  return value;
-}
-
-absl::Status CheckKeys(const JsonValue& json) {
-  for (const std::string& key : json.Keys()) {
-    if (absl::c_linear_search(kRead, key) || absl::c_linear_search(kHarmless, key)) continue;
-    ASSIGN_OR_RETURN(const JsonValue value, json.Value(key));
-    if (IsNothing(value)) continue;
-    absl::string_view reason = "what it means is not known";
-    for (const Refused& refused : kRefused) {
-      if (key == refused.key) reason = refused.reason;
-    }
-    return value.Error(Shown(value), absl::StrCat("nothing: ", reason));
-  }
-  return absl::OkStatus();
-}
-
-// As PEFT finds a module by a plain name: the whole name, or its last words.
+// As PEFT finds a module by a name of a list: the whole name, or its last words.
 bool IsNamed(absl::string_view module, absl::string_view name) {
-  return module == name || (module.size() > name.size() && absl::EndsWith(module, name) && module[module.size() - name.size() - 1] == '.');
+  return module == name || (absl::ConsumeSuffix(&module, name) && absl::EndsWith(module, "."));
 }
 
-// A name that means itself and no other: as a regular expression it would hold none but these.
-bool IsPlain(absl::string_view name) {
-  return !name.empty() && absl::c_all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-  });
-}
-
-absl::Status CheckPlain(const JsonValue& value, const std::string& name) {
-  if (IsPlain(name)) return absl::OkStatus();
-  return value.Error(Quoted(name), "names of letters, digits, _ and . alone: patterns are not read");
-}
-
-// A list of names, or nothing.
-absl::Status ReadNames(const JsonValue& json, absl::string_view key, std::vector<std::string>* names) {
-  const absl::StatusOr<JsonValue> value = Given(json, key);
-  if (!value.ok()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(*names, value->AsStrings());
-  for (const std::string& name : *names) RETURN_IF_ERROR(CheckPlain(*value, name));
-  return absl::OkStatus();
-}
-
-}  // namespace
-
-absl::Status PeftConfig::Wrong(absl::string_view key, absl::string_view problem) const {
-  return absl::InvalidArgumentError(absl::StrCat(source_, ": ", key, ": ", problem));
-}
-
-absl::StatusOr<PeftConfig> PeftConfig::Parse(absl::string_view text, absl::string_view source) {
-  ASSIGN_OR_RETURN(const JsonValue json, JsonValue::Parse(text, source));
-  if (!json.is_object()) return json.Error(JsonKindName(json.kind()), "an object");
-  PeftConfig config;
-  config.source_ = std::string(source);
-  for (const absl::string_view key : {"peft_type", "r", "lora_alpha", "target_modules"}) {
-    if (!json.Has(key)) return config.Wrong(key, "found nothing, expected a value");
+// Modules by names or by one pattern.
+class ModuleSet {
+ public:
+  // Nothing, if the key is absent or null.
+  static absl::StatusOr<ModuleSet> Read(const JsonValue& json, absl::string_view key) {
+    ModuleSet set;
+    const absl::StatusOr<JsonValue> value = GivenValue(json, key);
+    if (!value.ok()) return set;
+    if (!value->is_string()) {
+      ASSIGN_OR_RETURN(set.names_, value->AsStrings());
+      return set;
+    }
+    ASSIGN_OR_RETURN(const std::string text, value->AsString());
+    if (text.empty()) return set;
+    if (absl::EqualsIgnoreCase(text, "all-linear")) {
+      set.all_ = true;
+      return set;
+    }
+    absl::StatusOr<NamePattern> pattern = NamePattern::Parse(text);
+    if (!pattern.ok()) return value->Error(Quoted(text), absl::StrCat("a pattern that is read: ", pattern.status().message()));
+    set.pattern_ = *std::move(pattern);
+    return set;
   }
-  RETURN_IF_ERROR(config.ReadKinds(json));
-  RETURN_IF_ERROR(CheckKeys(json));
-  RETURN_IF_ERROR(config.ReadNumbers(json));
-  RETURN_IF_ERROR(config.ReadPatterns(json));
-  RETURN_IF_ERROR(config.ReadModules(json));
-  return config;
-}
+
+  bool Has(absl::string_view module) const {
+    if (all_) return true;
+    if (pattern_.has_value()) return pattern_->Matches(module);
+    return absl::c_any_of(names_, [&](const std::string& name) { return IsNamed(module, name); });
+  }
+  bool HasWhole(const std::string& module) const { return absl::c_linear_search(names_, module); }
+  bool has_names() const { return !names_.empty(); }
+  bool is_empty() const { return !all_ && !pattern_.has_value() && names_.empty(); }
+
+ private:
+  bool all_ = false;
+  std::optional<NamePattern> pattern_;
+  std::vector<std::string> names_;
+};
+
+// Numbers of some modules, by patterns.
+template <typename Number>
+struct ByPattern {
+  std::vector<std::pair<NamePattern, Number>> entries = {};   // In the order of the file: the first that fits counts.
+
+  // A pattern fits as PEFT has it: behind any words, to the end of the name. steps: what is left of kMostSteps.
+  absl::Status Add(const JsonValue& object, const std::string& key, Number number, int* steps) {
+    absl::StatusOr<NamePattern> pattern = NamePattern::Parse(key);   // Places in its errors are the key's.
+    if (pattern.ok()) pattern = NamePattern::Parse(absl::StrCat("(.*\\.)?(", key, ")$"));
+    if (!pattern.ok()) return object.Error(Quoted(key), absl::StrCat("a pattern that is read: ", pattern.status().message()));
+    *steps -= pattern->steps();
+    if (*steps < 0) return object.Error(Quoted(key), absl::StrCat("patterns of ", NamePattern::kMostSteps, " steps together"));
+    entries.emplace_back(*std::move(pattern), number);
+    return absl::OkStatus();
+  }
+  Number Of(const AdapterModule& module, Number otherwise) const {
+    for (const auto& [pattern, number] : entries) {
+      if (pattern.Matches(module.name)) return number;
+    }
+    return otherwise;
+  }
+};
+
+class PeftConfig : public FolderConfig {
+ public:
+  explicit PeftConfig(absl::string_view source) : source_(source) {}
+
+  absl::Status Read(const JsonValue& json) {
+    for (const absl::string_view key : {"peft_type", "r", "lora_alpha", "target_modules"}) {
+      if (!json.Has(key)) return Wrong(key, "found nothing, expected a value");
+    }
+    RETURN_IF_ERROR(ReadKinds(json));
+    RETURN_IF_ERROR(JudgeAdapterKeys(json, PeftKeys()));
+    RETURN_IF_ERROR(ReadNumbers(json));
+    RETURN_IF_ERROR(ReadPatterns(json));
+    RETURN_IF_ERROR(ReadModules(json));
+    return ReadLayers(json);
+  }
+
+  const FolderForm& form() const override { return kForm; }
+  absl::Status CheckModule(const AdapterModule& module) const override;
+  absl::Status CheckMissing(const AdapterModule& module) const override {
+    if (begins_at_zero_ || !CheckModule(module).ok()) return absl::OkStatus();
+    return Wrong("init_lora_weights", absl::StrCat("found false, expected true: ", Quoted(module.name), " has no A and B in the file, and "
+                                                   "PEFT would draw them"));
+  }
+  int RankOf(const AdapterModule& module) const override { return ranks_.Of(module, rank_); }
+  double ScaleOf(const AdapterModule& module, int rank) const override {
+    return alphas_.Of(module, alpha_) / (root_ ? std::sqrt(static_cast<double>(rank)) : rank);
+  }
+
+ private:
+  absl::Status Wrong(absl::string_view key, absl::string_view problem) const {
+    return absl::InvalidArgumentError(absl::StrCat(source_, ": ", key, ": ", problem));
+  }
+  absl::Status ReadKinds(const JsonValue& json);
+  absl::Status ReadNumbers(const JsonValue& json);
+  absl::Status ReadPatterns(const JsonValue& json);
+  absl::Status ReadModules(const JsonValue& json);
+  absl::Status ReadLayers(const JsonValue& json);
+  bool IsInLayers(const AdapterModule& module) const;
+
+  const std::string source_;
+  int rank_ = 0;
+  double alpha_ = 0;
+  bool root_ = false;
+  bool begins_at_zero_ = true;              // What no tensors give adds nothing.
+  ModuleSet targets_, excluded_;
+  std::vector<int64_t> layers_;             // Empty: all.
+  std::vector<std::string> layer_lists_;    // What the list that a layer is in may be called; empty: anything.
+  ByPattern<int> ranks_;
+  ByPattern<double> alphas_;
+};
 
 absl::Status PeftConfig::ReadKinds(const JsonValue& json) {
   ASSIGN_OR_RETURN(const std::string kind, json.String("peft_type"));
@@ -136,11 +154,15 @@ absl::Status PeftConfig::ReadKinds(const JsonValue& json) {
   if (task != "CAUSAL_LM") return Wrong("task_type", absl::StrCat("found ", Quoted(task), ", expected \"CAUSAL_LM\""));
   ASSIGN_OR_RETURN(const std::string bias, json.StringOr("bias", "none"));
   if (bias != "none") return Wrong("bias", absl::StrCat("found ", Quoted(bias), ", expected \"none\": biases of the model are replaced"));
-  const absl::StatusOr<JsonValue> beginning = Given(json, "init_lora_weights");
-  if (!beginning.ok() || beginning->kind() == JsonValue::Kind::kBool) return absl::OkStatus();
+  const absl::StatusOr<JsonValue> beginning = GivenValue(json, "init_lora_weights");
+  if (!beginning.ok()) return absl::OkStatus();
+  if (beginning->kind() == JsonValue::Kind::kBool) {
+    ASSIGN_OR_RETURN(begins_at_zero_, beginning->AsBool());
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const std::string name, beginning->AsString());
-  if (absl::c_linear_search(kBeginnings, name)) return absl::OkStatus();
-  return beginning->Error(Quoted(name), "true, false, gaussian, eva or orthogonal: others change the weights of the model, too");
+  if (absl::c_linear_search(kBeginnings, absl::AsciiStrToLower(name))) return absl::OkStatus();
+  return beginning->Error(Quoted(name), "true, false, gaussian, eva, orthogonal or mica: others change the weights of the model, too");
 }
 
 absl::Status PeftConfig::ReadNumbers(const JsonValue& json) {
@@ -152,20 +174,19 @@ absl::Status PeftConfig::ReadNumbers(const JsonValue& json) {
 }
 
 absl::Status PeftConfig::ReadPatterns(const JsonValue& json) {
-  if (const absl::StatusOr<JsonValue> ranks = Given(json, "rank_pattern"); ranks.ok()) {
-    if (!ranks->is_object()) return ranks->Error(Shown(*ranks), "an object of ranks by module");
-    for (const std::string& name : ranks->Keys()) {
-      RETURN_IF_ERROR(CheckPlain(*ranks, name));
-      ASSIGN_OR_RETURN(const int64_t rank, ranks->Int(name, 1, kMostAdapterRank));
-      ranks_.emplace_back(name, static_cast<int>(rank));
+  int steps = NamePattern::kMostSteps;
+  if (const absl::StatusOr<JsonValue> ranks = GivenValue(json, "rank_pattern"); ranks.ok()) {
+    if (!ranks->is_object()) return ranks->Error(ShownValue(*ranks), "an object of ranks by module");
+    for (const std::string& key : ranks->Keys()) {
+      ASSIGN_OR_RETURN(const int64_t rank, ranks->Int(key, 1, kMostAdapterRank));
+      RETURN_IF_ERROR(ranks_.Add(*ranks, key, static_cast<int>(rank), &steps));
     }
   }
-  if (const absl::StatusOr<JsonValue> alphas = Given(json, "alpha_pattern"); alphas.ok()) {
-    if (!alphas->is_object()) return alphas->Error(Shown(*alphas), "an object of alphas by module");
-    for (const std::string& name : alphas->Keys()) {
-      RETURN_IF_ERROR(CheckPlain(*alphas, name));
-      ASSIGN_OR_RETURN(const double alpha, alphas->Double(name));
-      alphas_.emplace_back(name, alpha);
+  if (const absl::StatusOr<JsonValue> alphas = GivenValue(json, "alpha_pattern"); alphas.ok()) {
+    if (!alphas->is_object()) return alphas->Error(ShownValue(*alphas), "an object of alphas by module");
+    for (const std::string& key : alphas->Keys()) {
+      ASSIGN_OR_RETURN(const double alpha, alphas->Double(key));
+      RETURN_IF_ERROR(alphas_.Add(*alphas, key, alpha, &steps));
     }
   }
   return absl::OkStatus();
@@ -173,13 +194,18 @@ absl::Status PeftConfig::ReadPatterns(const JsonValue& json) {
 
 absl::Status PeftConfig::ReadModules(const JsonValue& json) {
   ASSIGN_OR_RETURN(const JsonValue targets, json.Value("target_modules"));
-  any_module_ = targets.is_string();
-  if (!any_module_) {
-    if (!targets.is_array() || targets.size() == 0) return targets.Error(Shown(targets), "names of modules, or a pattern");
-    RETURN_IF_ERROR(ReadNames(json, "target_modules", &targets_));
-  }
-  RETURN_IF_ERROR(ReadNames(json, "exclude_modules", &excluded_));
-  if (const absl::StatusOr<JsonValue> layers = Given(json, "layers_to_transform"); layers.ok()) {
+  if (!targets.is_string() && !targets.is_array()) return targets.Error(ShownValue(targets), "names of modules, or a pattern");
+  ASSIGN_OR_RETURN(targets_, ModuleSet::Read(json, "target_modules"));
+  if (targets_.is_empty()) return targets.Error(ShownValue(targets), "names of modules, or a pattern");
+  ASSIGN_OR_RETURN(excluded_, ModuleSet::Read(json, "exclude_modules"));
+  return absl::OkStatus();
+}
+
+// Both keys go with a list of modules alone: PEFT refuses others, too.
+absl::Status PeftConfig::ReadLayers(const JsonValue& json) {
+  const absl::StatusOr<JsonValue> layers = GivenValue(json, "layers_to_transform");
+  if (layers.ok() && !IsNothing(*layers)) {
+    if (!targets_.has_names()) return layers->Error(ShownValue(*layers), "nothing beside one pattern in target_modules");
     if (layers->is_array()) {
       ASSIGN_OR_RETURN(layers_, layers->AsInts(0));
     } else {
@@ -187,45 +213,52 @@ absl::Status PeftConfig::ReadModules(const JsonValue& json) {
       layers_ = {layer};
     }
   }
-  const absl::StatusOr<JsonValue> pattern = Given(json, "layers_pattern");
-  if (!pattern.ok() || IsNothing(*pattern)) return absl::OkStatus();
-  const JsonValue name = pattern->is_array() && pattern->size() == 1 ? (*pattern)[0] : *pattern;
-  if (name.is_string() && *name.AsString() == "layers") return absl::OkStatus();
-  return pattern->Error(Shown(*pattern), "\"layers\", as modules are named here");
-}
-
-absl::Status PeftConfig::CheckModule(absl::string_view module, int layer) const {
-  const auto named = [&](const std::string& name) { return IsNamed(module, name); };
-  if (!any_module_ && absl::c_none_of(targets_, named)) {
-    return Wrong("target_modules", absl::StrCat("found none that means ", Quoted(module), ", expected one: it has an A or B"));
+  const absl::StatusOr<JsonValue> lists = GivenValue(json, "layers_pattern");
+  if (!lists.ok() || IsNothing(*lists)) return absl::OkStatus();
+  if (layers_.empty()) return lists->Error(ShownValue(*lists), "nothing without layers_to_transform");
+  if (lists->is_array()) {
+    ASSIGN_OR_RETURN(layer_lists_, lists->AsStrings());
+  } else {
+    ASSIGN_OR_RETURN(const std::string name, lists->AsString());
+    layer_lists_ = {name};
   }
-  if (absl::c_any_of(excluded_, named)) {
-    return Wrong("exclude_modules", absl::StrCat("found one that means ", Quoted(module), ", expected none: it has an A or B"));
-  }
-  if (layers_.empty() || absl::c_linear_search(layers_, int64_t{layer})) return absl::OkStatus();
-  return Wrong("layers_to_transform", absl::StrCat("found no ", layer, ", expected it: ", Quoted(module), " has an A or B"));
-}
-
-absl::Status PeftConfig::CheckTargetsFound(const std::vector<std::string>& modules) const {
-  for (const std::string& target : targets_) {
-    if (absl::c_any_of(modules, [&](const std::string& module) { return IsNamed(module, target); })) continue;
-    return Wrong("target_modules", absl::StrCat("found ", Quoted(target), ", expected names of modules that have an A and B"));
+  for (const std::string& name : layer_lists_) {
+    const bool plain = !name.empty() && absl::c_all_of(name, [](char c) {
+      return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+    });
+    if (!plain) return lists->Error(Quoted(name), "names of letters, digits, _ and . alone: patterns are not read here");
   }
   return absl::OkStatus();
 }
 
-int PeftConfig::RankOf(absl::string_view module) const {
-  for (const auto& [name, rank] : ranks_) {
-    if (IsNamed(module, name)) return rank;
-  }
-  return rank_;
+bool PeftConfig::IsInLayers(const AdapterModule& module) const {
+  if (layers_.empty() || targets_.HasWhole(module.name)) return true;
+  if (!absl::c_linear_search(layers_, int64_t{module.layer})) return false;
+  const absl::string_view list(module.name.data(), module.name.rfind(absl::StrCat(".", module.layer, ".")));
+  return layer_lists_.empty() || absl::c_any_of(layer_lists_, [&](const std::string& name) { return IsNamed(list, name); });
 }
 
-double PeftConfig::AlphaOf(absl::string_view module) const {
-  for (const auto& [name, alpha] : alphas_) {
-    if (IsNamed(module, name)) return alpha;
+absl::Status PeftConfig::CheckModule(const AdapterModule& module) const {
+  const std::string name = Quoted(module.name);
+  if (!targets_.Has(module.name)) {
+    return Wrong("target_modules", absl::StrCat("found none that means ", name, ", expected one: it has an A or B"));
   }
-  return alpha_;
+  if (excluded_.Has(module.name)) {
+    return Wrong("exclude_modules", absl::StrCat("found one that means ", name, ", expected none: it has an A or B"));
+  }
+  if (IsInLayers(module)) return absl::OkStatus();
+  if (absl::c_linear_search(layers_, int64_t{module.layer})) {
+    return Wrong("layers_pattern", absl::StrCat("found none that means ", name, ", expected one: it has an A or B"));
+  }
+  return Wrong("layers_to_transform", absl::StrCat("found no ", module.layer, ", expected it: ", name, " has an A or B"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<FolderConfig>> ReadPeftConfig(const JsonValue& json, absl::string_view source) {
+  auto config = std::make_unique<PeftConfig>(source);
+  RETURN_IF_ERROR(config->Read(json));
+  return config;
 }
 
 }  // namespace tessera
