@@ -16,6 +16,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from cc_functions import NOT_CODE, blanked  # noqa: F401: checks take both from here.
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(1, f"{ROOT}/scripts/lib")
 from script_main import flag_parser  # noqa: E402
@@ -57,13 +59,9 @@ def text(path):
     return (root / path).read_text(errors="replace")
 
 
-NOT_CODE = re.compile(
-    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\[^\n\']{1,10}|\\\'|[^\'\\\n])\'', re.DOTALL)
-
-
 def code(path):
     """The C++ file with comments, strings and character literals blanked; every line keeps its number."""
-    return NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text(path))
+    return blanked(text(path))
 
 
 def compiled():

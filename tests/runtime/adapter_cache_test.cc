@@ -78,6 +78,15 @@ TEST(AdapterCache, TheLeastRecentlyUsedGoes) {
   EXPECT_EQ(sized.cache.stats().leases, 7);
 }
 
+TEST(AdapterCache, AllThatMemoryHasAreCounted) {
+  Sized sized(300, {100, 100, 100, 100});
+  int expected = 0;
+  for (const int number : {0, 3, 1}) {
+    Must(sized.cache.Lease(number));
+    EXPECT_EQ(sized.cache.InMemory(), ++expected) << number;
+  }
+}
+
 // A large one takes the places of several.
 TEST(AdapterCache, AsManyGoAsAreNeeded) {
   Sized sized(300, {100, 100, 100, 250});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "tessera/base/status_macros.h"
@@ -85,6 +86,30 @@ TEST(CachedText, ARejectedTreeLeavesNothing) {
   text.KeepPath({}, /*compact=*/true);
   EXPECT_EQ(cache->free_slots(), 63);
   EXPECT_EQ(text.length(), 1);
+}
+
+TEST(CachedText, EachNodeOfATreeEndsAPathOfItsOwn) {
+  const auto cache = SmallCache();
+  CachedText text(*cache);
+  text.Append({1});
+  std::vector<PassRow> rows;
+  Must(text.PlaceNext(1, nullptr, rows));
+  TokenTree tree(2);
+  const int first = tree.Add(TokenTree::kRoot, 3, 0.5f), second = tree.Add(TokenTree::kRoot, 4, 0.4f);
+  tree.Add(first, 5, 0.3f);
+  tree.Add(second, 6, 0.3f);
+  tree.Add(TokenTree::kRoot, 7, 0.2f);
+  rows.clear();
+  Must(text.PlaceTree(tree, nullptr, rows));
+  std::set<int> last;
+  for (int node = 0; node < tree.size(); ++node) {
+    const SlotRange& range = rows[node].paths[0].back();
+    last.insert(range.begin + range.count - 1);
+    int positions = 0;
+    for (const SlotRange& each : rows[node].paths[0]) positions += each.count;
+    EXPECT_EQ(positions, 1 + tree[node].depth + 1) << node;
+  }
+  EXPECT_EQ(last.size(), 6u) << "slots";
 }
 
 TEST(CachedText, ATreeThatFindsNoRoomPlacesNothing) {

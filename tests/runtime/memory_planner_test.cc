@@ -78,17 +78,26 @@ class PlanOfAWorkload : public testing::Test {
 };
 
 TEST_F(PlanOfAWorkload, IsTheSumOfItsParts) {
-  const auto drafting = [](int context, int vocabulary) { return context * vocabulary; };
+  const auto drafting = [](int context, int vocabulary) { return 3 * context + vocabulary; };
   const auto requests = [](int context) { return int64_t{1000} * context; };
   const MemoryPlanner planner = Planner({.logit_rows = 3, .drafting_bytes = drafting, .request_bytes = requests});
   EXPECT_EQ(planner.logits(), 3 * row());
-  EXPECT_EQ(planner.drafting(), 64 * kTinyVocabulary);
+  EXPECT_EQ(planner.drafting(), 3 * 64 + kTinyVocabulary);
   const EngineMemory memory = Must(planner.Plan());
   EXPECT_EQ(memory.graphs, 1000);
   EXPECT_EQ(memory.hidden_states, 2000);
   const BudgetPlan plan = Must(planner.PlanBudget(int64_t{1} << 40));
   EXPECT_EQ(plan.requests, 64'000);
-  EXPECT_EQ(plan.Total(), 3000 + plan.logits + plan.drafting + plan.requests + plan.reserve + memory.cache + 1000 + 2000 + plan.weights.bytes);
+  EXPECT_EQ(plan.Total(), 3000 + plan.logits + plan.drafting + plan.requests + plan.reserve + memory.cache + 1000 + 2000 +
+                              plan.weights.bytes);
+}
+
+TEST_F(PlanOfAWorkload, KeepsRoomForAdapters) {
+  const MemoryPlanner without = Planner({.logit_rows = 3}), with = Planner({.logit_rows = 3, .adapter_room = 70000});
+  const BudgetPlan plan = Must(with.PlanBudget(int64_t{1} << 40));
+  EXPECT_EQ(plan.adapters, 70000);
+  EXPECT_EQ(plan.Total(), Must(without.PlanBudget(int64_t{1} << 40)).Total() + 70000);
+  EXPECT_EQ(LeastAccepted(with), LeastAccepted(without) + 70000);
 }
 
 TEST_F(PlanOfAWorkload, IsRefusedWhereItIsNotKnownWhatTheProcessHas) {

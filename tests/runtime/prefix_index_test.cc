@@ -60,6 +60,19 @@ TEST_F(PrefixIndexTest, TakesTheLongestOfTheSameAdapterAndLeavesALastToken) {
   EXPECT_EQ(beginnings.Take({2}, 0), nullptr);
 }
 
+TEST_F(PrefixIndexTest, TheLongestIsWhatIsTaken) {
+  PrefixIndex beginnings;
+  beginnings.Keep(Held({1, 2, 3, 4}), 0);
+  beginnings.Keep(Held({1, 2, 9}), 0);
+  const std::vector<std::vector<TokenId>> prompts = {{1, 2, 3, 4, 5}, {1, 2, 3, 4}, {1, 2, 3}, {1, 2, 9, 9}, {1}};
+  for (const std::vector<TokenId>& tokens : prompts) {
+    const int longest = beginnings.Longest(tokens, 0);
+    const std::unique_ptr<CachedText> begun = beginnings.Take(tokens, 0);
+    EXPECT_EQ(longest, begun == nullptr ? 0 : begun->held()) << tokens.size() << " tokens";
+    EXPECT_LT(longest, static_cast<int>(tokens.size())) << "the last is computed, for its logits";
+  }
+}
+
 // llama.cpp#26207: keys and values of one adapter in a text with another.
 TEST_F(PrefixIndexTest, KeysTellAdaptersAndScalesApart) {
   ModelConfig config;

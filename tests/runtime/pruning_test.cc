@@ -143,6 +143,25 @@ TEST_F(PruningTest, AllButTheRootMayGo) {
   EXPECT_EQ(Write(predictor, {.threshold = 0}).written.pruned.lost, 0);
 }
 
+// The draft is right all the time, but what would have come after the stop string is no loss.
+TEST_F(PruningTest, NothingIsLostWhereTheTextEnds) {
+  const ExitPredictor predictor = PredictorFor(*engine_, "vocabulary", 1);
+  const Pruning prune = {.predictor = &predictor, .rule = {.threshold = 2, .with_safeguards = false}, .weigh_costs = false};
+  const auto session = Must(engine_->NewSession());
+  Must(session->Append(prompt_));
+  const std::string text = Must(Generate(*session, Must(Sampler::Create(kGreedy)), {.max_tokens = 20})).text;
+  session->Truncate(static_cast<int>(prompt_.size()) - 1);
+  Must(session->Append({prompt_.back()}));
+  ASSERT_GT(text.size(), 4u);
+  Speculator speculator(NearlyRightDraft(whole_), {.weigh_costs = false});
+  const Generation written = Must(Generate(*session, Must(Sampler::Create(kGreedy)),
+                                           {.max_tokens = 40, .stop = {text.substr(text.size() - 4)}, .speculator = &speculator,
+                                            .prune = prune}));
+  EXPECT_EQ(written.reason, FinishReason::kStopString);
+  EXPECT_GT(written.passes, 3);
+  EXPECT_EQ(written.pruned.lost, written.passes - 1);
+}
+
 TEST_F(PruningTest, TheAblationsChangeWhatGoes) {
   const ExitPredictor predictor = PredictorFor(*engine_, "width", 2);
   const int64_t all = Write(predictor, {.threshold = 0.3f}).written.pruned.dropped;

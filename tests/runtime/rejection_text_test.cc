@@ -97,6 +97,16 @@ TEST_F(RejectionText, HasTheLawOfPlainDecoding) {
   }
 }
 
+// The same drafts: the rule accepts more of them than what is drawn anyway.
+TEST_F(RejectionText, AcceptsMoreThanMatchesWould) {
+  int64_t match = 0, rejection = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    match += Write(seed, "chain:tokens=2,least=0", DraftRule::kMatch).passes;
+    rejection += Write(seed, "chain:tokens=2,least=0", DraftRule::kRejection).passes;
+  }
+  EXPECT_LT(rejection, match * 95 / 100);
+}
+
 TEST_F(RejectionText, WithoutTheRuleItHasTheBits) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     const auto session = Must(prompt_->Fork(prompt_->length()));

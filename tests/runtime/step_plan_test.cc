@@ -13,7 +13,10 @@ namespace {
 
 class StepPlanTest : public testing::Test {
  protected:
-  StepPlanTest() : engine_(TinyEngine({.layers = 1, .writes_letters = true}, {.compute = {.threads = 1}, .cache = {.context = 1024}})) {
+  // row_capacity: 0: as by default.
+  explicit StepPlanTest(int row_capacity = 0)
+      : engine_(TinyEngine({.layers = 1, .writes_letters = true},
+                           {.compute = {.threads = 1, .row_capacity = row_capacity}, .cache = {.context = 1024}})) {
     for (int i = 0; i < 3; ++i) costs_.AddPass({.rows = 1}, 0.005);
   }
 
@@ -69,6 +72,22 @@ TEST_F(StepPlanTest, WithoutATextThatIsWrittenAPassIsFilled) {
   costs_.AddPromptPass(200, 0.5);
   const auto first = Reading(300, 6), second = Reading(700, 7);
   EXPECT_EQ(PromptRowsOf({first.get(), second.get()}), CoreOf(*engine_).runner().row_capacity());
+}
+
+class StepPlanOfFewRows : public StepPlanTest {
+ protected:
+  StepPlanOfFewRows() : StepPlanTest(/*row_capacity=*/2) {}
+};
+
+TEST_F(StepPlanOfFewRows, WhereTextsAreMoreThanRowsTheyTakeTurns) {
+  const auto first = Writing(), second = Writing(), third = Writing();
+  const std::vector<Stream*> streams = {first.get(), second.get(), third.get()};
+  const std::vector<std::vector<int>> expected = {{0, 1}, {1, 2}, {2, 0}, {0, 1}};
+  for (size_t turn = 0; turn < expected.size(); ++turn) {
+    std::vector<int> numbers;
+    for (const StepPart& part : PlanStep(CoreOf(*engine_), streams, costs_, {.turn = turn}).parts) numbers.push_back(part.stream);
+    EXPECT_EQ(numbers, expected[turn]) << turn;
+  }
 }
 
 }  // namespace

@@ -15,6 +15,19 @@
 namespace tessera {
 namespace {
 
+// An oracle that counts how often it is told of a text.
+class BeginningsCounter : public ScriptedDrafter {
+ public:
+  BeginningsCounter(std::vector<TokenId> text, int& beginnings) : ScriptedDrafter(std::move(text)), beginnings_(beginnings) {}
+  void Begin(absl::Span<const TokenId> text) override {
+    ++beginnings_;
+    ScriptedDrafter::Begin(text);
+  }
+
+ private:
+  int& beginnings_;
+};
+
 class StreamTest : public testing::Test {
  protected:
   StreamTest() : engine_(TinyEngine({.layers = 2, .writes_letters = true}, {.compute = {.threads = 1}, .cache = {.context = 128}})) {}
@@ -103,6 +116,33 @@ TEST_F(StreamTest, WhatIsSetBackGoesOnWhereItWas) {
     stream->Settle(absl::OkStatus(), {});
   }
   EXPECT_EQ(stream->result().tokens, Alone(prompt, {.max_tokens = 8}).tokens);
+}
+
+// Told of its text again, a drafter would have it twice, and not know where it is.
+TEST_F(StreamTest, ASpeculatorIsToldOnceOfATextThatIsSetBack) {
+  const std::vector<TokenId> prompt = RandomTokens(6, 4), expected = Alone(prompt, {.max_tokens = 20, .ignore_end = true}).tokens;
+  EngineCore& core = CoreOf(*engine_);
+  int beginnings = 0;
+  Speculator speculator(std::make_unique<BeginningsCounter>(expected, beginnings), {.max_rows = 3, .weigh_costs = false});
+  const auto stream = Must(Stream::Create(core, {.prompt = prompt, .sampling = {.temperature = 0},
+                                                 .text = {.max_tokens = 20, .ignore_end = true, .speculator = &speculator}}));
+  const CostProfile costs;
+  stream->Start(nullptr);
+  for (int step = 0; !stream->finished(); ++step) {
+    if (step == 3) {
+      stream->SetBack();
+      stream->Start(nullptr);
+    }
+    std::vector<PassRow> rows;
+    Must(core.cache().MakeRoom(32));
+    if (stream->pending() > 0) Must(stream->PlacePiece(stream->pending(), rows));
+    else Must(stream->PlaceTree(ShareRows({stream->ToCut(stream->Draft({.rows = 3, .depth = 2}))}, costs, {.most_rows = 3})[0], rows));
+    Must(RunPass(*stream, rows));
+    stream->Settle(absl::OkStatus(), {});
+  }
+  EXPECT_EQ(stream->result().tokens, expected);
+  EXPECT_EQ(beginnings, 1);
+  EXPECT_EQ(stream->result().passes, 7) << "of three tokens each, but for the first token and the last pass";
 }
 
 TEST_F(StreamTest, WhatIsChosenAheadIsWhatIsChosenAnyway) {
