@@ -4,8 +4,8 @@
 #   scripts/test.sh [--all | --clang | --sanitize | --fuzz | --arm64 | --avx512]
 #
 # Without a flag: the test programs, the tests in Python and the checks; on 2 quiet cores under 30 minutes from nothing, under 13 again.
-# --all: after those a second part, together under 50 minutes: projects that use installed layers, headers that compile alone, a build by clang
-# without warnings and precompiled headers, sanitizers and fuzzing, for as many layers as fit.
+# --all: after those a second part, together under 50 minutes: projects that use installed layers, headers that compile alone, a build by
+# clang without warnings and precompiled headers, sanitizers and fuzzing, for as many layers as fit.
 # Each other flag runs its tests and no more, and all of them: --clang those of every library, --sanitize those of every library under the
 # address sanitizer and those in which threads meet under the thread sanitizer, --fuzz each fuzz target for a minute, --arm64
 # scripts/tests/test_arm64.sh, --avx512 scripts/tests/test_avx512.sh. No other run does the last two. Other commands, in no run here:

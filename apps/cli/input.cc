@@ -80,7 +80,7 @@ bool IsStandardInput(const std::string& path) {
 
 bool PromptGiven() { return IsGiven("prompt") || IsGiven("prompt_file"); }
 
-// Of a memory budget most is for the model: a prompt that takes this share of it is far longer than a context that fits.
+// Most of a memory budget is for the model: a prompt that takes this share of it is far longer than a context that fits.
 constexpr int64_t kShareOfPrompt = 8;
 
 // Returns the most bytes that a prompt may have.
@@ -178,7 +178,7 @@ bool LineReader::HasLine() {
   return searched_ < waiting_.size();
 }
 
-// Of a line that is too long nothing is kept but the number of its bytes.
+// Keeps nothing of a line that is too long but the number of its bytes.
 absl::Status LineReader::ReadMore() {
   if (waiting_.size() > most_bytes_ || passed_over_ > 0) {
     passed_over_ += static_cast<int64_t>(waiting_.size());

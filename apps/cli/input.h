@@ -50,8 +50,8 @@ class LineReader {
   void LimitBytes(int64_t most) { most_bytes_ = static_cast<size_t>(most); }
 
   // Gives the next line without its line break (LF, or CR and LF) and without a byte order mark before the first; false at the end.
-  // Cancelled if a signal came (WaitForInput). ResourceExhausted for a line longer than LimitBytes says: the line is passed over while it is
-  // read, so that no more than this of it is ever held, and the next call gives the line after it.
+  // Cancelled if a signal came (WaitForInput). ResourceExhausted for a line longer than LimitBytes says: the line is passed over while it
+  // is read, so that no more than this of it is ever held, and the next call gives the line after it.
   absl::StatusOr<bool> Next(std::string* line);
 
   // Whether Next would give a line, the end or an error now, without waiting for a writer. Reads what is there: a part of a line is kept.

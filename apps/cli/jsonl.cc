@@ -43,7 +43,8 @@ namespace {
 // Answers the requests of lines, one after another.
 class RequestLines {
  public:
-  RequestLines(const RequestLimits& limits, const RequestAnswerer& answer, AnswerSink& sink) : limits_(limits), answer_(answer), sink_(sink) {}
+  RequestLines(const RequestLimits& limits, const RequestAnswerer& answer, AnswerSink& sink)
+      : limits_(limits), answer_(answer), sink_(sink) {}
 
   absl::Status Run(LineReader& lines) {
     lines.LimitBytes(limits_.line);

@@ -9,8 +9,9 @@
 //     return WholeAnswer(std::move(answer));                        // ... }, which is written with a line break, at once
 //   }));
 //
-// Empty lines are skipped. A line or a request beyond the limits is an error of that line: no more than the limits allow is ever held. A request that cannot be answered gets an answer that says why (ErrorAnswer), and the others go on; the run then
-// ends with an error. Threads: one at a time.
+// Empty lines are skipped. A line or a request beyond the limits is an error of that line: no more than the limits allow is ever held. A
+// request that cannot be answered gets an answer that says why (ErrorAnswer), and the others go on; the run then ends with an error.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>

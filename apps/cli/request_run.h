@@ -1,7 +1,8 @@
 // A run over requests (--jsonl): which of them are to be answered, where their answers go, and how far the run is.
 //
 //   RequestRun run(into.get(), {.engine = &engine});             // into: the file of --into; null: standard output
-//   const absl::Status status = ForEachRequest(lines, RequestLimits::Of(*engine), [&](const Request& request) -> absl::StatusOr<std::string> {
+//   const RequestLimits limits = RequestLimits::Of(*engine);
+//   const absl::Status status = ForEachRequest(lines, limits, [&](const Request& request) -> absl::StatusOr<std::string> {
 //     ASSIGN_OR_RETURN(const bool wanted, run.Wants(request, prompt));
 //     if (!wanted) return "";
 //     run.progress().Wrote(tokens);

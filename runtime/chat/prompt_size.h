@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

@@ -63,7 +63,8 @@ absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufF
 
 // The object's "tokens", each in the vocabulary, or those of its "text", with BOS where the model asks for it, or of its dialogue.
 // Special tokens written out in the text count only where the object says "special": true. ResourceExhausted beyond
-// RequestLimits::Of(engine), or if the tokens do not fit into the context. `chat` is for dialogues. Other fields than these, "id" and `more` are errors.
+// RequestLimits::Of(engine), or if the tokens do not fit into the context. `chat` is for dialogues. Other fields than these, "id" and
+// `more` are errors.
 absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine, const ConversationOptions& chat,
                                                   absl::Span<const absl::string_view> more = {});
 // Only the first of these steps, for what has a tokenizer and no engine: fields that are known, and one prompt.

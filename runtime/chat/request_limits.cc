@@ -26,8 +26,8 @@ constexpr int64_t kOfContextToken = 72;      // A number in the document, a toke
 constexpr int64_t kTemplateOfTextByte = 8;   // RequestLimits::template_memory for each byte of text, beside kMiB.
 
 // What texts take that are written at once (parallel_answers.h).
-constexpr int64_t kOfWaitingPrompt = 4;      // Bytes of a token of each answer that waits, up to kMostTexts.
-constexpr int64_t kOfTextToken = 48;         // Of each text: its prompt three times, its answer, and the line in which both are written.
+constexpr int64_t kOfWaitingPrompt = 4;      // For a token of each answer that waits, up to kMostTexts.
+constexpr int64_t kOfTextToken = 48;         // For each text: its prompt three times, its answer, and the line in which both are written.
 constexpr int64_t kCopiesOfAnswer = 3;       // As its text grows, and as a line.
 constexpr int64_t kWaiting = kMiB;           // Lines that wait for their turn; as much waits for a slow reader.
 

@@ -1,5 +1,5 @@
-// How large a request may be: as large as its context allows and, under a memory budget, as the plan has room for. What is larger is refused
-// before it is held.
+// Bounds requests by what their context allows and, under a memory budget, by what the plan has room for. What is larger is refused before
+// it is held.
 //
 //   PlanRequests({.texts = 4}, engine_options);                    // before the engine is opened: the budget's plan counts them
 //   ASSIGN_OR_RETURN(const auto engine, Engine::Open(engine_options));

@@ -300,26 +300,6 @@ TEST(ChatTemplate, ACallOfAToolThatItLeavesOutIsRefusedByName) {
 }
 
 // BOS comes once, whether the model asks for it, the template writes it, or both; and not where neither does.
-// Of each message the template writes the role alone, so that it is rendered once more for each, to see whether something is left out.
-TEST(ChatTemplate, AllRenderingsOfADialogueHaveTheLimitsOfOne) {
-  const std::string source = "{% for m in messages %}{{ m.role }}{% for a in range(60000) %}{% endfor %}{{ m.content | length }}{% endfor %}";
-  const ChatTemplate chat = *FromText(source);
-  const std::vector<ChatMessage> few(2, {"user", "a text"}), many(60, {"user", "a text"});
-  EXPECT_FALSE(absl::IsResourceExhausted(chat.RenderPieces({.messages = few}).status()));
-  const absl::Status status = chat.RenderPieces({.messages = many}).status();
-  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_TRUE(absl::StrContains(status.message(), "steps")) << status;
-}
-
-TEST(ChatTemplate, WhatItWritesAndMakesOnTheWayIsBounded) {
-  const ChatTemplate chat = *FromText(
-      "{% set ns = namespace(all='') %}{% for m in messages %}{% set ns.all = ns.all ~ m.content %}{% endfor %}{{ ns.all }}");
-  const std::vector<ChatMessage> messages(20, {"user", std::string(1000, 'a')});
-  EXPECT_TRUE(chat.RenderPieces({.messages = messages}).ok());
-  EXPECT_TRUE(absl::IsResourceExhausted(chat.RenderPieces({.messages = messages, .limits = {.output_bytes = 10'000}}).status()));
-  EXPECT_TRUE(absl::IsResourceExhausted(chat.RenderPieces({.messages = messages, .limits = {.memory_bytes = 100'000}}).status()));
-}
-
 TEST(EncodeChat, BosComesOnceWhoeverWritesIt) {
   for (const bool asks : {false, true}) {
     TokenizerMetadata metadata = SmallBytePair();

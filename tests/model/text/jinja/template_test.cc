@@ -261,7 +261,9 @@ TEST(Template, RenderingsWithOneWorkShareItsTime) {
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   RenderWork work;
   absl::Status status;
-  for (int i = 0; i < 100 && status.ok(); ++i) status = parsed->Render({}, {.max_nanos = 50'000'000, .clock = &clock, .work = &work}).status();
+  for (int i = 0; i < 100 && status.ok(); ++i) {
+    status = parsed->Render({}, {.max_nanos = 50'000'000, .clock = &clock, .work = &work}).status();
+  }
   EXPECT_TRUE(absl::StrContains(status.message(), "nanoseconds")) << status;
   EXPECT_LT(clock.now_, 200'000'000);
 }
