@@ -155,7 +155,9 @@ class CopyTest(TemporaryTest):
     BUILD = """#!/bin/sh
 for argument; do [ "$before" = --build-dir ] && folder=$argument; before=$argument; done
 mkdir -p "$folder/bin"
-cp "$(dirname "$0")/../tests/program" "$folder/bin/tessera_base_tests"
+cd "$(dirname "$0")/.."
+cp tests/program "$folder/bin/tessera_base_tests"
+cp base/half.cc "$folder/bin/half.cc"
 """
     PROGRAM = """#!/bin/sh
 case $1 in
@@ -163,7 +165,7 @@ case $1 in
   *=Twice*) exit 0 ;;
 esac
 printf '[ RUN      ] Half.OfSeven\\n'
-grep -q 'return 0' "$(dirname "$0")/../../tree/base/half.cc" || exit 0
+grep -q 'return 0' "$(dirname "$0")/half.cc" || exit 0
 printf '[  FAILED  ] Half.OfSeven (0 ms)\\n'
 exit 1
 """
@@ -180,20 +182,16 @@ exit 1
 
     def outcomes(self, *texts, quick=False):
         faults = [read_faults(self.write("faults.txt", text))[0] for text in texts]
-        with self.copy.alone(), contextlib.redirect_stderr(io.StringIO()):
-            self.copy.update()
-            outcomes = mutants.run_own_tests(self.copy, faults)
-            if not quick:
-                mutants.run_all_tests(self.copy, faults, outcomes)
-        return outcomes
+        with contextlib.redirect_stderr(io.StringIO()):
+            return mutants.outcomes_of(self.copy, faults, quick)
 
     def test_the_fault_is_found_by_its_own_tests_or_by_all_of_them_or_by_none(self):
         others = FAULT.replace("Half*:Twice*", "Twice*")
         harmless = FAULT.replace("return 0;", "return -(value / -2);")
         self.assertEqual(self.outcomes(FAULT, others, harmless), ["`Half.OfSeven`", "`Half.OfSeven`", None])
         self.assertEqual(self.outcomes(FAULT, others, quick=True), ["`Half.OfSeven`", None])
-        for tree in ("root", "scratch/tree"):
-            self.assertEqual((self.folder / tree / "base/half.cc").read_text(), SOURCE)
+        for path in ("root/base", "scratch/tree/base", "scratch/build/bin"):
+            self.assertEqual((self.folder / path / "half.cc").read_text(), SOURCE, path)
 
     def test_the_copy_follows_the_tree(self):
         self.outcomes(FAULT)

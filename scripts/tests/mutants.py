@@ -184,6 +184,17 @@ def run_all_tests(copy, faults, outcomes):
         say(f"all tests: {fault.words}: {outcomes[place] or 'not found'}")
 
 
+def outcomes_of(copy, faults, quick):
+    """Returns the test that finds each fault; None if none does."""
+    with copy.alone():
+        copy.update()
+        outcomes = run_own_tests(copy, faults)
+        if not quick:
+            run_all_tests(copy, faults, outcomes)
+        copy.build(sorted({fault.program for fault in faults}))   # No program with a fault stays behind.
+    return outcomes
+
+
 def part_of(text):
     found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
     if found is None or int(found[1]) > int(found[2]):
@@ -228,11 +239,7 @@ def main():
     if given.out is not None:
         check_output("--out", given.out, files={"the faults": FAULTS, "the functions": FUNCTIONS})
     copy = Copy(ROOT, given.scratch.resolve())
-    with copy.alone():
-        copy.update()
-        outcomes = run_own_tests(copy, faults)
-        if not given.quick:
-            run_all_tests(copy, faults, outcomes)
+    outcomes = outcomes_of(copy, faults, given.quick)
     written = table((fault, test or "**none**") for fault, test in zip(faults, outcomes))
     if given.out is None:
         print(written, end="")
