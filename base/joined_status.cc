@@ -8,9 +8,13 @@ namespace tessera {
 absl::Status Joined(const absl::Status& first, const absl::Status& second) {
   if (first.ok()) return second;
   if (second.ok() || first.message() == second.message()) return first;
-  absl::Status both(first.code(), absl::StrCat(first.message(), "; ", second.message()));
-  first.ForEachPayload([&](absl::string_view name, const absl::Cord& payload) { both.SetPayload(name, payload); });
-  return both;
+  return WithMessage(first, absl::StrCat(first.message(), "; ", second.message()));
+}
+
+absl::Status WithMessage(const absl::Status& status, absl::string_view message) {
+  absl::Status changed(status.code(), message);
+  status.ForEachPayload([&](absl::string_view name, const absl::Cord& payload) { changed.SetPayload(name, payload); });
+  return changed;
 }
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
+#include "tessera/base/joined_status.h"
 
 namespace tessera {
 namespace {
@@ -27,8 +28,7 @@ absl::Status ForField(absl::string_view field, const absl::Status& status) {
   if (status.ok() || IsWrongUsage(status)) return status;
   const std::string begin = absl::StrCat(field, ": ");
   const absl::string_view message = status.message();
-  absl::Status marked(status.code(), absl::StartsWith(message, begin) ? message : absl::StrCat(begin, message));
-  status.ForEachPayload([&](absl::string_view name, const absl::Cord& payload) { marked.SetPayload(name, payload); });
+  absl::Status marked = WithMessage(status, absl::StartsWith(message, begin) ? std::string(message) : absl::StrCat(begin, message));
   marked.SetPayload(kField, absl::Cord(field));
   return marked;
 }

@@ -37,7 +37,7 @@ absl::StatusOr<ConversationOptions> ConversationOptionsOfFlags() {
   ConversationOptions options = {.raw = FLAGS_raw,
                                  .chat_template = FLAGS_chat_template,
                                  .needs_template = FLAGS_chat,
-                                 .unix_seconds = static_cast<int64_t>(std::time(nullptr))};
+                                 .date = [] { return static_cast<int64_t>(std::time(nullptr)); }};
   if (IsGiven("system")) options.system = FLAGS_system;   // An empty one, too.
   if (FLAGS_template_args.empty()) return options;
   absl::StatusOr<JsonValue> arguments = JsonValue::Parse(FLAGS_template_args, "template_args");

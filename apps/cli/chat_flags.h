@@ -24,7 +24,7 @@ class DraftModel;   // draft_flags.h
 
 // WrongUsage if flags exclude each other.
 absl::Status CheckConversationFlags();
-// From the flags, with today's date.
+// From the flags. The date is that of this machine's clock when it is asked.
 absl::StatusOr<ConversationOptions> ConversationOptionsOfFlags();
 // Says so if a model without a template is continued as it is. An unknown template is an error that says what to do.
 absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file, const ChatLimits& limits = {});

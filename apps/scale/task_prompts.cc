@@ -19,7 +19,7 @@ namespace {
 absl::StatusOr<Conversation> NewConversation(const Engine& engine) {
   constexpr int64_t kDate = 1'735'689'600;   // 2025 begins.
   ASSIGN_OR_RETURN(ConversationOptions options, ConversationOptionsOfFlags());
-  options.unix_seconds = kDate;
+  options.date = [] { return kDate; };
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(engine.model().gguf(), options));
   if (conversation.raw() && !FLAGS_raw) {
     WriteError("The model has no chat template: problems are given to it as they are (--raw says so without this note).\n");

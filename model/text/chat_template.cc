@@ -3,17 +3,23 @@
 #include <algorithm>
 #include <utility>
 
+#include <glog/logging.h>
+
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tessera/base/joined_status.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/text/internal/chat_forms.h"
 #include "tessera/model/text/internal/facts.h"
 #include "tessera/model/text/internal/given_messages.h"
+#include "tessera/model/text/internal/last_message.h"
+#include "tessera/model/text/internal/message_fields.h"
+#include "tessera/model/text/internal/plain_messages.h"
 
 namespace tessera {
 namespace {
@@ -67,25 +73,39 @@ absl::StatusOr<jinja::Variables> VariablesOf(const ChatInput& input, std::vector
   variables.emplace_back("messages", jinja::Value::List(std::move(messages)));
   variables.emplace_back("tools", std::move(tools));
   variables.emplace_back("documents", jinja::Value::None());
-  variables.emplace_back("add_generation_prompt", jinja::Value::Bool(input.add_generation_prompt));
+  variables.emplace_back("add_generation_prompt", jinja::Value::Bool(input.add_generation_prompt && !input.continue_last));
   mark("bos_token", input.marks.bos);
   mark("eos_token", input.marks.eos);
   return variables;
 }
 
-// The forms by name write roles and texts alone.
-absl::Status CheckPlain(const ChatInput& input, absl::string_view form) {
-  const std::string expected = absl::StrCat("none: the form ", form, " has no place for it");
-  if (input.tools) return WrongUsage("tools", "some", expected);
-  if (input.arguments) return WrongUsage("template_args", "some", expected);
-  for (const ChatMessage& message : input.messages) {
-    for (const std::string& key : message.whole ? message.whole->Keys() : std::vector<std::string>()) {
-      if (key == "role" || key == "content") continue;
-      return message.whole->Error(Quoted(key), absl::StrCat("role and content alone in the form ", form));
-    }
-    if (message.whole) RETURN_IF_ERROR(message.whole->String("content").status());
-  }
-  return absl::OkStatus();
+// Names of variables that say yes or no. A text would count as yes whatever it says.
+bool IsSwitch(absl::string_view name) { return name == "thinking" || absl::EndsWith(name, "_thinking"); }
+
+// InvalidArgument for a text, or another value, where a boolean is meant.
+absl::Status CheckKind(const JsonValue& value, absl::string_view name) {
+  if (value.kind() == JsonValue::Kind::kBool) return absl::OkStatus();
+  const std::string text = value.is_string() ? *value.AsString() : "", lower = absl::AsciiStrToLower(text);
+  const std::string found = value.is_string() ? absl::StrCat("the text ", Quoted(text)) : std::string(JsonKindName(value.kind()));
+  if (lower == "true" || lower == "false") return value.Error(found, absl::StrCat("the boolean ", lower, ", without quotes"));
+  return IsSwitch(name) ? value.Error(found, "true or false") : absl::OkStatus();
+}
+
+absl::Status CheckEndsWithAnswer(absl::Span<const ChatMessage> messages) {
+  if (!messages.empty() && messages.back().role == "assistant") return absl::OkStatus();
+  const std::string found = messages.empty() ? "no message" : absl::StrCat("a last message of role ", Quoted(messages.back().role));
+  return absl::InvalidArgumentError(absl::StrCat("found ", found, " to continue, expected a last message of role \"assistant\""));
+}
+
+absl::StatusOr<std::vector<ChatPiece>> RenderForm(absl::string_view form, const ChatInput& input) {
+  ASSIGN_OR_RETURN(std::vector<ChatMessage> messages, PlainMessages(input, form));
+  if (!input.continue_last) return WriteForm(form, messages, input.add_generation_prompt);
+  const std::string content = messages.back().content;
+  const std::string word = WordNotIn(TextOf(WriteForm(form, messages, /*add_generation_prompt=*/false)));
+  messages.back().content += EndMark(word);
+  std::optional<std::vector<ChatPiece>> begun = UpToWord(WriteForm(form, messages, /*add_generation_prompt=*/false), word, content);
+  CHECK(begun.has_value()) << "a form writes each content";
+  return *std::move(begun);
 }
 
 }  // namespace
@@ -127,15 +147,17 @@ absl::StatusOr<ChatTemplate> ChatTemplate::ByName(absl::string_view name) {
 }
 
 bool ChatTemplate::Reads(absl::string_view variable) const {
-  const std::vector<std::string>& names = program_ ? program_->names() : std::vector<std::string>();
-  return std::find(names.begin(), names.end(), variable) != names.end();
+  return program_ && program_->MayRead(variable);
 }
 
 absl::Status ChatTemplate::CheckArguments(const JsonValue& arguments) const {
   if (!program_) return WrongUsage("template_args", "some", absl::StrCat("none: the form ", name_, " has no place for it"));
   for (const std::string& name : arguments.Keys()) {
     if (IsIn(kOfDialogues, name)) return arguments.Error(Quoted(name), "names of other variables than those of the dialogue");
-    if (Reads(name)) continue;
+    if (Reads(name)) {
+      RETURN_IF_ERROR(CheckKind(*arguments.Value(name), name));
+      continue;
+    }
     const std::string known = absl::StrJoin(Arguments(), ", ");
     return arguments.Error(Quoted(name), absl::StrCat("what the chat template reads: ", known.empty() ? "nothing" : known));
   }
@@ -153,7 +175,7 @@ std::vector<std::string> ChatTemplate::Arguments() const {
 bool ChatTemplate::LeavesOutSystem(const ChatInput& input) const {
   if (!program_) return false;
   const std::vector<ChatMessage> tried = {{"system", kProbe}, {"user", "a"}};
-  absl::StatusOr<GivenMessages> given = GivenMessages::Of(tried);
+  absl::StatusOr<GivenMessages> given = GivenMessages::Of(tried, {});
   jinja::RenderWork work;
   const auto run = [&](std::vector<jinja::Value> messages) { return Run(input, std::move(messages), work); };
   const absl::StatusOr<std::vector<ChatPiece>> pieces = given->Write(run);
@@ -162,17 +184,15 @@ bool ChatTemplate::LeavesOutSystem(const ChatInput& input) const {
 }
 
 absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInput& input) const {
-  if (!program_) {
-    RETURN_IF_ERROR(CheckPlain(input, name_));
-    return WriteForm(name_, input.messages, input.add_generation_prompt);
-  }
+  if (input.continue_last) RETURN_IF_ERROR(CheckEndsWithAnswer(input.messages));
+  if (!program_) return RenderForm(name_, input);
   if (input.arguments) RETURN_IF_ERROR(CheckArguments(*input.arguments));
   for (const absl::string_view name : kTokensNotGiven) {
     if (!Reads(name) || (input.arguments && input.arguments->Has(name))) continue;
     return absl::InvalidArgumentError(absl::StrCat(place_, "found the variable ", name, ", expected of the model's tokens bos_token and ",
                                                    "eos_token alone, or template_args with its text"));
   }
-  ASSIGN_OR_RETURN(GivenMessages given, GivenMessages::Of(input.messages));
+  ASSIGN_OR_RETURN(GivenMessages given, GivenMessages::Of(input.messages, {.knows_developer = HasWord(source_, "developer")}));
   jinja::RenderWork work;
   absl::Status limit;   // The first limit that a run met, also where the run only looked whether something is left out.
   const auto run = [&](std::vector<jinja::Value> messages) {
@@ -180,12 +200,14 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInpu
     if (absl::IsResourceExhausted(pieces.status())) limit.Update(pieces.status());
     return pieces;
   };
-  ASSIGN_OR_RETURN(std::vector<ChatPiece> pieces, given.Write(run));
-  RETURN_IF_ERROR(CheckFields(input, given, pieces, run));
+  absl::StatusOr<std::vector<ChatPiece>> written = given.Write(run);
+  RETURN_IF_ERROR(limit);
+  RETURN_IF_ERROR(CheckFields(given, written, run));
+  ASSIGN_OR_RETURN(std::vector<ChatPiece> pieces, std::move(written));
   const GivenMessages::Said* const left_out = given.LeftOut(pieces, run);
   RETURN_IF_ERROR(limit);
   if (left_out != nullptr) return given.Error(*left_out, place_);
-  return pieces;
+  return input.continue_last ? given.WriteToContinue(pieces, run) : pieces;
 }
 
 absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::Run(const ChatInput& input, std::vector<jinja::Value> messages,
@@ -195,32 +217,29 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::Run(const ChatInput& input,
                                         .clock = input.limits.clock, .work = &work, .unix_seconds = input.unix_seconds};
   absl::StatusOr<std::vector<jinja::Piece>> rendered = program_->Render(variables, options);
   if (!rendered.ok()) {
-    return absl::Status(rendered.status().code(), absl::StrCat(place_, rendered.status().message()));
+    return WithMessage(rendered.status(), absl::StrCat(place_, rendered.status().message()));
   }
   std::vector<ChatPiece> pieces;
   for (jinja::Piece& piece : *rendered) pieces.push_back({std::move(piece.text), !piece.from_data});
   return pieces;
 }
 
-// A field that the template does not name, and without which it writes the same, never reaches the model. One that it names may be left
-// out where it stands, as earlier reasoning is.
-absl::Status ChatTemplate::CheckFields(const ChatInput& input, const GivenMessages& given, absl::Span<const ChatPiece> written,
+// A field that the template does not name, and without which it writes the same, never reaches the model: it is an error, unless clients
+// send it to any model. One that the template names may be left out where it stands, as earlier reasoning is. The error of such a field
+// tells more than that of a template that fails, but not more than the template's own words.
+absl::Status ChatTemplate::CheckFields(const GivenMessages& given, const absl::StatusOr<std::vector<ChatPiece>>& written,
                                        RunFunction run) const {
   absl::Status unread;
-  const auto takes = [&](const JsonValue& message, const std::string& key) {
-    if (key == "role" || key == "content" || message.Value(key)->is_null() || HasWord(source_, key)) return true;
-    if (unread.ok()) unread = message.Error(Quoted(key), "fields that the chat template reads");
+  const auto takes = [&](const JsonValue& object, FieldHolder holder, const std::string& key) {
+    if (IsKnownField(holder, key) || HasWord(source_, key)) return true;
+    if (unread.ok()) unread = UnreadField(object, holder, key);
     return false;
   };
-  // The first walk only looks whether there is such a field: dialogues without one are not rendered again.
-  for (const ChatMessage& message : input.messages) {
-    for (const std::string& key : message.whole ? message.whole->Keys() : std::vector<std::string>()) takes(*message.whole, key);
-  }
-  if (unread.ok()) return absl::OkStatus();
   absl::StatusOr<std::vector<jinja::Value>> values = given.Values(takes);
-  if (!values.ok()) return absl::OkStatus();
+  if (unread.ok() || !values.ok()) return absl::OkStatus();   // Dialogues without such a field are not rendered again.
+  if (!written.ok()) return jinja::IsRefusal(written.status()) ? absl::OkStatus() : unread;
   const absl::StatusOr<std::vector<ChatPiece>> without = run(*std::move(values));
-  return without.ok() && TextOf(*without) == TextOf(written) ? unread : absl::OkStatus();
+  return without.ok() && TextOf(*without) == TextOf(*written) ? unread : absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ChatTemplate::Render(const ChatInput& input) const {

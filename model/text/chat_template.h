@@ -13,8 +13,8 @@
 // template, which may be a part of its marks ("<|user|>"); any other is plain text. Render gives one string, for people to read: encoding
 // that with parse_special would lose this protection.
 // Whatever messages say is written, or is an error that names it: a content is given as the template takes it, as a text or as a list of
-// parts (of type "text"; any other is an error). Arguments that it does not read are errors; whether it reads tools, and writes system
-// messages, it tells.
+// parts (of type "text"; any other is an error). Messages may be as clients send them: arguments of calls as JSON text, a null for each
+// field without a value, fields that the template does not read. Arguments that the template does not read are errors.
 // Errors: InvalidArgument with what was found and what to do instead, ResourceExhausted for a limit. Thread-safe: nothing changes after
 // construction.
 #pragma once
@@ -63,6 +63,7 @@ struct ChatLimits {
 struct ChatInput {
   absl::Span<const ChatMessage> messages = {};
   bool add_generation_prompt = true;                    // End with the beginning of the assistant's turn.
+  bool continue_last = false;                           // End with the last message's content, the assistant's, which goes on.
   std::optional<JsonValue> tools = std::nullopt;        // What the model may call: a list, as its template takes it.
   std::optional<JsonValue> arguments = std::nullopt;    // An object: further variables of the template, such as enable_thinking.
   ChatMarks marks = {};
@@ -96,7 +97,7 @@ class ChatTemplate {
   absl::string_view name() const { return name_; }  // "own" for a model's own.
 
   // BOS is in it where the template writes it: EncodeChat adds it where only the model asks for it. InvalidArgument for a content or a call
-  // of a tool that the template leaves out.
+  // of a tool that the template leaves out, and for a last message that cannot be continued.
   absl::StatusOr<std::vector<ChatPiece>> RenderPieces(const ChatInput& input) const;
   absl::StatusOr<std::string> Render(const ChatInput& input) const;
 
@@ -112,7 +113,7 @@ class ChatTemplate {
   std::vector<std::string> Arguments() const;  // As ChatAbilities::arguments.
   using RunFunction = absl::FunctionRef<absl::StatusOr<std::vector<ChatPiece>>(std::vector<jinja::Value> messages)>;
   absl::StatusOr<std::vector<ChatPiece>> Run(const ChatInput& input, std::vector<jinja::Value> messages, jinja::RenderWork& work) const;
-  absl::Status CheckFields(const ChatInput& input, const GivenMessages& given, absl::Span<const ChatPiece> written, RunFunction run) const;
+  absl::Status CheckFields(const GivenMessages& given, const absl::StatusOr<std::vector<ChatPiece>>& written, RunFunction run) const;
 
   std::string name_;
   std::string place_;                        // Where the template stands, as errors begin.

@@ -40,16 +40,26 @@ absl::StatusOr<Conversation> Conversation::Create(const GgufFile& file, const Co
   } else if (options.tools || options.template_args) {
     return needs_form(options.tools ? "tools" : "template_args");
   }
+  conversation.TakeDate();
   RETURN_IF_ERROR(conversation.CheckOptions());
   conversation.Reset();
   return conversation;
+}
+
+void Conversation::TakeDate() {
+  if (options_.date) unix_seconds_ = options_.date();
+}
+
+void Conversation::Add(ChatMessage message) {
+  messages_.push_back(std::move(message));
+  TakeDate();
 }
 
 // What the template would pass over, of what is said once.
 absl::Status Conversation::CheckOptions() const {
   if (raw()) return absl::OkStatus();
   if (options_.template_args) RETURN_IF_ERROR(chat_->CheckArguments(*options_.template_args));
-  const ChatInput input = {.arguments = options_.template_args, .marks = {"", ""}, .unix_seconds = options_.unix_seconds,
+  const ChatInput input = {.arguments = options_.template_args, .marks = {"", ""}, .unix_seconds = unix_seconds_,
                            .limits = options_.limits};
   if (!options_.system || !chat_->LeavesOutSystem(input)) return absl::OkStatus();
   return WrongUsage("system", "a system message", "none: the model's chat template leaves it out");
@@ -87,6 +97,7 @@ absl::Status Conversation::Replace(std::vector<ChatMessage> messages) {
     return checked;
   }
   messages_ = std::move(messages);
+  TakeDate();
   return absl::OkStatus();
 }
 
@@ -99,10 +110,11 @@ absl::Status Conversation::SetSystem(const std::string& text) {
 
 absl::StatusOr<std::vector<ChatPiece>> Conversation::Pieces(const Tokenizer& tokenizer) const {
   return chat_->RenderPieces({.messages = messages_,
+                              .continue_last = options_.continue_last,
                               .tools = options_.tools,
                               .arguments = options_.template_args,
                               .marks = MarksOf(tokenizer),
-                              .unix_seconds = options_.unix_seconds,
+                              .unix_seconds = unix_seconds_,
                               .limits = options_.limits});
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,8 +31,11 @@ struct ConversationOptions {
   std::optional<std::string> system = std::nullopt;   // The system message, which may be empty; none: the template's own.
   std::optional<JsonValue> tools = std::nullopt;          // What the model may call: a list, as its template takes it.
   std::optional<JsonValue> template_args = std::nullopt;  // An object: further variables of the template, such as enable_thinking.
-  std::optional<int64_t> unix_seconds = std::nullopt;     // The date, for templates that write it.
-  ChatLimits limits = {};                                 // What its template may take.
+  // Gives the date, in seconds since 1970, for templates that write it: each prompt has the date at which its last message was added. Null:
+  // there is none, and such a template is an error.
+  std::function<int64_t()> date = nullptr;
+  bool continue_last = false;   // The last message is the assistant's, and goes on.
+  ChatLimits limits = {};       // What its template may take.
 };
 
 class Conversation {
@@ -43,8 +47,8 @@ class Conversation {
   bool raw() const { return !chat_.has_value(); }
   absl::string_view form() const;  // The template's name, or "raw".
 
-  void Add(ChatMessage message) { messages_.push_back(std::move(message)); }
-  void AddUser(const std::string& text) { messages_.push_back({"user", text}); }
+  void Add(ChatMessage message);
+  void AddUser(const std::string& text) { Add({"user", text}); }
   void AddAnswer(const std::string& text) { messages_.push_back({"assistant", text}); }
   void DropLast() { messages_.pop_back(); }  // REQUIRES: a message was added.
   void Reset();                              // Only the system message stays.
@@ -68,6 +72,7 @@ class Conversation {
  private:
   Conversation() = default;
 
+  void TakeDate();
   absl::Status CheckOptions() const;
   absl::Status CheckAllIsRead() const;
   absl::StatusOr<std::vector<ChatPiece>> Pieces(const Tokenizer& tokenizer) const;  // REQUIRES: not raw.
@@ -75,6 +80,7 @@ class Conversation {
   std::optional<ChatTemplate> chat_;  // None: raw.
   ConversationOptions options_;
   std::vector<ChatMessage> messages_;
+  std::optional<int64_t> unix_seconds_;   // The date of the next prompt.
 };
 
 }  // namespace tessera

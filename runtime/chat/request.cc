@@ -49,6 +49,18 @@ std::string TextOfId(const JsonValue& id) {
   return std::move(json).Take();
 }
 
+constexpr char kContinue[] = "continue_final_message";
+
+// A last message of the assistant is an answer, or the beginning of one, which the request must say. One that calls tools is whole.
+absl::Status CheckLastMessage(const JsonValue& object, const JsonValue& last, absl::string_view role) {
+  ASSIGN_OR_RETURN(const bool continues, object.BoolOr(kContinue, false));
+  if (continues == (role == "assistant")) return absl::OkStatus();
+  if (!continues && last.Has("tool_calls") && last.Value("tool_calls")->size() > 0) return absl::OkStatus();
+  const std::string way_out = absl::StrCat("one to answer, or ", kContinue, ": true to go on with it");
+  if (!continues) return last.Error("a last message of the assistant", way_out);
+  return object.Value(kContinue)->Error(absl::StrCat("true after a message of role ", Quoted(role)), "a last message of the assistant");
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> IdTextOf(const JsonValue& object) {
@@ -87,6 +99,7 @@ absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufF
   if (IsGiven(object, "template_args")) {
     ASSIGN_OR_RETURN(of_object.template_args, object.Object("template_args"));
   }
+  ASSIGN_OR_RETURN(of_object.continue_last, object.BoolOr(kContinue, false));
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(file, of_object));
   ASSIGN_OR_RETURN(const JsonValue messages, object.Array("messages"));
   if (messages.size() == 0) return messages.Error("no messages", "at least one");
@@ -94,6 +107,7 @@ absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufF
     ASSIGN_OR_RETURN(ChatMessage message, ChatMessage::FromJson(messages[i]));
     conversation.Add(std::move(message));
   }
+  RETURN_IF_ERROR(CheckLastMessage(object, messages[messages.size() - 1], conversation.messages().back().role));
   return conversation;
 }
 
@@ -123,7 +137,7 @@ absl::Status CheckOnePrompt(const JsonValue& object) {
   const int given = IsGiven(object, "text") + IsGiven(object, "tokens") + IsGiven(object, "messages");
   if (given == 0) return object.Error("neither text nor tokens nor messages", "one of them");
   if (given > 1) return object.Error("several of text, tokens and messages", "one of them");
-  for (const char* const key : {"tools", "template_args"}) {
+  for (const char* const key : {"tools", "template_args", kContinue}) {
     if (IsGiven(object, key) && !IsGiven(object, "messages")) return object.Error(absl::StrCat(key, " without messages"), "messages");
   }
   if (IsGiven(object, "special") && !IsGiven(object, "text")) return object.Error("special without text", "text");
@@ -142,7 +156,7 @@ absl::Status CheckFields(const JsonValue& object, absl::Span<const absl::string_
 }
 
 absl::Status CheckPrompt(const JsonValue& object, absl::Span<const absl::string_view> more) {
-  std::vector<absl::string_view> known = {"id", "text", "special", "tokens", "messages", "tools", "template_args"};
+  std::vector<absl::string_view> known = {"id", "text", "special", "tokens", "messages", "tools", "template_args", kContinue};
   known.insert(known.end(), more.begin(), more.end());
   RETURN_IF_ERROR(CheckFields(object, known));
   return CheckOnePrompt(object);

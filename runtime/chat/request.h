@@ -57,8 +57,9 @@ absl::StatusOr<std::string> IdTextOf(const JsonValue& object);
 absl::Status CheckFields(const JsonValue& object, absl::Span<const absl::string_view> known);
 
 // The dialogue of an object: "messages" (each with role and content, and what else the model's template reads), "tools" and
-// "template_args", which stand for those of the options. A file without a template, or one that cannot be run, is an error; so is a system
-// message or `raw` in the options, which could not be followed beside messages.
+// "template_args", which stand for those of the options. A last message of the assistant is continued where "continue_final_message" is
+// true, and an error else, unless it calls tools. A file without a template, or one that cannot be run, is an error; so is a system message
+// or `raw` in the options, which could not be followed beside messages.
 absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufFile& file, const ConversationOptions& options);
 
 // The object's "tokens", each in the vocabulary, or those of its "text", with BOS where the model asks for it, or of its dialogue.

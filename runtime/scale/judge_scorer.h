@@ -36,7 +36,7 @@ struct JudgeScorerOptions {
   std::string question = "Here are a problem and an answer to it.\n\nProblem:\n{problem}\n\nAnswer:\n{answer}\n\n"
                          "Is this answer right? Check each step. Say Yes or No:";
   std::string yes = "Yes", no = "No";
-  ConversationOptions conversation = {.unix_seconds = kJudgeDate};
+  ConversationOptions conversation = {.date = [] { return kJudgeDate; }};
 };
 
 class JudgeScorer : public Scorer {

@@ -53,13 +53,14 @@ TEST_F(ChatTemplates, ShowPromptIsTheTextThatTheTemplateWrites) {
 TEST_F(ChatTemplates, RequestsCarryMessagesToolsAndArguments) {
   const Ended ended = Tokenize(
       kThinks, {"--jsonl", "--show_prompt"},
-      "{\"id\": 1, \"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", \"content\": \"x</think>b\"}],"
-      " \"tools\": [{\"name\": \"f\"}], \"template_args\": {\"enable_thinking\": false}}\n"
+      "{\"id\": 1, \"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", \"content\": \"x</think>b\"},"
+      " {\"role\": \"user\", \"content\": \"c\"}], \"tools\": [{\"name\": \"f\"}], \"template_args\": {\"enable_thinking\": false}}\n"
       "{\"id\": 2, \"messages\": [{\"role\": \"user\", \"content\": \"a\"}], \"tools\": null}\n");
   EXPECT_EQ(ended.code, 0) << ended.errors;
   const std::vector<std::string> lines = absl::StrSplit(ended.output, '\n');
   ASSERT_GE(lines.size(), 2u) << ended.output;
-  EXPECT_EQ(*Json(lines[0]).String("prompt"), "<|im_start|>[user]a<|im_end|>[assistant]b<|im_end|>T[{\"name\": \"f\"}][assistant]");
+  EXPECT_EQ(*Json(lines[0]).String("prompt"),
+            "<|im_start|>[user]a<|im_end|>[assistant]b<|im_end|>[user]c<|im_end|>T[{\"name\": \"f\"}][assistant]");
   EXPECT_EQ(*Json(lines[1]).String("prompt"), "<|im_start|>[user]a<|im_end|>[assistant]<think>\n");
 }
 

@@ -10,12 +10,15 @@
 #include "absl/strings/str_join.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/text/internal/last_message.h"
+#include "tessera/model/text/jinja/template.h"
 
 namespace tessera {
 namespace {
 
 constexpr char kCalls[] = "tool_calls";
-constexpr char kKeyOfParts[] = "tessera-key";   // Where it comes out, the list was printed as such.
+constexpr char kFunctionCall[] = "function_call";   // The one call of messages before there were several.
+constexpr char kAssistant[] = "assistant";
 
 // The roles that templates know. Some write them as a part of a mark, "<|user|>", so they count as words of the template: the caller says
 // whose turn it is, and none of these makes a mark that ends or lays out a text. Any other role is the user's text.
@@ -32,48 +35,31 @@ bool IsIn(const absl::string_view (&names)[kSize], absl::string_view name) {
 jinja::Value Key(absl::string_view name) { return jinja::Value::String(name); }
 jinja::Value RoleValue(const std::string& role) { return jinja::Value::Of(jinja::Text(role, /*from_data=*/!IsIn(kRoles, role))); }
 
-bool IsBlank(absl::string_view text) { return absl::StripAsciiWhitespace(text).empty(); }
-bool IsPart(const JsonValue& element) { return element.Has("type") && element.Value("type")->is_string(); }
-
-// The list of parts, each of which is one.
-bool HoldsParts(const JsonValue& content) {
-  for (int64_t i = 0; i < content.size(); ++i) {
-    if (!IsPart(content[i])) return false;
-  }
-  return content.is_array();
-}
-
-absl::StatusOr<std::string> TextOfPart(const JsonValue& part) {
-  ASSIGN_OR_RETURN(const std::string type, part.String("type"));
-  if (type != "text") return part.Value("type")->Error(Quoted(type), "\"text\": only text is read here");
-  const std::vector<std::string> keys = part.Keys();
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const JsonValue value = part[static_cast<int64_t>(i)];
-    if (keys[i] != "type" && keys[i] != "text" && !value.is_null()) return value.Error("a field of a part", "type and text alone");
-  }
-  return part.String("text");
-}
-
-jinja::Value PartOf(const std::string& text, bool with_key) {
+jinja::Value PartOf(const std::string& text, const std::string& key) {
   std::vector<std::pair<std::string, jinja::Value>> entries = {{"type", jinja::Value::String("text")},
                                                                {"text", jinja::Value::String(text)}};
-  if (with_key) entries.emplace_back(kKeyOfParts, jinja::Value::String(""));
+  if (!key.empty()) entries.emplace_back(key, jinja::Value::String(""));
   return jinja::Value::Dict(std::move(entries));
 }
 
-// A call with another name of its function, which stands in it or in its "function".
-jinja::Value Renamed(const jinja::Value& call, const std::string& name, bool looks_inside = true) {
-  if (call.kind() != jinja::Value::Kind::kMapping) return call;
-  jinja::Mapping changed = call.mapping();
-  if (const jinja::Value* const function = changed.Find("function"); function != nullptr && looks_inside) {
-    changed.Set(Key("function"), Renamed(*function, name, /*looks_inside=*/false));
-  } else if (changed.Find("name") != nullptr) {
-    changed.Set(Key("name"), jinja::Value::String(name));
+// The call without the fields that are not taken.
+jinja::Value Taken(const jinja::Value& value, const JsonValue& object, FieldHolder holder, GivenMessages::TakesField takes) {
+  jinja::Mapping mapping;
+  for (const auto& [name, field] : value.mapping().entries()) {
+    const std::string& key = name.text().bytes();
+    if (!takes(object, holder, key)) continue;
+    const bool is_function = holder == FieldHolder::kCall && key == "function" && field.kind() == jinja::Value::Kind::kMapping;
+    mapping.Set(name, is_function ? Taken(field, *object.Value(key), FieldHolder::kFunction, takes) : field);
   }
-  return jinja::Value::Of(std::move(changed));
+  return jinja::Value::Of(std::move(mapping));
 }
 
-bool TakesEach(const JsonValue&, const std::string&) { return true; }
+bool TakesEach(const JsonValue&, FieldHolder, const std::string&) { return true; }
+
+// Keeps in `kept` the error that tells more: a template's own refusal.
+void KeepRefusal(const absl::Status& error, absl::StatusOr<std::vector<ChatPiece>>& kept) {
+  if (jinja::IsRefusal(error) && !kept.ok() && !jinja::IsRefusal(kept.status())) kept = error;
+}
 
 }  // namespace
 
@@ -81,41 +67,71 @@ std::string TextOf(absl::Span<const ChatPiece> pieces) {
   return absl::StrJoin(pieces, "", [](std::string* out, const ChatPiece& piece) { out->append(piece.text); });
 }
 
-absl::StatusOr<GivenMessages> GivenMessages::Of(absl::Span<const ChatMessage> messages) {
+bool GivenMessages::Message::HasNoContentBesideCalls() const {
+  return content == Content::kNone || (content == Content::kText && !calls.empty() && IsBlank(texts[0]));
+}
+
+bool GivenMessages::Message::HasSentArguments() const {
+  const auto is_text = [](const GivenCall& call) { return call.as_sent.has_value(); };
+  return std::any_of(calls.begin(), calls.end(), is_text) || (function_call && is_text(*function_call));
+}
+
+absl::StatusOr<GivenMessages> GivenMessages::Of(absl::Span<const ChatMessage> messages, const Options& options) {
   GivenMessages given;
-  for (const ChatMessage& message : messages) RETURN_IF_ERROR(given.Add(message));
+  for (const ChatMessage& message : messages) RETURN_IF_ERROR(given.Add(message, options));
   return given;
 }
 
-absl::Status GivenMessages::Add(const ChatMessage& message) {
-  Message added = {.message = &message, .first_said = said_.size()};
+absl::Status GivenMessages::Add(const ChatMessage& message, const Options& options) {
+  const bool is_system = message.role == "developer" && !options.knows_developer;
+  Message added = {.message = &message, .role = is_system ? "system" : message.role, .first_said = said_.size()};
+  RETURN_IF_ERROR(AddContent(message, added));
+  RETURN_IF_ERROR(AddCalls(message, added));
+  added.end_said = said_.size();
+  messages_.push_back(std::move(added));
+  return absl::OkStatus();
+}
+
+absl::Status GivenMessages::AddContent(const ChatMessage& message, Message& added) {
   const auto says = [&](Said::What what, size_t index) { said_.push_back({.what = what, .message = messages_.size(), .index = index}); };
   const std::optional<JsonValue>& whole = message.whole;
   if (!whole || (whole->Has("content") && whole->Value("content")->is_string())) {
     added.content = Content::kText;
     added.texts = {message.content};
     if (!IsBlank(message.content)) says(Said::What::kText, 0);
-  } else if (whole->Has("content") && !whole->Value("content")->is_null()) {
-    const JsonValue content = *whole->Value("content");
-    added.content = HoldsParts(content) ? Content::kParts : Content::kOther;
-    if (added.content == Content::kOther && content.is_array() && IsIn(kSpeakers, message.role)) {
-      return content.Error("a list of other things", "a text, or a list of parts, {\"type\": \"text\", \"text\": \"...\"}");
-    }
-    if (added.content == Content::kOther) says(Said::What::kOther, 0);
-    for (int64_t i = 0; added.content == Content::kParts && i < content.size(); ++i) {
-      ASSIGN_OR_RETURN(added.texts.emplace_back(), TextOfPart(content[i]));
-      if (!IsBlank(added.texts.back())) says(Said::What::kPart, static_cast<size_t>(i));
-    }
+    return absl::OkStatus();
   }
-  const int64_t calls = whole && whole->Has(kCalls) && whole->Value(kCalls)->is_array() ? whole->Value(kCalls)->size() : 0;
-  for (int64_t i = 0; i < calls; ++i) says(Said::What::kCall, static_cast<size_t>(i));
-  added.end_said = said_.size();
-  messages_.push_back(std::move(added));
+  if (!whole->Has("content") || whole->Value("content")->is_null()) return CheckMayLackContent(*whole, message.role);
+  const JsonValue content = *whole->Value("content");
+  added.content = HoldsParts(content) ? Content::kParts : Content::kOther;
+  if (added.content == Content::kOther && content.is_array() && IsIn(kSpeakers, message.role)) {
+    return content.Error("a list of other things", "a text, or a list of parts, {\"type\": \"text\", \"text\": \"...\"}");
+  }
+  if (added.content == Content::kOther) says(Said::What::kOther, 0);
+  for (int64_t i = 0; added.content == Content::kParts && i < content.size(); ++i) {
+    ASSIGN_OR_RETURN(added.texts.emplace_back(), TextOfPart(content[i]));
+    if (!IsBlank(added.texts.back())) says(Said::What::kPart, static_cast<size_t>(i));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GivenMessages::AddCalls(const ChatMessage& message, Message& added) {
+  if (message.whole && message.whole->Has(kFunctionCall) && !message.whole->Value(kFunctionCall)->is_null()) {
+    ASSIGN_OR_RETURN(added.function_call, GivenCall::Of(*message.whole->Value(kFunctionCall), argument_values_left_));
+  }
+  if (!message.whole || !message.whole->Has(kCalls) || message.whole->Value(kCalls)->is_null()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const JsonValue calls, message.whole->Array(kCalls));
+  for (int64_t i = 0; i < calls.size(); ++i) {
+    ASSIGN_OR_RETURN(added.calls.emplace_back(), GivenCall::Of(calls[i], argument_values_left_));
+    said_.push_back({.what = Said::What::kCall, .message = messages_.size(), .index = static_cast<size_t>(i)});
+  }
   return absl::OkStatus();
 }
 
 // In lower case, as some templates change the case of what they write.
 std::string GivenMessages::WordOf(const Said& said) const { return absl::StrCat("tessera-", &said - said_.data(), "-probe"); }
+
+std::string GivenMessages::KeyOf(const Said& said) const { return absl::StrCat("tessera-", &said - said_.data(), "-key"); }
 
 absl::StatusOr<std::vector<jinja::Value>> GivenMessages::Values(TakesField takes, const Trial& trial) const {
   std::vector<jinja::Value> values;
@@ -131,50 +147,64 @@ absl::StatusOr<jinja::Value> GivenMessages::ValueOf(const Message& message, Take
   const std::optional<JsonValue>& whole = message.message->whole;
   const std::vector<std::string> keys = whole ? whole->Keys() : std::vector<std::string>{"role", "content"};
   for (size_t i = 0; i < keys.size(); ++i) {
+    const bool is_null = whole && (*whole)[static_cast<int64_t>(i)].is_null();
+    if ((is_null && keys[i] != "content") || (whole && !takes(*whole, FieldHolder::kMessage, keys[i]))) continue;
     jinja::Value value;
-    if (whole && !takes(*whole, keys[i])) continue;
     if (keys[i] == "role") {
-      value = RoleValue(message.message->role);
+      value = RoleValue(message.role);
     } else if (keys[i] == "content") {
       ASSIGN_OR_RETURN(value, ContentOf(message, trial));
     } else if (keys[i] == kCalls) {
-      ASSIGN_OR_RETURN(value, CallsOf(message, trial));
+      if (message.calls.empty()) continue;
+      value = CallsOf(message, takes, trial);
+    } else if (keys[i] == kFunctionCall) {
+      value = message.function_call->Form(form_.sent_arguments);
     } else {
       ASSIGN_OR_RETURN(value, jinja::Value::FromJson((*whole)[static_cast<int64_t>(i)]));
     }
     mapping.Set(Key(keys[i]), std::move(value));
   }
+  if (whole && !whole->Has("content") && message.role == kAssistant) {
+    ASSIGN_OR_RETURN(jinja::Value content, ContentOf(message, trial));
+    mapping.Set(Key("content"), std::move(content));
+  }
   return jinja::Value::Of(std::move(mapping));
 }
 
 absl::StatusOr<jinja::Value> GivenMessages::ContentOf(const Message& message, const Trial& trial) const {
-  std::vector<std::string> texts = message.texts;
+  std::vector<std::string> texts = message.texts, keys(texts.size());
   for (size_t i = message.first_said; i < message.end_said; ++i) {
     const bool is_changed = trial.words || &said_[i] == trial.changed;
     if (said_[i].what == Said::What::kOther && !trial.words && is_changed) return jinja::Value::None();
-    if (is_changed && said_[i].index < texts.size() && said_[i].what != Said::What::kCall) texts[said_[i].index] = WordOf(said_[i]);
+    if (!is_changed || said_[i].index >= texts.size() || said_[i].what == Said::What::kCall) continue;
+    texts[said_[i].index] = WordOf(said_[i]);
+    if (trial.words) keys[said_[i].index] = KeyOf(said_[i]);
   }
-  switch (message.content) {
-    case Content::kNone: return jinja::Value::None();
-    case Content::kOther: return jinja::Value::FromJson(*message.message->whole->Value("content"));
-    default: break;
+  if (message.content == Content::kOther) return jinja::Value::FromJson(*message.message->whole->Value("content"));
+  const bool ends = !trial.end.empty() && &message == &messages_.back();
+  if (!ends && message.HasNoContentBesideCalls() && (message.content == Content::kNone) != form_.other_content) {
+    return jinja::Value::NoText();
   }
-  if ((message.content == Content::kText) != message.other_form) return jinja::Value::String(absl::StrJoin(texts, "\n"));
+  if (texts.empty()) texts.emplace_back();
+  keys.resize(texts.size());
+  if (ends) absl::StrAppend(&texts.back(), trial.end);
+  if ((message.content != Content::kParts) != message.other_form) return jinja::Value::String(absl::StrJoin(texts, "\n"));
   std::vector<jinja::Value> parts;
-  for (const std::string& text : texts) parts.push_back(PartOf(text, /*with_key=*/trial.words));
+  for (size_t i = 0; i < texts.size(); ++i) parts.push_back(PartOf(texts[i], keys[i]));
   return jinja::Value::List(std::move(parts));
 }
 
-absl::StatusOr<jinja::Value> GivenMessages::CallsOf(const Message& message, const Trial& trial) const {
+jinja::Value GivenMessages::CallsOf(const Message& message, TakesField takes, const Trial& trial) const {
   const JsonValue json = *message.message->whole->Value(kCalls);
-  ASSIGN_OR_RETURN(jinja::Value calls, jinja::Value::FromJson(json));
   std::vector<jinja::Value> changed;
   for (size_t i = message.first_said; i < message.end_said; ++i) {
     if (said_[i].what != Said::What::kCall || &said_[i] == trial.changed) continue;
-    const jinja::Value& call = calls.items().elements[said_[i].index];
-    changed.push_back(trial.words ? Renamed(call, WordOf(said_[i])) : call);
+    const GivenCall& call = message.calls[said_[i].index];
+    const JsonValue sent = json[static_cast<int64_t>(said_[i].index)];
+    const jinja::Value value = Taken(call.Form(form_.sent_arguments), sent, FieldHolder::kCall, takes);
+    changed.push_back(trial.words ? Renamed(value, WordOf(said_[i])) : value);
   }
-  return json.is_array() ? jinja::Value::List(std::move(changed)) : calls;
+  return jinja::Value::List(std::move(changed));
 }
 
 absl::StatusOr<std::vector<ChatPiece>> GivenMessages::Try(Run run, const Trial& trial) const {
@@ -184,12 +214,12 @@ absl::StatusOr<std::vector<ChatPiece>> GivenMessages::Try(Run run, const Trial& 
 
 bool GivenMessages::Look(const absl::StatusOr<std::vector<ChatPiece>>& written) {
   const std::string text = written.ok() ? absl::AsciiStrToLower(TextOf(*written)) : "";
-  const bool prints_lists = absl::StrContains(text, kKeyOfParts);
   bool all = true;
   for (Said& said : said_) {
     const Message& message = messages_[said.message];
     const bool is_list = said.what != Said::What::kCall && (message.content == Content::kParts) != message.other_form;
-    said.seen = said.what != Said::What::kOther && !(is_list && prints_lists) && absl::StrContains(text, WordOf(said));
+    const bool prints_list = is_list && absl::StrContains(text, KeyOf(said));
+    said.seen = said.what != Said::What::kOther && !prints_list && absl::StrContains(text, WordOf(said));
     all = all && said.seen;
   }
   return all;
@@ -200,11 +230,11 @@ std::vector<bool> GivenMessages::OtherForms(bool look_at_unseen, Content kind) c
   std::set<std::pair<std::string, Content>> unseen;
   for (const Said& said : said_) {
     const Message& message = messages_[said.message];
-    if (!said.seen && said.what != Said::What::kCall) unseen.emplace(message.message->role, message.content);
+    if (!said.seen && said.what != Said::What::kCall) unseen.emplace(message.role, message.content);
   }
   std::vector<bool> forms;
   for (const Message& message : messages_) {
-    const bool changes = look_at_unseen ? unseen.count({message.message->role, message.content}) > 0 : message.content == kind;
+    const bool changes = look_at_unseen ? unseen.count({message.role, message.content}) > 0 : message.content == kind;
     forms.push_back((changes && message.content != Content::kOther && message.content != Content::kNone) != message.other_form);
   }
   return forms;
@@ -224,10 +254,18 @@ bool GivenMessages::TakeForms(const std::vector<bool>& forms, Run run) {
   return written.ok() && any;
 }
 
-absl::StatusOr<std::vector<ChatPiece>> GivenMessages::Write(Run run) {
+absl::StatusOr<std::vector<ChatPiece>> GivenMessages::TryForms(const std::vector<bool>& forms, Run run) {
+  for (size_t i = 0; i < messages_.size(); ++i) messages_[i].other_form = forms[i];
+  return Try(run, {});
+}
+
+absl::StatusOr<std::vector<ChatPiece>> GivenMessages::WriteContents(Run run) {
+  for (Message& message : messages_) message.other_form = false;
   absl::StatusOr<std::vector<ChatPiece>> plain = Try(run, {});
-  if (!plain.ok() && !absl::IsInvalidArgument(plain.status())) return plain;  // A limit, which further tries would only meet again.
-  if (said_.empty()) return plain;
+  const auto holds_parts = [](const Message& message) { return message.content == Content::kParts; };
+  const bool has_parts = std::any_of(messages_.begin(), messages_.end(), holds_parts);
+  const bool is_limit = !plain.ok() && !absl::IsInvalidArgument(plain.status());   // Which further tries would only meet again.
+  if (said_.empty() || is_limit || (jinja::IsRefusal(plain.status()) && !has_parts)) return plain;
   const absl::StatusOr<std::vector<ChatPiece>> words = Try(run, {.words = true});
   if (Look(words) || (plain.ok() && !words.ok())) return plain;
   const std::vector<Said> seen = said_;
@@ -238,13 +276,65 @@ absl::StatusOr<std::vector<ChatPiece>> GivenMessages::Write(Run run) {
     for (const Content kind : {Content::kParts, Content::kText}) tries.push_back(OtherForms(/*look_at_unseen=*/false, kind));
   }
   for (const std::vector<bool>& forms : tries) {
-    if (std::find(forms.begin(), forms.end(), true) == forms.end() || !TakeForms(forms, run)) continue;
-    absl::StatusOr<std::vector<ChatPiece>> other = Try(run, {});
-    if (other.ok()) return other;
+    if (std::find(forms.begin(), forms.end(), true) == forms.end()) continue;
+    const bool takes = TakeForms(forms, run);
+    absl::StatusOr<std::vector<ChatPiece>> other = takes ? Try(run, {}) : TryForms(forms, run);
+    if (takes && other.ok()) return other;
+    KeepRefusal(other.status(), plain);
   }
   for (Message& message : messages_) message.other_form = false;
   said_ = seen;
   return plain;
+}
+
+std::vector<GivenMessages::FormOfCalls> GivenMessages::OtherFormsOfCalls() const {
+  const bool none = std::any_of(messages_.begin(), messages_.end(), [](const Message& each) { return each.HasNoContentBesideCalls(); });
+  const bool sent = std::any_of(messages_.begin(), messages_.end(), [](const Message& each) { return each.HasSentArguments(); });
+  std::vector<FormOfCalls> forms;
+  if (none) forms.push_back({.other_content = true});
+  if (sent) forms.push_back({.sent_arguments = true});
+  if (none && sent) forms.push_back({.other_content = true, .sent_arguments = true});
+  return forms;
+}
+
+bool GivenMessages::WritesCalls(const absl::StatusOr<std::vector<ChatPiece>>& written, Run run) const {
+  if (!written.ok()) return false;
+  const Said* const left_out = LeftOut(*written, run);
+  return left_out == nullptr || left_out->what != Said::What::kCall;
+}
+
+absl::StatusOr<std::vector<ChatPiece>> GivenMessages::Write(Run run) {
+  absl::StatusOr<std::vector<ChatPiece>> first = WriteContents(run);
+  const std::vector<FormOfCalls> forms = OtherFormsOfCalls();
+  const bool may_try = first.ok() || (absl::IsInvalidArgument(first.status()) && !jinja::IsRefusal(first.status()));
+  if (forms.empty() || !may_try || WritesCalls(first, run)) return first;
+  FormOfCalls kept;
+  for (const FormOfCalls& form : forms) {
+    form_ = form;
+    absl::StatusOr<std::vector<ChatPiece>> other = WriteContents(run);
+    if (WritesCalls(other, run)) return other;
+    KeepRefusal(other.status(), first);
+    if (first.ok() || jinja::IsRefusal(first.status()) || !other.ok()) continue;
+    first = std::move(other);   // That a call is left out tells more than how the template fails.
+    kept = form;
+  }
+  form_ = kept;
+  return first.ok() ? WriteContents(run) : first;   // So that it is known what this form leaves out.
+}
+
+absl::StatusOr<std::vector<ChatPiece>> GivenMessages::WriteToContinue(absl::Span<const ChatPiece> written, Run run) const {
+  const Message& last = messages_.back();
+  const std::optional<JsonValue>& whole = last.message->whole;
+  if (last.content == Content::kOther) return whole->Value("content")->Error("no text to continue", "a text, or a list of parts");
+  if (!last.calls.empty()) return whole->Value(kCalls)->Error("calls in a message to continue", "a message that ends with its content");
+  const std::string text = TextOf(written), word = WordNotIn(text);
+  ASSIGN_OR_RETURN(std::vector<ChatPiece> pieces, Try(run, {.end = EndMark(word)}));
+  const std::string content = last.texts.empty() ? "" : last.texts.back();
+  std::optional<std::vector<ChatPiece>> begun = UpToWord(std::move(pieces), word, content);
+  if (begun && (IsBlank(content) || absl::StartsWith(text, TextOf(*begun)))) return *std::move(begun);
+  constexpr char kFound[] = "a last message that the chat template changes or leaves out";
+  constexpr char kExpected[] = "one that it writes as it is, so that it can be continued";
+  return whole ? whole->Error(kFound, kExpected) : absl::InvalidArgumentError(absl::StrCat("found ", kFound, ", expected ", kExpected));
 }
 
 // Each thing that was not seen alone: a template may have changed it, or taken another way for the words.

@@ -1,5 +1,6 @@
 #include "tessera/model/text/jinja/template.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tessera/base/status_macros.h"
@@ -9,6 +10,8 @@
 #include "tessera/model/text/jinja/internal/parser.h"
 
 namespace tessera::jinja {
+
+bool IsRefusal(const absl::Status& status) { return status.GetPayload(kRefusal).has_value(); }
 
 absl::StatusOr<Template> Template::Parse(absl::string_view source) {
   if (source.size() > kMaxBytes) return Fail("found a template of ", source.size(), " bytes, expected at most ", kMaxBytes);
@@ -27,5 +30,9 @@ absl::StatusOr<std::vector<Piece>> Template::Render(const Variables& variables, 
 }
 
 const std::vector<std::string>& Template::names() const { return syntax_->names; }
+
+bool Template::MayRead(absl::string_view name) const {
+  return std::binary_search(syntax_->may_read.begin(), syntax_->may_read.end(), name);
+}
 
 }  // namespace tessera::jinja

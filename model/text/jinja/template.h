@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tessera/base/clock.h"
@@ -42,6 +43,9 @@ struct RenderOptions {
   std::optional<int64_t> unix_seconds = std::nullopt;  // The date for strftime_now, in the local time zone; none: asking is an error.
 };
 
+// Whether a template itself refuses its variables (raise_exception), in its own words.
+bool IsRefusal(const absl::Status& status);
+
 using Variables = std::vector<std::pair<std::string, Value>>;
 
 struct Syntax;
@@ -57,6 +61,8 @@ class Template {
 
   // The variables that it reads, such as "tools", in order; functions such as range included.
   const std::vector<std::string>& names() const;
+  // Whether the template may read a variable: one of names(), or one that it assigns in some branches of an `if` alone.
+  bool MayRead(absl::string_view name) const;
 
  private:
   explicit Template(std::shared_ptr<const Syntax> syntax) : syntax_(std::move(syntax)) {}

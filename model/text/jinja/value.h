@@ -33,6 +33,7 @@ class Value {
   Value() = default;  // Undefined.
   static Value Undefined(absl::string_view what);  // `what` tells errors what is undefined.
   static Value None() { return Value(Data(std::in_place_index<1>)); }
+  static Value NoText() { return Value(Data(std::in_place_index<1>, Nothing{.prints = false})); }  // None, printed as an empty text.
   static Value Bool(bool value) { return Value(Data(std::in_place_index<2>, value)); }
   static Value Int(int64_t value) { return Value(Data(std::in_place_index<3>, value)); }
   static Value Float(double value) { return Value(Data(std::in_place_index<4>, value)); }
@@ -50,6 +51,7 @@ class Value {
   Kind kind() const { return static_cast<Kind>(data_.index()); }
   bool is_undefined() const { return kind() == Kind::kUndefined; }
   bool is_none() const { return kind() == Kind::kNone; }
+  bool is_no_text() const { return is_none() && !std::get<1>(data_).prints; }
   bool is_text() const { return kind() == Kind::kText; }
   bool is_integral() const { return kind() == Kind::kInt || kind() == Kind::kBool; }  // A boolean counts as 0 or 1.
   bool is_number() const { return is_integral() || kind() == Kind::kFloat; }
@@ -69,8 +71,12 @@ class Value {
   bool SameObject(const Value& other) const { return data_ == other.data_; }  // Texts, lists and so on: one and the same.
 
  private:
+  struct Nothing {
+    bool prints = true;   // As "None".
+    bool operator==(const Nothing&) const { return true; }
+  };
   using What = std::shared_ptr<const std::string>;
-  using Data = std::variant<What, std::monostate, bool, int64_t, double, std::shared_ptr<const Text>, std::shared_ptr<const Items>,
+  using Data = std::variant<What, Nothing, bool, int64_t, double, std::shared_ptr<const Text>, std::shared_ptr<const Items>,
                             std::shared_ptr<const Mapping>, std::shared_ptr<Object>>;
   explicit Value(Data data) : data_(std::move(data)) {}
 

@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "tessera/base/usage_error.h"
+#include "tessera/model/files/read_tokenizer.h"
 #include "tessera/runtime/chat/prompt_size.h"
+#include "tessera/runtime/chat/request.h"
 #include "tessera/runtime/chat/request_limits.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/tests/fakes/gguf_metadata.h"
+#include "tessera/tests/fakes/small_vocabularies.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -106,6 +110,30 @@ TEST(Conversation, AnEmptySystemMessageIsOne) {
   EXPECT_EQ(Must(conversation.Text(engine->tokenizer())),
             "<|im_start|>system\n<|im_end|>\n<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n");
   EXPECT_EQ(FieldOf(Conversation::Create(engine->model().gguf(), {.system = ""}).status()), "system");
+}
+
+// A run that goes on over midnight: each prompt has the date at which it was asked.
+TEST(Conversation, EachPromptHasItsOwnDate) {
+  TokenizerMetadata metadata = SmallBytePair();
+  metadata.Set("tokenizer.chat_template", TokenizerMetadata::String("{{ strftime_now('%Y-%m-%d') }} {{ messages[-1].content }}"));
+  const std::unique_ptr<GgufFile> file = Must(OpenAsGguf(metadata));
+  const std::unique_ptr<Tokenizer> tokenizer = Must(ReadTokenizer(*file));
+  constexpr int64_t kDay = 24 * 60 * 60;
+  int64_t now = 1764072000;   // 25 November 2025, 12:00 UTC.
+  const ConversationOptions options = {.date = [&] { return now; }};
+  Conversation conversation = Must(Conversation::Create(*file, options));
+  conversation.AddUser("a");
+  now += kDay;
+  EXPECT_EQ(Must(conversation.Text(*tokenizer)), "2025-11-25 a") << "the day on which the question came";
+  conversation.AddAnswer("b");
+  conversation.AddUser("c");
+  EXPECT_EQ(Must(conversation.Text(*tokenizer)), "2025-11-26 c");
+  const auto request = Must(JsonValue::Parse(R"({"messages": [{"role": "user", "content": "d"}]})"));
+  now += kDay;
+  EXPECT_EQ(Must(Must(ConversationOf(request, *file, options)).Text(*tokenizer)), "2025-11-27 d");
+  Conversation undated = Must(Conversation::Create(*file, {}));
+  undated.AddUser("a");
+  EXPECT_FALSE(undated.Text(*tokenizer).ok());
 }
 
 TEST(Conversation, WrongOptionsAreRefusedByName) {

@@ -88,8 +88,8 @@ TEST(Request, AFieldThatIsNotReadIsAnErrorThatNamesIt) {
   };
   EXPECT_EQ(error(R"("text": "a", "max_tokens": 3, "temperature": 2, "stop": ["b"])"),
             "line 1: max_tokens: found a field that is not read, expected one of id, text, special, tokens, messages, tools, "
-            "template_args, n, n_predict, stop, seed, temperature, top_k, top_p, min_p, repetition_penalty, penalty_window, adapter, "
-            "answers, distinct_first_tokens, best_of");
+            "template_args, continue_final_message, n, n_predict, stop, seed, temperature, top_k, top_p, min_p, repetition_penalty, "
+            "penalty_window, adapter, answers, distinct_first_tokens, best_of");
   EXPECT_EQ(error(R"("text": "a", "n": 1, "special": true)"), "none");
   EXPECT_TRUE(absl::StrContains(error(R"("tokens": [70], "special": true)"), "special without text"));
   EXPECT_TRUE(absl::StrContains(error(R"("tokens": [70], "N": 1)"), "line 1: N: found a field"));
@@ -258,6 +258,29 @@ TEST(Request, MessagesAreWrittenInTheFormThatIsNamed) {
   EXPECT_EQ(tools.message(), "tools: found some, expected none: the form none has no place for it");
   const absl::Status role = read("\"messages\": [{\"role\": \"user\"}, {\"content\": \"a\"}]").status();
   EXPECT_TRUE(absl::StrContains(role.message(), "messages[1].role")) << role;
+}
+
+TEST(Request, ALastMessageOfTheAssistantIsContinuedOrRefused) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const auto read = [&](const std::string& last, const std::string& more) {
+    const std::string line = R"({"id": 1, "messages": [{"role": "user", "content": "the"}, )" + last + "]" + more + "}";
+    return ReadTextRequest(Must(Request::Parse(line, "line 1")), *engine, {.chat_template = "chatml"});
+  };
+  const std::string answer = R"({"role": "assistant", "content": "in <|im_end|>"})", question = R"({"role": "user", "content": "in"})";
+  EXPECT_EQ(read(answer, "").status().message(), "line 1: messages[1]: found a last message of the assistant, expected one to answer, or "
+                                                 "continue_final_message: true to go on with it");
+  EXPECT_EQ(read(answer, R"(, "continue_final_message": false)").status(), read(answer, "").status());
+  EXPECT_EQ(read(question, R"(, "continue_final_message": true)").status().message(),
+            "line 1: continue_final_message: found true after a message of role \"user\", expected a last message of the assistant");
+  EXPECT_FALSE(read(answer, R"(, "continue_final_message": "true")").ok()) << "a text";
+  EXPECT_TRUE(read(question, R"(, "continue_final_message": null)").ok());
+  EXPECT_TRUE(absl::StrContains(read(R"({"role": "assistant", "content": "", "tool_calls": [{}]})", "").status().message(),
+                                "role and content alone in the form chatml")) << "a call is whole, though not for this form";
+  std::string joined;
+  for (const TokenId token : Must(read(answer, R"(, "continue_final_message": true)")).prompt) {
+    joined += engine->tokenizer().Piece(token, /*render_special=*/true);
+  }
+  EXPECT_TRUE(absl::EndsWith(joined, "in <|im_end|>")) << joined;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/base/joined_status.h"
 
 namespace tessera::jinja {
 
@@ -16,10 +17,12 @@ absl::Status Fail(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
+inline constexpr char kRefusal[] = "tessera/template_refusal";   // The mark (a payload) of an error that a template raises itself.
+
 // The innermost line stays: that of the expression that failed.
 inline absl::Status AtLine(int line, const absl::Status& status) {
   if (status.ok() || absl::StartsWith(status.message(), "line ")) return status;
-  return absl::Status(status.code(), absl::StrCat("line ", line, ": ", status.message()));
+  return WithMessage(status, absl::StrCat("line ", line, ": ", status.message()));
 }
 
 }  // namespace tessera::jinja

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/quoted.h"
@@ -79,8 +80,12 @@ Result MakeNamespace(Runtime& runtime, const Value&, const Arguments& arguments)
 Result RaiseException(Runtime& runtime, const Value&, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto given, Bind("raise_exception", arguments, {"message"}, 1));
   ASSIGN_OR_RETURN(const Text message, runtime.Print(*given[0]));
-  const bool plain = message.size() <= 400 && IsPrintableUtf8(message.bytes());
-  return Fail("the template refuses the messages: ", plain ? message.bytes() : Quoted(message.bytes()));
+  constexpr size_t kMostWords = 4096;   // Bytes: a template may put a whole message into its words.
+  const bool whole = message.size() <= kMostWords;
+  const std::string words = Printable(absl::string_view(message.bytes()).substr(0, kMostWords));
+  absl::Status refusal = Fail("the template refuses the messages: ", words, whole ? "" : absl::StrCat("... (", message.size(), " bytes)"));
+  refusal.SetPayload(kRefusal, absl::Cord());
+  return refusal;
 }
 
 // Where the conversion ends that begins with the % at `mark`.

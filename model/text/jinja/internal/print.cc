@@ -97,6 +97,7 @@ absl::StatusOr<Text> Runtime::Print(const Value& value) {
   switch (value.kind()) {
     case Value::Kind::kUndefined: return Text();
     case Value::Kind::kText: return value.text();
+    case Value::Kind::kNone: return value.is_no_text() ? Text() : Represent(value);
     default: return Represent(value);
   }
 }

@@ -88,6 +88,8 @@ class Resolver {
     Symbols root{nullptr, &syntax.body.scope};
     RETURN_IF_ERROR(Frame(root, syntax.body, /*add_given=*/[](Symbols&) {}));
     syntax.names.assign(names_.begin(), names_.end());
+    may_read_.insert(names_.begin(), names_.end());
+    syntax.may_read.assign(may_read_.begin(), may_read_.end());
     return absl::OkStatus();
   }
 
@@ -97,11 +99,17 @@ class Resolver {
     add_given(symbols);
     for (Statement& statement : body.statements) FindNames(symbols, statement);
     if (work_ > kMaxWork) return absl::ResourceExhaustedError("found a template with too many names and branches");
-    symbols.Finish();
+    Finish(symbols);
     const bool outer_if = std::exchange(within_if_, false);
     for (Statement& statement : body.statements) RETURN_IF_ERROR(Place(symbols, statement));
     within_if_ = outer_if;
     return absl::OkStatus();
+  }
+  void Finish(Symbols& symbols) {
+    symbols.Finish();
+    for (const auto& [name, symbol] : symbols.known) {
+      if (symbol.load.kind == Load::Kind::kVariable) may_read_.insert(name);
+    }
   }
   absl::Status Inner(Symbols& outer, Body& body) {
     Symbols symbols{&outer, &body.scope};
@@ -229,7 +237,7 @@ class Resolver {
     Symbols test{&symbols, &statement.test_scope};
     FindNames(test, statement.target, /*given=*/true);
     FindNames(test, statement.filter_test);
-    test.Finish();
+    Finish(test);
     statement.test_target = statement.target;
     Place(test, statement.test_target);
     const bool outer_if = std::exchange(within_if_, false);
@@ -284,6 +292,7 @@ class Resolver {
 
   bool within_if_ = false;           // There an unknown filter or test is an error only where it is reached.
   std::set<std::string> names_;      // Variables that are given.
+  std::set<std::string> may_read_;   // Those, and names that are assigned in some branches, and read after them.
   int64_t work_ = 0;
 };
 

@@ -100,6 +100,7 @@ struct Statement {
 struct Syntax {
   Body body = {};
   std::vector<std::string> names = {};  // Variables that are given to the template, in order.
+  std::vector<std::string> may_read = {};   // Those, and names that the template assigns in some branches alone, in order.
 };
 
 }  // namespace tessera::jinja
