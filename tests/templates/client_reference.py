@@ -18,6 +18,7 @@ from client_dialogues import WORD
 from reference import environment
 
 DAY = "%Y-%m-%d"   # How a day is written that templates are given.
+SOME_ROLES = [some for count in range(1, 4) for some in itertools.combinations(("system", "tool", "assistant", "developer"), count)]
 SWITCH = "CONTINUE_HERE"   # Stands at the end of a message that is continued, as the package transformers has it.
 
 
@@ -124,7 +125,7 @@ class Reference:
                 continue
             try:
                 self.render(body, null, given_list, sent)
-                joins = [lambda role: role == "system", lambda role: role == "tool", lambda role: role != "user", joined_text]
+                joins = [lambda role, some=some: role in some for some in SOME_ROLES] + [joined_text]
             except Exception:
                 joins = [joined_text]
             yield from ((null, join, sent) for join in joins)
