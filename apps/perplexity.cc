@@ -76,12 +76,13 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines, const
   RETURN_IF_ERROR(engine.AwaitWeights());
   AdaptedSession adapted;
   const StreamedRun run(engine, opened.flash_bytes_per_second);
-  return ForEachRequest(lines, RequestLimits::Of(engine), [&](const Request& request) -> absl::StatusOr<std::string> {
+  // Without a plan a text may be longer than the context: it is cut into windows.
+  const bool is_planned = engine.options().workload.request_bytes != nullptr;
+  const RequestLimits limits = is_planned ? RequestLimits::Of(engine) : RequestLimits();
+  return ForEachRequest(lines, limits, [&](const Request& request) -> absl::StatusOr<std::string> {
     RETURN_IF_ERROR(CheckFields(request.body(), {"id", "text", "adapter"}));
     ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
-    if (engine.options().workload.request_bytes != nullptr) {   // Else a text may be longer than the context: it is cut into windows.
-      RETURN_IF_ERROR(RequestLimits::Of(engine).CheckText(static_cast<int64_t>(text.size())));
-    }
+    RETURN_IF_ERROR(limits.CheckText(static_cast<int64_t>(text.size())));
     ASSIGN_OR_RETURN(const int adapter, adapters.OfRequest(request.body()));
     RETURN_IF_ERROR(UseAdapter(engine, adapters, adapter, adapted));
     JsonWriter answer = BeginAnswer(request);

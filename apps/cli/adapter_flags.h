@@ -35,7 +35,7 @@ namespace tessera {
 
 struct AdapterSource {
   std::string name = {};
-  std::string path = {};   // A PEFT folder, or a GGUF file.
+  std::string path = {};   // A PEFT or MLX folder, or a GGUF file.
   float scale = 1;         // Times what the file says.
   friend bool operator==(const AdapterSource&, const AdapterSource&) = default;
 };

@@ -81,14 +81,14 @@ bool IsStandardInput(const std::string& path) {
 bool PromptGiven() { return IsGiven("prompt") || IsGiven("prompt_file"); }
 
 // Most of a memory budget is for the model: a prompt that takes this share of it is far longer than a context that fits.
-constexpr int64_t kShareOfPrompt = 8;
+constexpr int64_t kShareOfPrompt = 8, kLeastLargestPrompt = int64_t{1} << 20;
 
 // Returns the most bytes that a prompt may have.
 absl::StatusOr<int64_t> LargestPromptOfFlags() {
   if (FLAGS_memory_budget.empty()) return kLargestPrompt;
   const absl::StatusOr<int64_t> budget = ParseByteSize(FLAGS_memory_budget);
   RETURN_IF_ERROR(ForField("memory_budget", budget.status()));
-  return std::min(kLargestPrompt, *budget / kShareOfPrompt);
+  return std::clamp(*budget / kShareOfPrompt, kLeastLargestPrompt, kLargestPrompt);
 }
 
 absl::StatusOr<std::string> ReadPrompt() {
@@ -191,7 +191,8 @@ absl::Status LineReader::ReadMore() {
 }
 
 absl::Status LineReader::TooLong(int64_t bytes) const {
-  return absl::ResourceExhaustedError(absl::StrCat("standard input: found a line of ", bytes, " bytes, expected at most ", most_bytes_));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("standard input, line ", lines_, ": found a line of ", bytes, " bytes, expected at most ", most_bytes_));
 }
 
 absl::StatusOr<bool> LineReader::Ready() {
@@ -206,6 +207,7 @@ absl::StatusOr<bool> LineReader::Ready() {
 absl::StatusOr<bool> LineReader::NextBytes(std::string* line) {
   while (!HasLine() && !at_end_) RETURN_IF_ERROR(ReadMore());
   const size_t end = std::exchange(searched_, 0);
+  ++lines_;
   const bool whole = end < waiting_.size();   // With its line break.
   std::string rest = waiting_.substr(whole ? end + 1 : end);
   waiting_.resize(end);

@@ -70,6 +70,7 @@ class LineReader {
   std::string waiting_;   // Read, but not yet returned.
   size_t searched_ = 0;   // The beginning of `waiting_` that has no line break.
   size_t most_bytes_ = static_cast<size_t>(kLargestPrompt);
+  int64_t lines_ = 0;         // That were given, or passed over.
   int64_t passed_over_ = 0;   // Bytes of a line that is too long, which were read and are not held any more.
   bool first_ = true;
   std::unique_ptr<LineEditor> editor_;   // Null: lines come as they are.

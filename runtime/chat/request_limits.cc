@@ -74,7 +74,7 @@ RequestLimits RequestLimits::Of(const Engine& engine) {
     limits.limited_by = "memory_budget";
     limits.reason = absl::StrCat("what a memory budget has room for with a context of ", context, " tokens");
   }
-  limits.line = std::min(kMostLine, 3 * limits.text);
+  limits.line = std::min(kMostLine, 3 * limits.text + kLeastText);
   limits.values = kOtherValues + context;
   limits.template_memory = kMiB + kTemplateOfTextByte * limits.text;
   limits.waiting = kWaiting;

@@ -83,16 +83,16 @@ TEST(LineReader, PassesOverALineThatIsTooLongAndReadsTheNext) {
     input.Write("12345678\n123456789\nshort\n" + std::string(40'000, 'x'));
     EXPECT_TRUE(Must(next()));
     EXPECT_EQ(line, "12345678") << "as long as a line may be";
-    EXPECT_EQ(next().status(), absl::ResourceExhaustedError("standard input: found a line of 9 bytes, expected at most 8"));
+    EXPECT_EQ(next().status(), absl::ResourceExhaustedError("standard input, line 2: found a line of 9 bytes, expected at most 8"));
     EXPECT_TRUE(Must(next()));
     EXPECT_EQ(line, "short");
     if (asks_before) EXPECT_FALSE(Must(lines.Ready())) << "the line has not ended";
     input.Write(std::string(20'000, 'x') + "\n\nlast, and too long");
-    EXPECT_EQ(next().status(), absl::ResourceExhaustedError("standard input: found a line of 60000 bytes, expected at most 8"));
+    EXPECT_EQ(next().status(), absl::ResourceExhaustedError("standard input, line 4: found a line of 60000 bytes, expected at most 8"));
     EXPECT_TRUE(Must(next()));
     EXPECT_EQ(line, "");
     input.End();
-    EXPECT_EQ(next().status(), absl::ResourceExhaustedError("standard input: found a line of 18 bytes, expected at most 8"));
+    EXPECT_EQ(next().status(), absl::ResourceExhaustedError("standard input, line 6: found a line of 18 bytes, expected at most 8"));
     EXPECT_FALSE(Must(next()));
   }
 }

@@ -75,7 +75,7 @@ TEST(Logits, TopIsSortedAndBounded) {
 TEST(Logits, TextLongerThanTheContextIsAnErrorOfItsLine) {
   const Ended ended = RunTiny("tessera_logits", {"--jsonl", "--context=16"}, "{\"id\": 1, \"text\": \"" + std::string(40, 'x') + "\"}");
   EXPECT_EQ(ended.code, 1);
-  EXPECT_NE(ended.errors.find("line 1: context: found"), std::string::npos) << ended.errors;
+  EXPECT_NE(ended.errors.find("line 1: prompt: found 40 tokens, expected at most 16"), std::string::npos) << ended.errors;
 }
 
 // The prompt holds a line break, an escape character and a part of a character: each token of it is shown in one line.

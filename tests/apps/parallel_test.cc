@@ -193,9 +193,9 @@ TEST(Parallel, AReaderThatGoesEndsIt) {
 
 // Its pipes and the queue are full before it takes the first answer: that stops what is written, and nothing is lost.
 TEST(Parallel, ASlowReaderGetsAll) {
-  constexpr int kRequests = 34;   // More than the queue and both pipes hold.
+  constexpr int kRequests = 340;   // More than the queue and both pipes hold.
   std::string requests;
-  const auto begin_of = [](int i) { return absl::StrCat("{\"id\":\"", i, std::string(40'000, 'x')); };
+  const auto begin_of = [](int i) { return absl::StrCat("{\"id\":\"", i, std::string(4'000, 'x')); };
   for (int i = 0; i < kRequests; ++i) absl::StrAppend(&requests, begin_of(i), "\", \"text\": \"the\", \"n\": 1}\n");
   Program program("tessera_generate", With({"--jsonl", "--parallel=4"}));
   std::thread writer([&] { program.Write(requests); });   // Waits where the program does not read.

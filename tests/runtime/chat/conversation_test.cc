@@ -115,7 +115,8 @@ TEST(Conversation, AnEmptySystemMessageIsOne) {
 // A run that goes on over midnight: each prompt has the date at which it was asked.
 TEST(Conversation, EachPromptHasItsOwnDate) {
   TokenizerMetadata metadata = SmallBytePair();
-  metadata.Set("tokenizer.chat_template", TokenizerMetadata::String("{{ strftime_now('%Y-%m-%d') }} {{ messages[-1].content }}"));
+  metadata.Set("tokenizer.chat_template",
+               TokenizerMetadata::String("{{ strftime_now('%Y-%m-%d') }}{% for m in messages %} {{ m.content }}{% endfor %}"));
   const std::unique_ptr<GgufFile> file = Must(OpenAsGguf(metadata));
   const std::unique_ptr<Tokenizer> tokenizer = Must(ReadTokenizer(*file));
   constexpr int64_t kDay = 24 * 60 * 60;
@@ -127,7 +128,7 @@ TEST(Conversation, EachPromptHasItsOwnDate) {
   EXPECT_EQ(Must(conversation.Text(*tokenizer)), "2025-11-25 a") << "the day on which the question came";
   conversation.AddAnswer("b");
   conversation.AddUser("c");
-  EXPECT_EQ(Must(conversation.Text(*tokenizer)), "2025-11-26 c");
+  EXPECT_EQ(Must(conversation.Text(*tokenizer)), "2025-11-26 a b c");
   const auto request = Must(JsonValue::Parse(R"({"messages": [{"role": "user", "content": "d"}]})"));
   now += kDay;
   EXPECT_EQ(Must(Must(ConversationOf(request, *file, options)).Text(*tokenizer)), "2025-11-27 d");
