@@ -66,7 +66,7 @@ void AddBlocksPortably(State& state, const std::byte* blocks, size_t count) {
   for (; count > 0; --count, blocks += kBlockBytes) AddBlockPortably(state, blocks);
 }
 
-// Both instruction sets take four words at a time. Those of rounds 4 i to 4 i + 3 lie in words[i % 4], and after these rounds the words of
+// Both instruction sets take four words at a time. The words of rounds 4 i to 4 i + 3 lie in words[i % 4]; after these rounds the words of
 // rounds 16 later take their place.
 #if defined(__x86_64__)
 

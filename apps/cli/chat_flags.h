@@ -24,7 +24,7 @@ class DraftModel;   // draft_flags.h
 
 // WrongUsage if flags exclude each other.
 absl::Status CheckConversationFlags();
-// From the flags. The date is that of this machine's clock when it is asked.
+// Returns the options that the flags give. The date is read from this machine's clock at each prompt.
 absl::StatusOr<ConversationOptions> ConversationOptionsOfFlags();
 // Says so if a model without a template is continued as it is. An unknown template is an error that says what to do.
 absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file, const ChatLimits& limits = {});

@@ -80,7 +80,7 @@ bool IsStandardInput(const std::string& path) {
 
 bool PromptGiven() { return IsGiven("prompt") || IsGiven("prompt_file"); }
 
-// Most of a memory budget is for the model: a prompt that takes this share of it is far longer than a context that fits.
+// Bounds a prompt by a share of the memory budget, most of which is for the model.
 constexpr int64_t kShareOfPrompt = 8, kLeastLargestPrompt = int64_t{1} << 20;
 
 // Returns the most bytes that a prompt may have.

@@ -55,7 +55,7 @@ std::string NameBefore(const GgufFile& file, const Kind& kind) {
   return absl::StrCat(absl::StripSuffix(name, ".gguf"), ".", kind.name, "-");
 }
 
-// The SHA-256 of the file; of several parts, that of theirs.
+// Returns the SHA-256 of the file. A file of several parts has the SHA-256 of its parts' sums.
 absl::StatusOr<Sha256Sum> SumOf(const GgufFile& file, const std::string& cache) {
   Sha256 hash;
   for (int part = 0; part < file.parts(); ++part) {

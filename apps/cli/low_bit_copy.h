@@ -7,7 +7,7 @@
 //
 // q2, q3: matrices of the layers in groups of 32 with code books of two and three bits (T2, T3 of tessera_quantize); q4: Q4_0. Head and
 // embedding table keep their format if it has at most 5 bits per weight, else they become Q4_0. The name has the SHA-256 of the model's
-// file, so another model under the same name gets a copy of its own, whatever its size and time are. The sum is kept beside
+// file, so another model under the same name gets a copy of its own, even with the same size and time. The sum is kept beside
 // (base/known_sum.h), so that a model is not read again at each start. Copies and sums may be removed at any time.
 // Thread-compatible.
 #pragma once

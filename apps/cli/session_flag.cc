@@ -20,7 +20,7 @@ namespace tessera {
 
 namespace {
 
-// What knowing the model has cost.
+// Returns a line with the seconds that the program waited for the SHA-256 of the model.
 std::string SumLine(const Engine& engine) {
   const EngineCore::IdentityCost& cost = CoreOf(engine).identity_cost();
   const std::string of = cost.bytes == 0 ? "the packed model's manifest" : FormatByteSize(cost.bytes) + " of weights";

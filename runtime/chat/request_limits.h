@@ -32,7 +32,7 @@ struct RequestLimits {
   int64_t line = kMostLine;        // A request as JSON.
   int64_t values = kMostValues;    // Values of JSON in a request.
   int64_t template_memory = jinja::RenderOptions().max_text_bytes;   // As ChatLimits::memory_bytes.
-  int64_t waiting = int64_t{1} << 30;   // Answers that wait for those of earlier requests.
+  int64_t waiting = int64_t{1} << 30;   // Answers that wait for the answers of earlier requests.
   std::string limited_by = {};     // The option that makes `text` so small: "context" or "memory_budget". Empty: none does.
   std::string reason = {};         // How `text` follows from it: "a context of 8192 tokens of at most 128 bytes".
 
