@@ -46,7 +46,7 @@ class LineReader {
   // Changes the prompt of EditLines; nothing where lines are not edited. REQUIRES: neither prompt is empty.
   void SetPrompt(std::string prompt);
 
-  // Bounds each line that follows by so many bytes. Without a call the bound is kLargestPrompt.
+  // Bounds each line that follows by so many bytes. Without a call, and where lines are edited, the bound is kLargestPrompt.
   void LimitBytes(int64_t most) { most_bytes_ = static_cast<size_t>(most); }
 
   // Gives the next line without its line break (LF, or CR and LF) and without a byte order mark before the first; false at the end.

@@ -18,7 +18,7 @@ constexpr int64_t kBudgetOfTextByte = 1024;   // A text may be longer under a la
 // Values beside the tokens of a prompt: messages, tools, stop texts.
 constexpr int64_t kOtherValues = 4096;
 
-// What a request takes of memory while it becomes tokens. tests/runtime/chat/request_limits_test.cc measures the most.
+// Memory that a request takes while it becomes tokens. scripts/measure/hostile_requests.py holds the process to its plan.
 constexpr int64_t kFixed = kMiB / 2;         // Buffers of reading and writing.
 constexpr int64_t kOfTextByte = 16;          // Line, document, messages, values of the template, pieces, tokens, work of the tokenizer.
 constexpr int64_t kOfValue = 224;            // In the document, and as a value of the template.
