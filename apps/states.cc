@@ -182,8 +182,11 @@ absl::StatusOr<Generation> Continue(Session& session, const std::vector<TokenId>
 }
 
 absl::StatusOr<std::string> AddRequest(const Request& request, Engine& engine, Session& session, const ConversationOptions& chat,
-                                       StatesTexts& texts) {
+                                       const RequestLimits& limits, StatesTexts& texts) {
   ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, PromptTokens(request.body(), engine, chat));
+  const int64_t most_written = FLAGS_generate ? std::min<int64_t>(FLAGS_n_predict, engine.context()) : 0;
+  RETURN_IF_ERROR(limits.CheckKept(
+      StatesTexts::BytesOf(texts.count() + 1, texts.rows() + static_cast<int64_t>(prompt.size()) + most_written)));
   Generation written;
   if (FLAGS_generate) {
     ASSIGN_OR_RETURN(written, Continue(session, prompt, engine.context()));
@@ -202,8 +205,8 @@ absl::StatusOr<std::string> AddRequest(const Request& request, Engine& engine, S
 absl::Status AddRequests(LineReader& lines, Engine& engine, StatesTexts& texts) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
-  return ForEachRequest(lines, RequestLimits::Of(engine),
-                        [&](const Request& request) { return AddRequest(request, engine, *session, chat, texts); });
+  const RequestLimits limits = RequestLimits::Of(engine);
+  return ForEachRequest(lines, limits, [&](const Request& request) { return AddRequest(request, engine, *session, chat, limits, texts); });
 }
 
 // The text in windows or, where the model is to go on with it, as it is.
@@ -277,7 +280,7 @@ absl::Status RunTexts(const OpenedEngine& opened, const StatesFile::Content& con
   Engine& engine = *opened.engine;
   StatesTexts texts;
   if (!FLAGS_tokens_of.empty()) {
-    ASSIGN_OR_RETURN(texts, StatesTexts::Read(FLAGS_tokens_of, engine.context(), content.vocabulary));
+    ASSIGN_OR_RETURN(texts, StatesTexts::Read(FLAGS_tokens_of, engine.context(), content.vocabulary, RequestLimits::Of(engine)));
   } else {
     ASSIGN_OR_RETURN(texts, TextsOfPrompt(engine, text));
   }
@@ -317,7 +320,7 @@ absl::StatusOr<EngineOptions> OptionsFor(const Asked& asked, Timeline* timeline)
     options.workload.logits_of_each = true;
   }
   int& context = options.cache.context;
-  if (FLAGS_jsonl) PlanRequests({}, options);
+  if (FLAGS_jsonl || !FLAGS_tokens_of.empty()) PlanRequests({.keeps_texts = true}, options);
   if (FLAGS_jsonl || FLAGS_generate || !FLAGS_tokens_of.empty()) return options;
   if (context == 0) context = FLAGS_window;   // Enough, and the cache stays small.
   if (context < FLAGS_window) return WrongUsage("window", FLAGS_window, absl::StrCat("at most ", context, ", the context (--context)"));
@@ -328,7 +331,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const Asked asked, AskedByFlags());
   RETURN_IF_ERROR(CheckFlags());
   Trace trace;
-  ASSIGN_OR_RETURN(const EngineOptions options, OptionsFor(asked, trace.timeline()));
+  ASSIGN_OR_RETURN(EngineOptions options, OptionsFor(asked, trace.timeline()));
   if (FLAGS_dry_run) {
     return ShowLoadPlan(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
       ASSIGN_OR_RETURN(const StatesTexts texts, TextsOfPrompt(engine, text));
@@ -341,6 +344,7 @@ absl::Status Run() {
     RETURN_IF_ERROR(lines.EditLines());
   } else if (FLAGS_tokens_of.empty()) {
     ASSIGN_OR_RETURN(text, ReadPrompt());
+    PlanPrompt(static_cast<int64_t>(text.size()), options);
   }
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
   ASSIGN_OR_RETURN(const StatesFile::Content content, ContentFor(asked, opened.engine->config()));

@@ -137,6 +137,11 @@ void PrepareSaving(Engine& engine) {
   if (hold.ok()) core->BeginModelIdentity();
 }
 
+SavingCost CostOfSaving(const Engine& engine) {
+  const EngineCore::IdentityCost& cost = CoreOf(engine).identity_cost();
+  return {.bytes = cost.bytes, .waited_seconds = cost.waited_seconds};
+}
+
 absl::StatusOr<LoadedSession> LoadSession(Engine& engine, const std::string& path, const SessionOptions& options) {
   const std::shared_ptr<EngineCore> core = SharedCoreOf(engine);
   if (!core->is_loaded()) return absl::FailedPreconditionError("LoadSession: found no weights, expected LoadWeights before");

@@ -43,6 +43,13 @@ struct LoadedSession {
 // nothing else; nothing at all while another call is under way. REQUIRES: the weights are loaded.
 void PrepareSaving(Engine& engine);
 
+// The bytes of weights whose SHA-256 sessions took, and the seconds that a call waited for the sum; 0 and 0 before a session was written or
+// read, and no bytes where a packed model's manifest was enough.
+struct SavingCost { int64_t bytes = 0; double waited_seconds = 0; };
+
+// Returns the cost of the model's SHA-256 so far.
+SavingCost CostOfSaving(const Engine& engine);
+
 // InvalidArgument if the notes are longer than kLongestNotes; the errors of AtomicFileWriter, after any of which the old file is there as
 // it was; those of a session's calls. REQUIRES: no tree is waiting for Keep.
 absl::Status SaveSession(const Session& session, const std::string& path, absl::string_view notes = {});

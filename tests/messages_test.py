@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -145,6 +146,25 @@ class MessagesTest(unittest.TestCase):
         self.assertIn(f"messages[1]: found {LAST}", answers[0]["error"])
         self.assertEqual(answers[1]["prompt"], "[user]wq1 Hi[assistant]wq2 The capital is")
         self.assertIn(f"continue_final_message: found true after a message of role \"user\", expected {LAST}", answers[2]["error"])
+
+    def test_each_request_has_the_date_of_its_own_moment(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder) / "model.gguf"
+            write_model(model, "{{ strftime_now('%M:%S') }}")   # It writes no message, which is right for an empty one.
+            with subprocess.Popen([str(TOKENIZE), f"--model={model}", "--jsonl", "--show_prompt"], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True) as run:
+                def moment():
+                    run.stdin.write(json.dumps({"id": 1, **body({"role": "user", "content": ""})}) + "\n")
+                    run.stdin.flush()
+                    return json.loads(run.stdout.readline())["prompt"]
+
+                first = moment()
+                self.assertRegex(first, r"^\d\d:\d\d$")
+                deadline = time.monotonic() + 30
+                while moment() == first:   # A second has to pass.
+                    self.assertLess(time.monotonic(), deadline, "the moment of the first request stays")
+                run.stdin.close()
+                self.assertEqual(run.wait(), 0)
 
 
 def many(count, seed):

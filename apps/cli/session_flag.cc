@@ -13,7 +13,6 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/saved_text.h"
-#include "tessera/runtime/core.h"
 #include "tessera/runtime/session_file.h"
 
 namespace tessera {
@@ -22,7 +21,7 @@ namespace {
 
 // Returns a line with the seconds that the program waited for the SHA-256 of the model.
 std::string SumLine(const Engine& engine) {
-  const EngineCore::IdentityCost& cost = CoreOf(engine).identity_cost();
+  const SavingCost cost = CostOfSaving(engine);
   const std::string of = cost.bytes == 0 ? "the packed model's manifest" : FormatByteSize(cost.bytes) + " of weights";
   return absl::StrFormat("session: waited %.3f s for the SHA-256 of %s\n", cost.waited_seconds, of);
 }

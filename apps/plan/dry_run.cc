@@ -24,6 +24,7 @@
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/runtime/chat/request_limits.h"
 
 namespace tessera {
 namespace {
@@ -251,14 +252,9 @@ absl::StatusOr<std::optional<std::string>> PromptOfFlags() {
   return std::nullopt;
 }
 
-}  // namespace
-
-absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt, DraftModel* draft) {
-  TellWhatIsNotWritten();
-  std::optional<std::string> prompt;
-  if (count_prompt != nullptr) {
-    ASSIGN_OR_RETURN(prompt, PromptOfFlags());
-  }
+// Shows the plan of the options; the prompt, if there is one, is counted.
+absl::Status ShowPlan(const EngineOptions& options, const std::optional<std::string>& prompt, const PromptCounter& count_prompt,
+                      DraftModel* draft) {
   const std::optional<int64_t> peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   const std::optional<int64_t> peak = PeakMemoryBytes();
@@ -289,6 +285,22 @@ absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& cou
   if (FLAGS_json) return WriteOutput(PlanJson(plan, budget));
   const std::string use = plan.draft_use.has_value() ? plan.draft_use->Table() : "";
   return WriteOutput(absl::StrCat(PlanText(plan), budget ? "\n" + budget->Table() : "", use.empty() ? "" : "\n", use));
+}
+
+}  // namespace
+
+absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt, DraftModel* draft) {
+  TellWhatIsNotWritten();
+  std::optional<std::string> prompt;
+  if (count_prompt != nullptr) {
+    ASSIGN_OR_RETURN(prompt, PromptOfFlags());
+  }
+  if (prompt.has_value() && options.workload.request_bytes == nullptr) {
+    EngineOptions with_prompt = options;
+    PlanPrompt(static_cast<int64_t>(prompt->size()), with_prompt);
+    return ShowPlan(with_prompt, prompt, count_prompt, draft);
+  }
+  return ShowPlan(options, prompt, count_prompt, draft);
 }
 
 }  // namespace tessera

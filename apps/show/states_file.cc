@@ -58,8 +58,12 @@ absl::StatusOr<std::vector<T>> Numbers(const SafetensorsFile& file, const char* 
 
 }  // namespace
 
-absl::StatusOr<StatesTexts> StatesTexts::Read(const std::string& path, int context, int vocabulary) {
+absl::StatusOr<StatesTexts> StatesTexts::Read(const std::string& path, int context, int vocabulary, const RequestLimits& limits) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SafetensorsFile> file, SafetensorsFile::Open(path));
+  const SafetensorsTensor* const all_tokens = file->FindTensor("tokens"), * const all_starts = file->FindTensor("starts");
+  if (all_tokens != nullptr && all_starts != nullptr) {
+    RETURN_IF_ERROR(limits.CheckKept(BytesOf(all_starts->count, all_tokens->count)));
+  }
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, Numbers<TokenId>(*file, "tokens", SafetensorsType::kI32));
   ASSIGN_OR_RETURN(const std::vector<int64_t> starts, Numbers<int64_t>(*file, "starts", SafetensorsType::kI64));
   ASSIGN_OR_RETURN(const std::vector<int64_t> prompts, Numbers<int64_t>(*file, "prompts", SafetensorsType::kI64));
@@ -97,6 +101,11 @@ void StatesTexts::Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId
   tokens_.insert(tokens_.end(), written.begin(), written.end());
   starts_.push_back(static_cast<int64_t>(tokens_.size()));
   prompts_.push_back(static_cast<int64_t>(prompt.size()));
+}
+
+int64_t StatesTexts::BytesOf(int64_t texts, int64_t tokens) {
+  constexpr int64_t kToken = sizeof(TokenId), kText = 2 * sizeof(int64_t);
+  return kToken * tokens + kText * texts;
 }
 
 int64_t StatesTexts::written() const {

@@ -22,20 +22,24 @@
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
 #include "tessera/model/files/safetensors_writer.h"
+#include "tessera/runtime/chat/request_limits.h"
 #include "tessera/tensor/tensor_view.h"
 
 namespace tessera {
 
 class StatesTexts {
  public:
-  // Those of a file that was written before. InvalidArgument (file, tensor, found, expected) for what is no such file, a token outside the
-  // vocabulary, or a text of no tokens or more than `context`; else the errors of SafetensorsFile.
-  static absl::StatusOr<StatesTexts> Read(const std::string& path, int context, int vocabulary);
+  // Returns the texts of a file that was written before. InvalidArgument (file, tensor, found, expected) for another file, a token outside
+  // the vocabulary, or a text of no tokens or more than `context`; the errors of RequestLimits::CheckKept, before anything is held, for
+  // more texts than `limits` has room for; else the errors of SafetensorsFile.
+  static absl::StatusOr<StatesTexts> Read(const std::string& path, int context, int vocabulary, const RequestLimits& limits);
 
   void Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> written);
 
   int64_t count() const { return static_cast<int64_t>(prompts_.size()); }
   int64_t rows() const { return starts_.back(); }
+  // Returns the bytes that so many texts take, of so many tokens together.
+  static int64_t BytesOf(int64_t texts, int64_t tokens);
   int64_t written() const;   // Tokens that the model wrote.
   absl::Span<const TokenId> Text(int64_t i) const;   // REQUIRES: 0 <= i < count().
   absl::Span<const TokenId> tokens() const { return tokens_; }

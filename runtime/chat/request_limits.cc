@@ -35,6 +35,11 @@ int64_t TextUnderBudget(int64_t budget, int context) {
   return std::max({kLeastText, kTextOfToken * context, budget / kBudgetOfTextByte});
 }
 
+// Texts that a program keeps: a share of the budget, of which a list that grows takes three times its bytes.
+constexpr int64_t kBudgetOfKeptByte = 32, kGrowing = 3;
+
+int64_t KeptUnderBudget(int64_t budget) { return std::max(kMiB / 4, budget / kBudgetOfKeptByte / kGrowing); }
+
 int64_t BytesOfRequest(int64_t budget, int context) {
   const int64_t text = TextUnderBudget(budget, context);
   return kFixed + kMiB + text * (kOfTextByte + kTemplateOfTextByte) + kOtherValues * kOfValue + kOfContextToken * context;
@@ -50,7 +55,8 @@ void PlanRequests(const RequestPlan& plan, EngineOptions& options) {
   const int64_t budget = options.streaming.memory_budget;
   if (budget == 0) return;
   options.workload.request_bytes = [budget, plan](int context) {
-    return BytesOfRequest(budget, context) + BytesOfTexts(plan.texts, context) + kCopiesOfAnswer * plan.answer_of_token * context;
+    const int64_t kept = plan.keeps_texts ? kGrowing * KeptUnderBudget(budget) : 0;
+    return BytesOfRequest(budget, context) + BytesOfTexts(plan.texts, context) + kCopiesOfAnswer * plan.answer_of_token * context + kept;
   };
 }
 
@@ -78,6 +84,7 @@ RequestLimits RequestLimits::Of(const Engine& engine) {
   limits.values = kOtherValues + context;
   limits.template_memory = kMiB + kTemplateOfTextByte * limits.text;
   limits.waiting = kWaiting;
+  limits.kept = KeptUnderBudget(engine.options().streaming.memory_budget);
   return limits;
 }
 
@@ -85,6 +92,13 @@ absl::Status RequestLimits::CheckText(int64_t bytes) const {
   if (bytes <= text) return absl::OkStatus();
   return LimitedBy(limited_by, absl::ResourceExhaustedError(absl::StrCat("prompt: found ", bytes, " bytes, expected at most ", text, ": ",
                                                                          reason)));
+}
+
+absl::Status RequestLimits::CheckKept(int64_t bytes) const {
+  if (bytes <= kept) return absl::OkStatus();
+  return LimitedBy("memory_budget", absl::ResourceExhaustedError(absl::StrCat(
+                                        "texts: found ", bytes, " bytes of tokens with those of earlier requests, expected at most ", kept,
+                                        ": a memory budget keeps room for so many")));
 }
 
 }  // namespace tessera

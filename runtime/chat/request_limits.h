@@ -33,6 +33,7 @@ struct RequestLimits {
   int64_t values = kMostValues;    // Values of JSON in a request.
   int64_t template_memory = jinja::RenderOptions().max_text_bytes;   // As ChatLimits::memory_bytes.
   int64_t waiting = int64_t{1} << 30;   // Answers that wait for the answers of earlier requests.
+  int64_t kept = int64_t{1} << 36;      // Texts of all requests, as tokens, where a program needs them together.
   std::string limited_by = {};     // The option that makes `text` so small: "context" or "memory_budget". Empty: none does.
   std::string reason = {};         // How `text` follows from it: "a context of 8192 tokens of at most 128 bytes".
 
@@ -41,12 +42,15 @@ struct RequestLimits {
 
   // Refuses a text of so many bytes if that is more than `text`: ResourceExhausted (found, expected), limited by `limited_by`.
   absl::Status CheckText(int64_t bytes) const;
+  // Refuses to keep so many bytes of texts if that is more than `kept`: as CheckText, limited by "memory_budget".
+  absl::Status CheckKept(int64_t bytes) const;
   ChatLimits chat() const { return {.output_bytes = text, .memory_bytes = template_memory}; }
 };
 
 struct RequestPlan {
   int texts = 1;                 // That are written at once.
   int64_t answer_of_token = 0;   // Bytes of an answer for each token of its prompt, beside the token itself.
+  bool keeps_texts = false;      // The tokens of all requests are held until the last one was read: up to RequestLimits::kept.
 };
 
 // Makes the memory plan of a budget include requests: one that is read, the tokens of the texts that are written at once, and answers that

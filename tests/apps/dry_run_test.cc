@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
@@ -105,6 +106,22 @@ TEST(DryRun, SaysThatNeitherRequestsNorStandardInputAreRead) {
   const Ended named = RunProgram("tessera_generate", {model, "--dry_run", "--prompt_file=-"}, "abc");
   EXPECT_EQ(named.code, 0);
   EXPECT_NE(named.errors.find(input), std::string::npos) << named.errors;
+}
+
+TEST(DryRun, CountsTheBytesOfAPromptUnderABudgetAsTheRunDoes) {
+  const TemporaryFolder folder;
+  for (const size_t bytes : {2000, 6000}) {
+    ASSERT_TRUE(WriteFileAtomically(folder.Path(absl::StrCat(bytes)), std::string(bytes, 'a')).ok());
+  }
+  for (const char* program : {"tessera_generate", "tessera_logits", "tessera_perplexity", "tessera_states"}) {
+    const auto requests = [&](const char* file) {
+      std::vector<std::string> more = {"--model=" + TinyPath("llama"), "--dry_run", "--json", "--context=8192", "--memory_budget=1GiB",
+                                       "--prompt_file=" + folder.Path(file)};
+      if (std::string(program) == "tessera_states") more.push_back("--generate");   // The text stays whole.
+      return *RunJson(program, more).Object("memory_bytes")->Int("requests");
+    };
+    EXPECT_GE(requests("6000"), requests("2000") + 4000 * 16) << program;
+  }
 }
 
 // Formats that take more in memory than in the file say so: 4.6875 bits per weight of 2.0625, and more for rows up to a multiple of 32.

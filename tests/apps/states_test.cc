@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "tessera/apps/show/states_file.h"
 #include "tessera/base/file.h"
@@ -18,6 +19,7 @@
 #include "tessera/model/text/logit_math.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/pass_text.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_model.h"
@@ -102,7 +104,7 @@ TEST(StatesFile, HeaderExample) {
   const auto read = Opened(path);
   EXPECT_EQ(Floats(*read, "hidden.17"), states);
   EXPECT_EQ(Floats(*read, "top_logits"), std::vector<float>(5, 2.5f));
-  const StatesTexts again = Must(StatesTexts::Read(path, /*context=*/4, /*vocabulary=*/200));
+  const StatesTexts again = Must(StatesTexts::Read(path, /*context=*/4, /*vocabulary=*/200, RequestLimits()));
   EXPECT_EQ(again.tokens(), texts.tokens());
   EXPECT_EQ(again.count(), 2);
   EXPECT_EQ(again.written(), 1);
@@ -195,6 +197,28 @@ TEST_F(StatesProgram, BadRequestsAreAnsweredAndTheOthersWritten) {
   EXPECT_EQ(Run(TinyPath("llama"), {"--jsonl"}, "x\n").code, 1);
   EXPECT_EQ(Run(TinyPath("llama"), {"--jsonl"}, "").code, 1) << "there is nothing to write";
   EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+// The texts of all requests are held until the last one was read.
+TEST_F(StatesProgram, TextsThatABudgetHasNoRoomForAreRefusedAndTheOthersWritten) {
+  const PackedModel packed(TinyPath("llama"));
+  const std::string tokens = absl::StrCat("[", absl::StrJoin(std::vector<int>(2000, 6), ","), "]");
+  std::string requests;
+  for (int id = 0; id < 50; ++id) absl::StrAppend(&requests, "{\"id\": ", id, ", \"tokens\": ", tokens, "}\n");
+  const Ended ended = Run(packed.path(), {"--jsonl", "--layers=none", "--logits=none", "--context=2048", "--memory_budget=32MiB"},
+                          requests);
+  EXPECT_EQ(ended.code, 1) << ended.errors;
+  EXPECT_TRUE(absl::StrContains(ended.output, "of tokens with those of earlier requests, expected at most")) << ended.output;
+  const size_t kept = Wholes<int64_t>(*Opened(out_), "prompts").size();
+  EXPECT_GE(kept, 40u);
+  EXPECT_LT(kept, 50u);
+  const std::string first = folder_.Path("first.safetensors");
+  ASSERT_EQ(Run(packed.path(), {"--jsonl", "--layers=none", "--logits=none", "--context=2048"}, requests).code, 0);
+  std::filesystem::rename(out_, first);
+  const Ended again = Run(packed.path(), {"--tokens_of=" + first, "--layers=none", "--logits=none", "--context=2048",
+                                          "--memory_budget=32MiB"});
+  EXPECT_EQ(again.code, 1) << again.errors;
+  EXPECT_TRUE(absl::StrContains(again.errors, "of tokens")) << again.errors;
 }
 
 TEST_F(StatesProgram, WrongFlagsAreNamedAndNothingIsWritten) {

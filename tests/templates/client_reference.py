@@ -19,6 +19,7 @@ from reference import environment
 
 DAY = "%Y-%m-%d"   # How a day is written that templates are given.
 SOME_ROLES = [some for count in range(1, 4) for some in itertools.combinations(("system", "tool", "assistant", "developer"), count)]
+AS_SENT, TEXT, NONE = range(3)   # How a content of null, and an empty text beside calls, are given.
 SWITCH = "CONTINUE_HERE"   # Stands at the end of a message that is continued, as the package transformers has it.
 
 
@@ -61,7 +62,7 @@ class Reference:
         self.reads_tools = "tools" in jinja2.meta.find_undeclared_variables(made.parse(source))
         self.knows_developer = re.search(r"(?<![A-Za-z0-9_])developer(?![A-Za-z0-9_])", source) is not None
 
-    def message(self, given, null, join, sent, left_out):
+    def message(self, given, nothing, join, sent, left_out):
         made = {key: value for key, value in given.items() if value is not None or key == "content"}
         if given["role"] == "developer" and not self.knows_developer:
             made["role"] = "system"
@@ -72,13 +73,13 @@ class Reference:
             made["tool_calls"] = [parsed_call(each, sent) for each in calls if each is not left_out]
         content = made["content"]
         if content is None or (calls and not content):
-            made["content"] = None if (content is None) != null else ""
+            made["content"] = None if nothing == NONE or (nothing == AS_SENT and content is None) else ""
         else:
             made["content"] = joined(content) if join(made["role"]) else content
         return made
 
-    def render(self, body, null, join, sent, left_out=None):
-        messages = [self.message(each, null, join, sent, left_out) for each in body["messages"]]
+    def render(self, body, nothing, join, sent, left_out=None):
+        messages = [self.message(each, nothing, join, sent, left_out) for each in body["messages"]]
         continues = body.get("continue_final_message", False)
         if continues:
             messages[-1]["content"] = joined(messages[-1]["content"]) + SWITCH + " \n"
@@ -107,28 +108,28 @@ class Reference:
         return True
 
     def prints_none(self, body, text, join, sent):
-        """The word None stands in the text for a content of null."""
-        if not any(each.get("content") is None for each in body["messages"]):
+        """The word None stands in the text for a content that says nothing."""
+        if all(each.get("content") for each in body["messages"]):
             return False
         try:
-            return text.count("None") > self.render(body, True, join, sent).count("None")
+            return text.count("None") > self.render(body, TEXT, join, sent).count("None")
         except Exception:
             return False
 
     def ways(self, body):
-        """(null, join, sent), in the order in which they are tried. Parts are joined for the roles for which a list is not written, and for
+        """(nothing, join, sent), in the order in which they are tried. Parts are joined for the roles for which a list is not written, and for
         all where the template fails with a list."""
         has_parts = any(isinstance(each.get("content"), list) for each in body["messages"])
-        for sent, null in itertools.product([False, True], [False, True]):
-            yield null, given_list, sent
+        for sent, nothing in itertools.product([False, True], [AS_SENT, TEXT, NONE]):
+            yield nothing, given_list, sent
             if not has_parts:
                 continue
             try:
-                self.render(body, null, given_list, sent)
+                self.render(body, nothing, given_list, sent)
                 joins = [lambda role, some=some: role in some for some in SOME_ROLES] + [joined_text]
             except Exception:
                 joins = [joined_text]
-            yield from ((null, join, sent) for join in joins)
+            yield from ((nothing, join, sent) for join in joins)
 
     def outcome(self, body):
         has_parts = any(isinstance(each.get("content"), list) for each in body["messages"])
@@ -143,7 +144,7 @@ class Reference:
                 continue
             except Exception:   # A template fails in any way with what it does not take.
                 continue
-            if not way[0] and self.prints_none(body, text, *way[1:]):
+            if way[0] != TEXT and self.prints_none(body, text, *way[1:]):
                 continue
             if self.writes_all(body, text) and self.writes_calls(body, text, way):
                 return ("text", text) if self.reads_tools or not body.get("tools") else ("tools unread", None)

@@ -182,7 +182,8 @@ absl::StatusOr<jinja::Value> GivenMessages::ContentOf(const Message& message, co
   }
   if (message.content == Content::kOther) return jinja::Value::FromJson(*message.message->whole->Value("content"));
   const bool ends = !trial.end.empty() && &message == &messages_.back();
-  if (!ends && message.HasNoContentBesideCalls() && (message.content == Content::kNone) != form_.other_content) {
+  if (!ends && message.HasNoContentBesideCalls() && form_.nothing != FormOfCalls::Nothing::kText &&
+      (message.content == Content::kNone || form_.nothing == FormOfCalls::Nothing::kNone)) {
     return jinja::Value::NoText();
   }
   if (texts.empty()) texts.emplace_back();
@@ -288,12 +289,21 @@ absl::StatusOr<std::vector<ChatPiece>> GivenMessages::WriteContents(Run run) {
 }
 
 std::vector<GivenMessages::FormOfCalls> GivenMessages::OtherFormsOfCalls() const {
-  const bool none = std::any_of(messages_.begin(), messages_.end(), [](const Message& each) { return each.HasNoContentBesideCalls(); });
+  using Nothing = FormOfCalls::Nothing;
+  std::vector<Nothing> contents = {Nothing::kAsSent};
+  const auto has = [&](bool none) {
+    return std::any_of(messages_.begin(), messages_.end(), [&](const Message& each) {
+      return each.HasNoContentBesideCalls() && (each.content == Content::kNone) == none;
+    });
+  };
+  if (has(/*none=*/true)) contents.push_back(Nothing::kText);
+  if (has(/*none=*/false)) contents.push_back(Nothing::kNone);
   const bool sent = std::any_of(messages_.begin(), messages_.end(), [](const Message& each) { return each.HasSentArguments(); });
   std::vector<FormOfCalls> forms;
-  if (none) forms.push_back({.other_content = true});
-  if (sent) forms.push_back({.sent_arguments = true});
-  if (none && sent) forms.push_back({.other_content = true, .sent_arguments = true});
+  for (const bool sent_arguments : sent ? std::vector<bool>{false, true} : std::vector<bool>{false}) {
+    for (const Nothing nothing : contents) forms.push_back({.nothing = nothing, .sent_arguments = sent_arguments});
+  }
+  forms.erase(forms.begin());   // The first form was tried.
   return forms;
 }
 

@@ -83,7 +83,8 @@ class GivenMessages {
     bool HasSentArguments() const;         // Some are JSON text.
   };
   struct FormOfCalls {
-    bool other_content = false;    // No content is an empty text; an empty text beside calls is none.
+    enum class Nothing { kAsSent, kText, kNone };
+    Nothing nothing = Nothing::kAsSent;   // How no content, and an empty text beside calls, are given: all of them as a text, or as none.
     bool sent_arguments = false;   // Arguments as the client sent them.
   };
   // What is given otherwise to see what becomes of it.

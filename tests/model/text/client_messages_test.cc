@@ -130,6 +130,15 @@ TEST(ClientMessages, ANullContentBesideCallsIsNoContent) {
   EXPECT_TRUE(absl::StrContains(Written(kToJson, R"([{"role": "user"}])"), "[0]: found no content"));
 }
 
+TEST(ClientMessages, ANullAndAnEmptyContentBesideCallsReachATemplateThatTakesOneOfThem) {
+  constexpr char kBoth[] = R"([{"role": "user", "content": "Q"},
+      {"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", "arguments": {}}}]},
+      {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "g", "arguments": {}}}]}])";
+  EXPECT_EQ(Written(kEach + "{{ m.content.split('-')[-1] }}" + kCalls + kEnd, kBoth), "Q<f {}><g {}>") << "texts alone have a split";
+  EXPECT_EQ(Written(kEach + "{% if m.content is none %}" + kCalls + "{% elif m.content %}{{ m.content }}{% endif %}" + kEnd, kBoth),
+            "Q<f {}><g {}>") << "beside a text, though an empty one, it reads no calls";
+}
+
 TEST(ClientMessages, FieldsOfThePublicSchemaDisturbNoTemplate) {
   constexpr char kAll[] = R"([{"role": "user", "content": "Q", "name": "Ada"},
       {"role": "assistant", "content": "A", "refusal": null, "annotations": [], "audio": null, "function_call": null, "tool_calls": null,
