@@ -117,8 +117,8 @@ class Reference:
             return False
 
     def ways(self, body):
-        """(nothing, join, sent), in the order in which they are tried. Parts are joined for the roles for which a list is not written, and for
-        all where the template fails with a list."""
+        """(nothing, join, sent), in the order in which they are tried. Parts are joined for the roles for which a list is not written, and
+        for all where the template fails with a list."""
         has_parts = any(isinstance(each.get("content"), list) for each in body["messages"])
         for sent, nothing in itertools.product([False, True], [AS_SENT, TEXT, NONE]):
             yield nothing, given_list, sent
