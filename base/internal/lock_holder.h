@@ -1,0 +1,17 @@
+// Who holds the lock (flock) on a file that this process could not lock, for errors that say it.
+//
+//   OtherHolderOf(descriptor).value_or("another process");   // "process 1234 (tessera_generate)"
+//
+// Thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+// Returns the process that holds a lock on the open file, with its name where the system tells it. Nullopt: it is this process, or the
+// system does not say, as for processes of other machines and containers.
+std::optional<std::string> OtherHolderOf(int descriptor);
+
+}  // namespace tessera
