@@ -39,7 +39,7 @@ class HistoryStore {
   struct Options {
     int64_t max_bytes = int64_t{64} << 20;   // Memory. At least 64 KiB.
     bool keep_prompts = false;
-    const std::atomic<bool>* cancel = nullptr;   // Ends a wait for another process (LockWait::cancel). Must outlive the store. Null: none.
+    const std::atomic<bool>* cancel = nullptr;   // Ends a wait for another process (LockWait::cancel); must outlive the store.
   };
 
   // `folder` is made by the first Save, for its owner alone. InvalidArgument if the name is not 1 to 64 letters, digits, '-' or '_',
@@ -60,8 +60,8 @@ class HistoryStore {
   // process keeps the folder locked for longer than LockWait has it; otherwise what the system says. The file is then as it was, and the
   // next Save tries again.
   absl::Status Save();
-  // Waits for saves of other processes, as Save does. If path() is a link, the file that it points to is removed, too; and so are those of the first
-  // version with the store's name, of whatever vocabulary.
+  // Waits for saves of other processes, as Save does. If path() is a link, the file that it points to is removed, too; and so are those of
+  // the first version with the store's name, of whatever vocabulary.
   absl::Status Clear();
 
   // Gives all texts, a kSeparator after each, for as long as `read` runs: Add and Clear wait for it. The generation is another one

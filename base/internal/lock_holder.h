@@ -1,4 +1,4 @@
-// Who holds the lock (flock) on a file that this process could not lock, for errors that say it.
+// The process that holds the lock (flock) on a file which this one could not lock, for errors that name it.
 //
 //   OtherHolderOf(descriptor).value_or("another process");   // "process 1234 (tessera_generate)"
 //

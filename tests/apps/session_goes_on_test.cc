@@ -103,7 +103,8 @@ TEST_F(SessionGoesOn, ADialogueHasTheAnswersThatWereShown) {
   EXPECT_EQ(Run(with({"--prompt=ab", session, stop})), shown + "\n");
   const std::string request = absl::StrCat(R"({"id": 1, "n": 12, "messages": [{"role": "user", "content": "ab"}, {"role": "assistant", )",
                                            R"("content": ")", shown, R"("}, {"role": "user", "content": "c"}]})");
-  const std::string expected = Must(Must(JsonValue::Parse(Run({"--jsonl", "--chat_template=chatml"}, request + "\n"))).String("output_text"));
+  const JsonValue answer = Must(JsonValue::Parse(Run({"--jsonl", "--chat_template=chatml"}, request + "\n")));
+  const std::string expected = Must(answer.String("output_text"));
   EXPECT_EQ(Run(with({"--prompt=c", session})), expected + "\n");
   EXPECT_EQ(Run(with({"--chat", stop}), "ab\nc\n").substr(0, shown.size() + 1), shown + "\n");
 }

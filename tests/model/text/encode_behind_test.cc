@@ -8,7 +8,7 @@
 
 #include "tessera/model/text/chat_template.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
-#include "tessera/tests/fakes/space_prefix_model.h"
+#include "tessera/tests/fakes/space_prefix_vocabulary.h"
 
 namespace tessera {
 namespace {

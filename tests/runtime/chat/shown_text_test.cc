@@ -10,7 +10,7 @@
 
 #include "tessera/model/text/text_stream.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
-#include "tessera/tests/fakes/space_prefix_model.h"
+#include "tessera/tests/fakes/space_prefix_vocabulary.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
