@@ -1,7 +1,6 @@
 #include "tessera/base/file_version.h"
 
 #include "absl/strings/str_cat.h"
-#include "tessera/base/folder_lock.h"
 #include "tessera/base/internal/followed_path.h"
 #include "tessera/base/status_macros.h"
 
@@ -23,8 +22,10 @@ absl::StatusOr<FileVersion> FileVersion::Of(const std::string& path) {
   return version;
 }
 
-absl::Status FileVersion::Replace(absl::FunctionRef<absl::Status()> write) {
-  return WithFolderLocked(folder_, [&]() -> absl::Status {
+absl::Status FileVersion::Replace(absl::FunctionRef<absl::Status()> write, const LockWait& wait) {
+  bool locked = false;
+  const auto replace = [&]() -> absl::Status {
+    locked = true;
     ASSIGN_OR_RETURN(const FileVersion now, Of(path_));
     if (!(now == *this)) {
       const char* const expected = exists_ ? "the one that was read" : "none, as in the beginning";
@@ -34,7 +35,9 @@ absl::Status FileVersion::Replace(absl::FunctionRef<absl::Status()> write) {
     RETURN_IF_ERROR(write());
     ASSIGN_OR_RETURN(*this, Of(path_));
     return absl::OkStatus();
-  });
+  };
+  const absl::Status status = WithFolderLocked(folder_, replace, wait);
+  return locked ? status : absl::Status(status.code(), absl::StrCat(path_, ": not written: ", status.message()));
 }
 
 }  // namespace tessera

@@ -14,6 +14,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "tessera/base/cpp20.h"
+#include "tessera/base/folder_lock.h"
 
 namespace tessera {
 
@@ -23,8 +24,9 @@ class FileVersion {
   static absl::StatusOr<FileVersion> Of(const std::string& path);
 
   // What `write` returns, which puts a new file there: that is the version from now on. FailedPrecondition (path) without a call of it if
-  // the file is another by now. REQUIRES: `write` does not lock the file's folder (folder_lock.h).
-  absl::Status Replace(absl::FunctionRef<absl::Status()> write);
+  // the file is another by now; Unavailable (path, folder) if another process keeps the file's folder locked for longer than the wait.
+  // REQUIRES: `write` does not lock the file's folder (folder_lock.h).
+  absl::Status Replace(absl::FunctionRef<absl::Status()> write, const LockWait& wait = {});
 
  private:
   FileVersion() = default;

@@ -8,15 +8,17 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
-#include "absl/strings/match.h"
+#include <glog/logging.h>
+
 #include "absl/strings/str_cat.h"
 #include "tessera/base/file.h"
 #include "tessera/base/internal/descriptor.h"
 #include "tessera/base/internal/output_target.h"
+#include "tessera/base/internal/temporary_name.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/write_all.h"
 
@@ -27,7 +29,7 @@ namespace {
 // that another thread gives back.
 struct Temporary {
   std::atomic<int> directory{-1};   // The folder's descriptor; -1: there is no file.
-  char name[64];                    // Written only while there is no file.
+  char name[kLongestTemporaryName + 1];   // Written only while there is no file.
   bool taken = false;               // Guarded by temporaries_mutex.
 };
 Temporary temporaries[AtomicFileWriter::kMostAtOnce];
@@ -61,15 +63,37 @@ bool LockOwn(const Descriptor& file) {
   return fstat(file.get(), &found) != 0 || found.st_nlink > 0;
 }
 
+// Removes what killed writers left in the folder. A writer that lives has a lock on its file; where the file system has no locks, it cannot
+// be told from a dead one, and all files stay.
+void RemoveStale(const Descriptor& directory) {
+  const int listed = openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);   // Which has a place of its own.
+  DIR* const folder = listed < 0 ? nullptr : fdopendir(listed);
+  if (folder == nullptr) {
+    if (listed >= 0) close(listed);
+    return;
+  }
+  while (const dirent* entry = readdir(folder)) {
+    if (!IsTemporaryName(entry->d_name)) continue;
+    const Descriptor file(openat(listed, entry->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat opened, named;
+    if (file.get() < 0 || flock(file.get(), LOCK_EX | LOCK_NB) != 0 || fstat(file.get(), &opened) != 0) continue;
+    // Its writer may have put it in place since it was listed, and another may have taken the name.
+    if (!S_ISREG(opened.st_mode) || fstatat(listed, entry->d_name, &named, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (named.st_ino == opened.st_ino && named.st_dev == opened.st_dev) unlinkat(listed, entry->d_name, 0);
+  }
+  closedir(folder);
+}
+
 // A new file in `directory`, under a name of its own: O_EXCL neither follows a link nor opens an existing file.
 absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descriptor& directory, const std::string& path,
-                                           mode_t mode) {
+                                           const OutputTarget& target) {
   static std::atomic<int64_t> counter{0};
   for (int attempt = 0; attempt < 100; ++attempt) {
-    std::snprintf(temporary.name, sizeof(temporary.name), ".tessera-%d-%lld.tmp", static_cast<int>(getpid()),
-                  static_cast<long long>(counter++));
+    const std::string name = TemporaryName(target.name, getpid(), counter++);
+    CHECK_LE(name.size(), kLongestTemporaryName);
+    std::memcpy(temporary.name, name.c_str(), name.size() + 1);
     temporary.directory = directory.get();  // Set before there is a file; process_ends is read afterwards. So one side sees the other.
-    Descriptor file(openat(directory.get(), temporary.name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    Descriptor file(openat(directory.get(), temporary.name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, target.mode));
     const int error = errno;
     if (file.get() >= 0) {
       if (process_ends) Unlink(temporary);
@@ -112,11 +136,12 @@ absl::StatusOr<AtomicFileWriter> AtomicFileWriter::Create(const std::string& pat
   const std::string& folder = state->target.directory;
   state->directory = Descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (state->directory.get() < 0) return SystemError(path, absl::StrCat("open its directory ", folder));
+  RemoveStale(state->directory);
   state->temporary = TakeTemporary();
   if (state->temporary == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat(path, ": found ", kMostAtOnce, " files being written, expected fewer"));
   }
-  ASSIGN_OR_RETURN(state->file, CreateTemporary(*state->temporary, state->directory, path, state->target.mode));
+  ASSIGN_OR_RETURN(state->file, CreateTemporary(*state->temporary, state->directory, path, state->target));
   state->temporary_path = absl::StrCat(folder, folder == "." ? "/" : "", state->temporary->name);
   return AtomicFileWriter(std::move(state));
 }
@@ -197,15 +222,8 @@ void RemoveTemporaryFiles() {
 void RemoveStaleTemporaryFiles(const std::string& path) {
   const absl::StatusOr<OutputTarget> target = ResolveOwnFile(path);
   if (!target.ok()) return;
-  DIR* folder = opendir(target->directory.c_str());
-  if (folder == nullptr) return;
-  while (const dirent* entry = readdir(folder)) {
-    const absl::string_view name = entry->d_name;
-    if (!absl::StartsWith(name, ".tessera-") || !absl::EndsWith(name, ".tmp")) continue;
-    const Descriptor file(openat(dirfd(folder), entry->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (file.get() >= 0 && flock(file.get(), LOCK_EX | LOCK_NB) == 0) unlinkat(dirfd(folder), entry->d_name, 0);
-  }
-  closedir(folder);
+  const Descriptor directory(open(target->directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() >= 0) RemoveStale(directory);
 }
 
 absl::Status CheckWritable(const std::string& path) {

@@ -1,6 +1,7 @@
 #include "tessera/base/line_file.h"
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/internal/lock_holder.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/write_all.h"
 
@@ -73,7 +75,9 @@ absl::StatusOr<bool> LineFile::Lock() const {
   if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return false;
   if (errno != EWOULDBLOCK) return Failed(path_, "lock");
-  return absl::FailedPreconditionError(absl::StrCat(path_, ": found another run that adds to it, expected none"));
+  const std::optional<std::string> holder = OtherHolderOf(descriptor_);
+  return absl::FailedPreconditionError(absl::StrCat(path_, ": found another run that adds to it, expected none",
+                                                    holder.has_value() ? absl::StrCat("; ", *holder, " has it") : ""));
 }
 
 absl::Status LineFile::ForEachLine(absl::FunctionRef<absl::Status(absl::string_view line, int64_t number)> read) {

@@ -16,7 +16,7 @@
 namespace tessera {
 
 // The session afterwards holds the prompt and every token of the result but the last chosen, which has not been computed on. Its logits
-// may be unknown after a cancelled or failed pass over a draft.
+// may be unknown after a cancelled or failed pass over a draft. Tokens that a stop text hid are among them: chat/shown_text.h says which.
 // FailedPrecondition if the session is empty, InvalidArgument for options that cannot be (as Stream::Create); otherwise the first error of
 // a pass, or session.h's where memory ends.
 absl::StatusOr<Generation> Generate(Session& session, const Sampler& sampler, const GenerateOptions& options);

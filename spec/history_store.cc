@@ -131,11 +131,16 @@ absl::Status HistoryStore::Save() {
     std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   }
   if (error) return absl::UnavailableError(absl::StrCat(folder.string(), ": cannot make this folder: ", error.message()));
-  return WithFolderLocked(folder.string(), [this] { return SaveLocked(); });
+  bool locked = false;
+  const auto save = [&] {
+    locked = true;
+    return SaveLocked();
+  };
+  const absl::Status status = WithFolderLocked(folder.string(), save, {.cancel = options_.cancel});
+  return locked ? status : absl::Status(status.code(), absl::StrCat("history not saved: ", status.message()));
 }
 
 absl::Status HistoryStore::SaveLocked() {
-  RemoveStaleTemporaryFiles(path_);
   absl::StatusOr<std::vector<TokenId>> all = ReadFile();
   replaced_ = absl::OkStatus();
   if (absl::IsDataLoss(all.status())) {
@@ -168,7 +173,7 @@ absl::Status HistoryStore::Clear() {
     saved_ = added_;
   }
   const std::string folder = std::filesystem::path(path_).parent_path().string();
-  const absl::Status removed = WithFolderLocked(folder, [this] { return RemoveFile(); });
+  const absl::Status removed = WithFolderLocked(folder, [this] { return RemoveFile(); }, {.cancel = options_.cancel});
   return absl::IsNotFound(removed) ? absl::OkStatus() : removed;  // No folder: no file.
 }
 

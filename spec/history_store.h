@@ -13,10 +13,11 @@
 // names it as long as there is none of this version.
 // Files are written whole or not at all (docs: history_format.h). Processes with the same store lose nothing of each other's: Save puts
 // what is new behind what the file has by then, and brings nothing back that another has cleared. What a writer that was killed left
-// beside its file goes with the next Save or Clear in that folder.
+// beside its file goes with the next Save or Clear in that folder (file.h).
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,7 @@ class HistoryStore {
   struct Options {
     int64_t max_bytes = int64_t{64} << 20;   // Memory. At least 64 KiB.
     bool keep_prompts = false;
+    const std::atomic<bool>* cancel = nullptr;   // Ends a wait for another process (LockWait::cancel); must outlive the store.
   };
 
   // `folder` is made by the first Save, for its owner alone. InvalidArgument if the name is not 1 to 64 letters, digits, '-' or '_',
@@ -54,11 +56,12 @@ class HistoryStore {
   // Forgets the oldest texts if there is no room; of a text longer than half of the room its end is kept. One with a token outside of the
   // vocabulary, as models with a padded head may choose, is not kept.
   void Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> answer);
-  // FailedPrecondition if the file there is not this store's, ResourceExhausted if it is larger than max_bytes; otherwise what the
-  // system says. It is then as it was, and the next Save tries again.
+  // FailedPrecondition if the file there is not this store's, ResourceExhausted if it is larger than max_bytes, Unavailable if another
+  // process keeps the folder locked for longer than LockWait has it; otherwise what the system says. The file is then as it was, and the
+  // next Save tries again.
   absl::Status Save();
-  // Waits for saves of other processes. If path() is a link, the file that it points to is removed, too; and so are those of the first
-  // version with the store's name, of whatever vocabulary.
+  // Waits for saves of other processes, as Save does. If path() is a link, the file that it points to is removed, too; and so are those of
+  // the first version with the store's name, of whatever vocabulary.
   absl::Status Clear();
 
   // Gives all texts, a kSeparator after each, for as long as `read` runs: Add and Clear wait for it. The generation is another one

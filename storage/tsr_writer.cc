@@ -163,7 +163,6 @@ int64_t TsrWriter::file_bytes() const { return state_->superblock.file_bytes; }
 
 absl::StatusOr<TsrWriter> TsrWriter::Create(const std::string& path, const TsrContents& contents, const TsrUuid& uuid) {
   ASSIGN_OR_RETURN(Plan plan, MakePlan(path, contents, uuid));
-  RemoveStaleTemporaryFiles(path);
   ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path));
   TsrWriter writer(std::unique_ptr<State>(new State{path, std::move(file), std::move(plan.manifest), plan.superblock, {}}));
   State& state = *writer.state_;

@@ -6,13 +6,16 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/saved_dialogue.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/text/encode_behind.h"
 #include "tessera/runtime/chat/saved_text.h"
+#include "tessera/runtime/chat/shown_text.h"
 #include "tessera/runtime/session_file.h"
 
 namespace tessera {
@@ -60,8 +63,8 @@ absl::StatusOr<std::vector<TokenId>> KeptSession::Prompt(const std::string& prom
   const absl::Span<const TokenId> held = answerer_->session().tokens();
   if (held.empty() && next_.empty()) return tokens;
   std::vector<TokenId> all(held.begin(), held.end());
-  const std::vector<TokenId> added = engine_->tokenizer().Encode(prompt, {.parse_special = true});
   all.insert(all.end(), next_.begin(), next_.end());
+  const std::vector<TokenId> added = EncodeBehind(engine_->tokenizer(), all, prompt, {.parse_special = true});
   all.insert(all.end(), added.begin(), added.end());
   return all;
 }
@@ -72,9 +75,12 @@ void KeptSession::Wrote(absl::Span<const TokenId> prompt, const Generation& resu
     if (!result.tokens.empty()) conversation_->AddAnswer(result.text);
     return;
   }
+  // A text that goes on has not ended, and goes on behind what was shown.
+  const ShownText shown = ShownTextOf(result, engine_->tokenizer(), /*starts_text=*/false);
+  const std::vector<TokenId> rest = engine_->tokenizer().Encode(shown.rest, {.continues = true});
   std::vector<TokenId> all(prompt.begin(), prompt.end());
-  all.insert(all.end(), result.tokens.begin(), result.tokens.end());
-  if (result.reason == FinishReason::kEndToken) all.pop_back();  // A text that goes on has not ended.
+  all.insert(all.end(), result.tokens.begin(), result.tokens.begin() + shown.tokens);
+  all.insert(all.end(), rest.begin(), rest.end());
   const size_t held = std::min(all.size(), static_cast<size_t>(answerer_->length()));
   next_.assign(all.begin() + static_cast<std::ptrdiff_t>(held), all.end());
 }
@@ -82,7 +88,8 @@ void KeptSession::Wrote(absl::Span<const TokenId> prompt, const Generation& resu
 absl::Status KeptSession::Save(const absl::Status& status) {
   if (FLAGS_session.empty() || (!status.ok() && !absl::IsCancelled(status))) return status;
   const SavedText text = conversation_->raw() ? SavedText{.next = next_} : DialogueOf(*conversation_);
-  const absl::Status saved = version_->Replace([&] { return SaveSession(answerer_->session(), FLAGS_session, text.Notes()); });
+  const absl::Status saved = version_->Replace([&] { return SaveSession(answerer_->session(), FLAGS_session, text.Notes()); },
+                                               {.cancel = &CancelRequested()});
   if (FLAGS_stats && saved.ok()) WriteError(SumLine(*engine_));
   return EndOf(status, saved);
 }

@@ -9,6 +9,7 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/text/encode_behind.h"
 
 namespace tessera {
 namespace {
@@ -77,12 +78,18 @@ absl::StatusOr<RecordedTexts> RecordedTexts::Create(const RecordedSet& set, cons
   return texts;
 }
 
+std::vector<TokenId> RecordedTexts::TokensBehind(absl::Span<const TokenId> prompt, absl::string_view text) const {
+  const bool is_text = form_ == "statement" || form_ == "raw";
+  return is_text ? EncodeBehind(engine_->tokenizer(), prompt, text) : EncodeAnswer(engine_->tokenizer(), prompt, text);
+}
+
 absl::Status RecordedTexts::ForEach(absl::FunctionRef<absl::Status(const RecordedText& text)> visit) const {
   for (const Question& question : set_->recorded.questions) {
     for (size_t place = 0; place < question.candidates.size(); ++place) {
       const Candidate& candidate = question.candidates[place];
+      const std::vector<TokenId>& prompt = prompts_.at(question.id);
       const RecordedText text = {.question = &question, .candidate = &candidate, .sample = NumberOf(question, place),
-                                 .prompt = prompts_.at(question.id), .tokens = engine_->tokenizer().Encode(candidate.text)};
+                                 .prompt = prompt, .tokens = TokensBehind(prompt, candidate.text)};
       const absl::Status status = visit(text);
       if (status.ok() || absl::IsCancelled(status)) {
         RETURN_IF_ERROR(status);

@@ -17,6 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/apps/scale/candidates.h"
 #include "tessera/apps/scale/tasks.h"
@@ -59,6 +60,7 @@ class RecordedTexts {
 
  private:
   RecordedTexts(const RecordedSet& set, const Engine& engine) : set_(&set), engine_(&engine) {}
+  std::vector<TokenId> TokensBehind(absl::Span<const TokenId> prompt, absl::string_view text) const;
 
   const RecordedSet* set_;
   const Engine* engine_;

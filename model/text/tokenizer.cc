@@ -45,7 +45,7 @@ class SegmentingTokenizer final : public Tokenizer {
     const std::vector<TextFragment> fragments = special_.Split(text, options);
     const bool has_bos = !fragments.empty() && fragments[0].token.has_value() && fragments[0].token == vocabulary_->bos();
     if (options.add_bos && adds_bos_ && !has_bos) tokens.push_back(*vocabulary_->bos());
-    bool starts_text = true;
+    bool starts_text = !options.continues;
     for (const TextFragment& fragment : fragments) {
       if (fragment.token.has_value()) {
         tokens.push_back(*fragment.token);
@@ -60,9 +60,7 @@ class SegmentingTokenizer final : public Tokenizer {
   std::string Piece(TokenId token, bool render_special) const override {
     if (!vocabulary_->Contains(token)) return "";
     if (vocabulary_->IsSpecial(token) && !render_special) return "";
-    const TokenKind kind = vocabulary_->kind(token);
-    const bool verbatim = vocabulary_->IsSpecial(token) || kind == TokenKind::kUserDefined || kind == TokenKind::kMark;
-    return verbatim ? std::string(vocabulary_->text(token)) : segmenter_->Piece(token);
+    return IsVerbatim(token) ? std::string(vocabulary_->text(token)) : segmenter_->Piece(token);
   }
 
   int vocabulary_size() const override { return vocabulary_->size(); }
@@ -70,6 +68,7 @@ class SegmentingTokenizer final : public Tokenizer {
   std::optional<TokenId> eos() const override { return vocabulary_->eos(); }
   bool adds_bos() const override { return adds_bos_; }
   bool adds_space_prefix() const override { return segmenter_->adds_space_prefix(); }
+  bool BeginsTextBehind(TokenId token) const override { return vocabulary_->Contains(token) && IsVerbatim(token); }
   bool IsEnd(TokenId token) const override { return vocabulary_->IsEnd(token); }
   bool IsSpecial(TokenId token) const override { return vocabulary_->Contains(token) && vocabulary_->IsSpecial(token); }
   std::optional<TokenId> FindSpecial(absl::string_view text) const override {
@@ -80,6 +79,12 @@ class SegmentingTokenizer final : public Tokenizer {
   std::string warning() const override { return warning_; }
 
  private:
+  // Whether Encode finds the token by its text before the rest is cut. REQUIRES: the vocabulary contains it.
+  bool IsVerbatim(TokenId token) const {
+    const TokenKind kind = vocabulary_->kind(token);
+    return vocabulary_->IsSpecial(token) || kind == TokenKind::kUserDefined || kind == TokenKind::kMark;
+  }
+
   std::unique_ptr<Vocabulary> vocabulary_;
   SpecialTokens special_;
   std::unique_ptr<Segmenter> segmenter_;

@@ -45,6 +45,7 @@ struct EncodeOptions {
   // is made of bytes that touch one of them; all else, user-defined tokens such as runs of spaces, too, is encoded as if the ranges were
   // not there. Read during the call only.
   absl::Span<const TextRange> literal = {};
+  bool continues = false;      // The text goes on with text that stands before it: no space is put before it (adds_space_prefix()).
 };
 
 class Tokenizer {
@@ -72,6 +73,9 @@ class Tokenizer {
   virtual std::optional<TokenId> eos() const = 0;
   virtual bool adds_bos() const = 0;           // A sequence of this model begins with BOS.
   virtual bool adds_space_prefix() const = 0;  // Encode puts a space before the text (TextStream takes it away again).
+  // Whether Encode treats plain text behind this token, within a text, as the beginning of one. Text that is encoded alone and comes behind
+  // another token continues (encode_behind.h).
+  virtual bool BeginsTextBehind(TokenId token) const { return IsSpecial(token); }
 
   virtual bool IsEnd(TokenId token) const = 0;      // Ends a text or a turn: EOS, <|im_end|>, <|eot_id|>, <end_of_turn>, ...
   virtual bool IsSpecial(TokenId token) const = 0;  // A control token or the unknown token: marks, not text.

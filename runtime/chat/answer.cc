@@ -4,6 +4,7 @@
 
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/prompt_size.h"
+#include "tessera/runtime/chat/shown_text.h"
 #include "tessera/runtime/prompt.h"
 
 namespace tessera {
@@ -94,6 +95,10 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
     speculation_->Finish(prompt, result);
     timings_.speculation = speculation_->report();
     timings_.pruning.Add(result.pruned);
+  }
+  if (result.reason == FinishReason::kStopString) {
+    const ShownText shown = ShownTextOf(result, engine_->tokenizer(), options.starts_text);
+    session_->Truncate(std::min(session_->length(), static_cast<int>(prompt.size()) + shown.tokens));
   }
   timings_.output_tokens += result.tokens.size();
   timings_.timed_tokens += result.tokens.empty() ? 0 : static_cast<int64_t>(result.tokens.size()) - 1;

@@ -4,8 +4,9 @@
 //   ASSIGN_OR_RETURN(Generation answer, answerer.Run(prompt, {.max_tokens = 64, .on_text = [](absl::string_view text) { Print(text); }}));
 //   answerer.timings().output_tokens;                                // of all answers; timings.h writes them as JSON
 //
-// An answer has the tokens that it would have from an empty session. Threads: as the engine. EngineOptions::cancel ends a prompt or an
-// answer early, which is no error.
+// An answer has the tokens that it would have from an empty session. What a stop text hid of an answer leaves the session again: no later
+// prompt and no file has it (shown_text.h). Threads: as the engine. EngineOptions::cancel ends a prompt or an answer early, which is no
+// error.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +75,7 @@ class Answerer {
   absl::Status UseAdapter(const LoraAdapter* adapter);
   // Forgets the session: the next prompt is computed as a whole.
   void Reset() { session_->Truncate(0); }
-  int length() const { return session_->length(); }   // Tokens of prompt and answer that are computed.
+  int length() const { return session_->length(); }   // Tokens of prompt and answer that are computed, and were shown.
 
   // Saves what later runs may use: history and costs.
   absl::Status Save() const { return speculation_ == nullptr ? absl::OkStatus() : speculation_->Save(); }

@@ -98,7 +98,7 @@ absl::Status Speculation::OpenHistory(const Engine& engine, const SpeculationOpt
   if (options.history.empty()) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<HistoryStore>> history =
       HistoryStore::Open(options.history_folder, options.history, VocabularyOf(engine.tokenizer()),
-                         {.max_bytes = kHistoryBytes, .keep_prompts = options.history_prompts});
+                         {.max_bytes = kHistoryBytes, .keep_prompts = options.history_prompts, .cancel = engine.options().cancel});
   RETURN_IF_ERROR(ForFile("history", history.status()));
   history_ = *std::move(history);
   return absl::OkStatus();

@@ -11,6 +11,7 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/text/encode_behind.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/scale/internal/text_reader.h"
 
@@ -46,7 +47,16 @@ JudgeScorer::JudgeScorer(Engine& engine, const Options& options, Conversation co
 JudgeScorer::~JudgeScorer() = default;
 
 absl::Status JudgeScorer::FindWords(const Options& options) {
-  const auto first = [&](const std::string& word) { return tokenizer_.Encode(conversation_.raw() ? absl::StrCat(" ", word) : word); };
+  std::vector<TokenId> question;   // Any one: all end alike.
+  if (!conversation_.raw()) {
+    conversation_.Reset();
+    conversation_.AddUser("?");
+    question = conversation_.Tokens(tokenizer_).value_or(std::vector<TokenId>());   // Score says what a template refuses.
+  }
+  const auto first = [&](const std::string& word) {
+    if (conversation_.raw()) return tokenizer_.Encode(absl::StrCat(" ", word), {.continues = true});
+    return EncodeAnswer(tokenizer_, question, word);
+  };
   const std::vector<TokenId> yes = first(options.yes), no = first(options.no);
   if (yes.empty() || no.empty() || yes[0] == no[0]) {
     return absl::InvalidArgumentError(absl::StrCat("judge's words: found ", Quoted(options.yes), " and ", Quoted(options.no),

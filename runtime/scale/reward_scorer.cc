@@ -96,7 +96,7 @@ absl::StatusOr<RewardScorer::Scored> RewardScorer::TextOf(const SampleText& samp
   }
   std::vector<TokenId> steps(tokens.begin(), tokens.end());
   if (options_.closes_last_step && tokens.size() < room && !EndsWith(tokenizer_, tokens, options_.steps.delimiter)) {
-    const std::vector<TokenId> delimiter = tokenizer_.Encode(options_.steps.delimiter);
+    const std::vector<TokenId> delimiter = tokenizer_.Encode(options_.steps.delimiter, {.continues = true});
     if (!delimiter.empty()) steps.push_back(delimiter.back());
   }
   text.tokens.insert(text.tokens.end(), steps.begin(), steps.end());

@@ -1,6 +1,7 @@
 #include "tessera/base/file_version.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/ticking_clock.h"
 
 namespace tessera {
 namespace {
@@ -97,6 +99,19 @@ TEST_F(FileVersions, OneOfManyThatReadTheSameReplacesIt) {
     EXPECT_TRUE(wrote[i] == 0 || Text() == absl::StrCat("by ", i));
   }
   EXPECT_EQ(writers, 1);
+}
+
+TEST_F(FileVersions, AFolderThatAnotherKeepsLockedIsNamedWithTheFile) {
+  FileVersion version = Version(path_);
+  const int other = open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  const TickingClock clock(1'000'000'000);
+  const absl::Status status = version.Replace([&] { return Write("mine"); }, {.clock = &clock});
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_TRUE(absl::StartsWith(status.message(), absl::StrCat(path_, ": not written: ", folder_.path(), "/: found its lock"))) << status;
+  EXPECT_EQ(Text(), "none");
+  close(other);
+  EXPECT_EQ(version.Replace([&] { return Write("mine"); }), absl::OkStatus());
 }
 
 }  // namespace

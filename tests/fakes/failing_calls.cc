@@ -3,6 +3,7 @@
 //   TESSERA_FAILING_CALL="pwrite 28 0 .tmp"   the function, the errno it ends with, how many calls go well before, the end of the path
 //   TESSERA_FAILED_CALL=/some/new/file        made when a call has failed, so that a test knows of it
 //
+// An errno below 0 is a signal that the program gets instead of the call: "fsync -9 0 .tmp" kills it where it would sync.
 // All calls after the first that fails do, too. A descriptor's path is that of its file now; the standard streams are /dev/stdin,
 // /dev/stdout and /dev/stderr, and another pipe ends with "]". Without a path's end every file is meant. System calls that are made without
 // the C library, those of io_uring, are not seen.
@@ -20,6 +21,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -89,6 +91,7 @@ bool Fails(const char* function, const Place& place) {
   const int kept = errno;
   const bool fails = place.EndsWith(chosen.end) && calls++ >= chosen.passed;
   if (fails) TellTest();
+  if (fails && chosen.error < 0) kill(getpid(), -chosen.error);
   errno = fails ? chosen.error : kept;
   return fails;
 }

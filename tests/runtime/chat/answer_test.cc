@@ -54,6 +54,26 @@ TEST(Answerer, WhatItsSessionHoldsIsNotComputedAgainAndChangesNoToken) {
   EXPECT_EQ(answerer.length(), 0);
 }
 
+TEST(Answerer, WhatAStopTextHidLeavesItsSession) {
+  const auto engine = TinyEngine({.writes_letters = true}, {.compute = {.threads = 1}});
+  const std::vector<TokenId> prompt = {'x', ' ', 'y'};
+  for (const std::string drafters : {"none", "lookup,suffix"}) {
+    Answerer answerer = Must(Answerer::Create(*engine, {.sampling = {.temperature = 0}, .speculation = {.speculate = drafters}}));
+    const std::string whole = Must(answerer.Run(prompt, {.max_tokens = 24})).text;
+    ASSERT_EQ(whole.size(), 24u);
+    for (const size_t begin : {0u, 5u, 11u}) {
+      const std::string stop = whole.substr(begin, 4);
+      const Generation answer = Must(answerer.Run(prompt, {.max_tokens = 24, .stop = std::vector<std::string>{stop}}));
+      ASSERT_EQ(answer.reason, FinishReason::kStopString);
+      EXPECT_EQ(answer.text, whole.substr(0, whole.find(stop)));
+      EXPECT_GE(answer.tokens.size(), answer.text.size() + 4) << "the result has all tokens";
+      std::string held;
+      for (const TokenId token : answerer.session().tokens()) held += engine->tokenizer().Piece(token);
+      EXPECT_EQ(held, "x y" + answer.text);
+    }
+  }
+}
+
 TEST(Answerer, FirstTokensAreThoseOfItsPromptAndAnswersBeginWithThem) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const std::vector<TokenId> prompt = {70, 71, 72, 73};

@@ -11,6 +11,8 @@
 #include "absl/strings/match.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/space_prefix_model.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -104,6 +106,23 @@ TEST_F(JudgeScorerTest, AModelWithoutATemplateGoesOnWithTheQuestion) {
   const std::vector<TokenId> question = Must(judge->Question(sample));
   EXPECT_EQ(question, engine_->tokenizer().Encode("2+2 4 Right:", {.add_bos = true}));
   EXPECT_NEAR(Must(judge->Score(sample)), Expected(*engine_, question, kSpaceHello, ' '), 1e-9);
+}
+
+// The words go on with the question: a vocabulary's space prefix is no part of them, but for the one space before a word.
+TEST(JudgeScorerWords, AreWhatTheModelWouldWriteNext) {
+  const TemporaryFolder folder;
+  SpacePrefixModelBuilder().WriteTo(folder.Path("spaced.gguf"));
+  const auto engine = Must(Engine::Load({.model_path = folder.Path("spaced.gguf"), .compute = {.threads = 1}}));
+  const SampleText sample = {.text = "b", .problem = "a"};
+  JudgeScorerOptions options = {.question = "{problem}{answer}", .yes = "a", .no = "b"};
+  const std::unique_ptr<JudgeScorer> raw = Must(JudgeScorer::Create(*engine, options));
+  EXPECT_NEAR(Must(raw->Score(sample)),
+              Expected(*engine, Must(raw->Question(sample)), SpacePrefixId("\u2581a"), SpacePrefixId("\u2581b")), 1e-9);
+  options.conversation.chat_template = "chatml";   // Its last token before an answer is a line break.
+  options.yes = "aA";
+  options.no = "bB";
+  const std::unique_ptr<JudgeScorer> asked = Must(JudgeScorer::Create(*engine, options));
+  EXPECT_NEAR(Must(asked->Score(sample)), Expected(*engine, Must(asked->Question(sample)), SpacePrefixId("aA"), SpacePrefixId("bB")), 1e-9);
 }
 
 TEST_F(JudgeScorerTest, WhatCannotBeAskedIsNamed) {

@@ -18,6 +18,7 @@
 #include "tessera/runtime/stepper.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/reward_file.h"
+#include "tessera/tests/fakes/space_prefix_model.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -195,6 +196,15 @@ TEST_F(RewardScorerTest, AnOpenLastStepIsClosedWhereThatIsWanted) {
   EXPECT_EQ(Must(scorer->Score({.prompt = prompt_, .tokens = open})), Expected(Joined(prompt_, closed)));
   EXPECT_EQ(Must(scorer->Score({.prompt = prompt_, .tokens = closed})), Expected(Joined(prompt_, closed)));
   EXPECT_EQ(Must(ScorerWith(*engine_)->Score({.prompt = prompt_, .tokens = open})), Expected(Joined(prompt_, open)));
+}
+
+TEST_F(RewardScorerTest, WhatClosesAStepHasNoSpacePrefix) {
+  const TemporaryFolder folder;
+  SpacePrefixModelBuilder().WriteTo(folder.Path("spaced.gguf"));
+  const auto spaced = Must(Engine::Load({.model_path = folder.Path("spaced.gguf"), .compute = {.threads = 1}}));
+  const std::unique_ptr<RewardScorer> scorer = ScorerWith(*spaced, {.steps = {.delimiter = "a"}, .closes_last_step = true});
+  const Tokens open = {SpacePrefixId("b")}, closed = Joined(open, {SpacePrefixId("a")});
+  EXPECT_EQ(Must(scorer->Score({.prompt = prompt_, .tokens = open})), Must(scorer->Score({.prompt = prompt_, .tokens = closed})));
 }
 
 TEST_F(RewardScorerTest, ALayerBelowTheLastIsRead) {

@@ -1,0 +1,17 @@
+// The process that holds the lock (flock) on a file which this one could not lock, for errors that name it.
+//
+//   OtherHolderOf(descriptor).value_or("another process");   // "process 1234 (tessera_generate)"
+//
+// Thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+// Returns the process that holds a lock on the open file, with its name where the system tells it. Nullopt: it is this process, or the
+// system does not say, as for processes of other machines and containers.
+std::optional<std::string> OtherHolderOf(int descriptor);
+
+}  // namespace tessera
