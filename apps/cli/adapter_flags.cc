@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include <gflags/gflags.h>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -20,8 +18,6 @@
 #include "tessera/model/files/adapter_file.h"
 #include "tessera/model/load_adapter.h"
 #include "tessera/runtime/chat/request.h"
-
-DECLARE_string(adapter_folder);
 
 namespace tessera {
 namespace {

@@ -24,8 +24,6 @@
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
-DECLARE_string(adapter_folder);
-
 namespace tessera {
 namespace {
 
