@@ -83,7 +83,7 @@ TEST(ComposedAdapterPrograms, AnswersAreThoseOfEachAlone) {
 // A text starts from what one with the same composition computed; another order or scale is another adapter.
 TEST(ComposedAdapterPrograms, BeginningsAreSharedByTheSameCompositionAlone) {
   std::string text = "the in re the in it";
-  for (int i = 0; i < 3; ++i) absl::StrAppend(&text, " ", text);
+  for (int i = 0; i < 3; ++i) text = absl::StrCat(text, " ", text);
   for (const char* const memory : {"--threads=1", "--adapter_memory=4MiB"}) {
     std::vector<int64_t> shared;
     for (const auto& [first, second] : {std::pair(kMix, kMix), std::pair(kMix, R"("some,all@0.5")"), std::pair(kMix, kTurned),
