@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/base/status_macros.h"
@@ -163,8 +164,8 @@ TEST(AdapterFolderPrograms, RequestsNameWhatNobodyListed) {
     }
     const Ended ended = RunProgram("tessera_generate", flags, requests);
     std::vector<std::string> answers;
-    for (const std::string line : absl::StrSplit(ended.output, '\n', absl::SkipEmpty())) {
-      const JsonValue answer = Json(line);
+    for (const absl::string_view line : absl::StrSplit(ended.output, '\n', absl::SkipEmpty())) {
+      const JsonValue answer = Json(std::string(line));
       answers.push_back(answer.Has("error") ? *answer.String("error") : absl::StrJoin(*answer.Ints("output_tokens"), " "));
     }
     return answers;

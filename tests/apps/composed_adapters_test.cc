@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/base/usage_error.h"
@@ -40,8 +41,8 @@ std::string Asked(const std::string& adapter, const std::string& text = "the in 
 // The tokens of each answer, or its error.
 std::vector<std::string> Answers(const Ended& ended) {
   std::vector<std::string> answers;
-  for (const std::string line : absl::StrSplit(ended.output, '\n', absl::SkipEmpty())) {
-    const JsonValue answer = Json(line);
+  for (const absl::string_view line : absl::StrSplit(ended.output, '\n', absl::SkipEmpty())) {
+    const JsonValue answer = Json(std::string(line));
     answers.push_back(answer.Has("error") ? *answer.String("error") : absl::StrJoin(*answer.Ints("output_tokens"), " "));
   }
   return answers;
