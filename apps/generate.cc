@@ -56,7 +56,7 @@ AppInfo Info() {
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict",
                                "session", "answers", "distinct_first_tokens", "best_of", "beam", "step_delimiter", "most_steps", "scorer",
                                "select", "jsonl", "into", "parallel", "unordered", "cache_tokens", "json", "stats", "adapter",
-                               "use_adapter", "lora_mode", "adapter_memory"},
+                               "use_adapter", "lora_mode", "adapter_memory", "adapter_folder"},
                       {"prompt", "prompt_file", "system", "chat", "raw", "n_predict", "session", "answers", "jsonl", "into", "parallel",
                        "json", "stats"}},
                      sampling,

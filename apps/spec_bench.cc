@@ -276,7 +276,7 @@ std::string DraftText() {
 // " with the adapter pirate".
 std::string AdapterText(const Adapters& adapters) {
   if (adapters.chosen() == Adapters::kNone) return "";
-  return absl::StrCat(" with the adapter ", adapters.names()[static_cast<size_t>(adapters.chosen())]);
+  return absl::StrCat(" with the adapter ", adapters.chosen_name());
 }
 
 std::string Heading(const Engine& engine, const Adapters& adapters) {
@@ -291,7 +291,7 @@ std::string FindingsJson(const Engine& engine, const Adapters& adapters, const F
   json.BeginObject().Key("model").String(engine.options().model_path).Key("threads").Int(engine.threads());
   if (!FLAGS_device.empty()) json.Key("device").String(FLAGS_device);
   if (adapters.chosen() != Adapters::kNone) {
-    json.Key("adapter").String(adapters.names()[static_cast<size_t>(adapters.chosen())]).Key("lora_mode").String(FLAGS_lora_mode);
+    json.Key("adapter").String(adapters.chosen_name()).Key("lora_mode").String(FLAGS_lora_mode);
   }
   json.Key("speculate").String(FLAGS_speculate).Key("generate_tokens").Int(FLAGS_generate_tokens);
   if (!FLAGS_draft_model.empty()) json.Key("draft_model").String(FLAGS_draft_model).Key("tree").String(TreeOfFlag());

@@ -37,7 +37,7 @@ AppInfo Info() {
                        "tessera_verify --prompts list.jsonl --a kernels=portable --b 'threads=1 rows=64'",
                        "tessera_verify --prompts - --a 'model=m.gguf' --b 'model=m.tsr memory_budget=96MiB io=pread'"},
           .groups = {{"Text", {"prompts", "a", "b", "system", "raw", "chat_template", "template_args", "n_predict", "adapter",
-                               "use_adapter", "lora_mode", "adapter_memory"},
+                               "use_adapter", "lora_mode", "adapter_memory", "adapter_folder"},
                       {"prompts", "a", "b", "system", "raw", "n_predict", "adapter"}},
                      sampling, SpeculationFlags(),
                      {"Model", {"model", "threads", "context", "path", "recipe", "kv_block", "kernels", "kv_format"}, ModelFlags().common},

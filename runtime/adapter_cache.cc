@@ -17,6 +17,18 @@ int AdapterCache::Add(Source source) {
   return size() - 1;
 }
 
+void AdapterCache::Replace(int number, Source source) {
+  CHECK(number >= 0 && number < size() && !IsLeased(number)) << number;
+  Entry& entry = entries_[static_cast<size_t>(number)];
+  if (entry.adapter != nullptr) bytes_ -= entry.adapter->bytes();
+  entry = {.source = std::move(source)};
+}
+
+void AdapterCache::SetBytes(int number, int64_t bytes) {
+  CHECK(number >= 0 && number < size() && !IsInMemory(number)) << number;
+  entries_[static_cast<size_t>(number)].source.bytes = bytes;
+}
+
 // A lease that ends on another thread meanwhile is seen by the next call.
 absl::Status AdapterCache::MakeRoom(const Entry& entry) {
   while (bytes_ > options_.most_bytes - entry.source.bytes) {

@@ -54,6 +54,10 @@ class AdapterCache {
   // Its number, from 0 on.
   int Add(Source source);
   int size() const { return static_cast<int>(entries_.size()); }
+  // Gives the number to another adapter, which none takes for the one before. REQUIRES: a number of Add that no lease has.
+  void Replace(int number, Source source);
+  // Says how many bytes the source's adapter has at most, for one that learns it later than Add. REQUIRES: !IsInMemory(number).
+  void SetBytes(int number, int64_t bytes);
 
   // The errors of the source's `read`. ResourceExhausted (name, found, expected) if what is used leaves no room. FailedPrecondition (name,
   // found, expected) if the source gives another adapter than before, or a larger one than it said. REQUIRES: a number of Add.
@@ -63,8 +67,10 @@ class AdapterCache {
   int64_t LeastBytes(int texts) const;
 
   int64_t bytes() const { return bytes_; }        // In memory now.
+  int64_t most_bytes() const { return options_.most_bytes; }
   int64_t MostBytes() const;                      // That it will ever be: most_bytes, or all adapters together.
   bool IsInMemory(int number) const { return entries_[static_cast<size_t>(number)].adapter != nullptr; }
+  bool IsLeased(int number) const { return entries_[static_cast<size_t>(number)].adapter.use_count() > 1; }
   int InMemory() const;                           // How many are.
   // Whether it is in memory, or may come without another going.
   bool HasRoomFor(int number) const;

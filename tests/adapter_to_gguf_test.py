@@ -4,13 +4,16 @@ same adapter from it; and of the mark by which a model knows its files.
     python3 tests/adapter_to_gguf_test.py -v
 """
 import json
+import math
 import os
+import re
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,6 +23,7 @@ sys.path[1:1] = [str(ROOT / "scripts/train/lib"), str(ROOT / "scripts/train")]
 import adapter_to_gguf  # noqa: E402
 import model_mark  # noqa: E402
 from gguf_header import GgufHeader  # noqa: E402
+from name_pattern import module_pattern  # noqa: E402
 from output_file import output_file  # noqa: E402
 from safetensors_header import read_header  # noqa: E402
 
@@ -101,8 +105,8 @@ class Files(WithFolder):
             self.assertEqual(printed[0], printed[1], name)
 
     def test_ranks_by_module_and_rs_lora_stand_in_the_scale(self):
-        self.assertEqual(adapter_to_gguf.alpha_of({"r": 4, "lora_alpha": 6}), 6)
-        self.assertEqual(adapter_to_gguf.alpha_of({"r": 4, "lora_alpha": 6, "use_rslora": True}), 12)
+        self.assertEqual(adapter_to_gguf.alpha_of("", {"r": 4, "lora_alpha": 6}, {"a"}), 6)
+        self.assertEqual(adapter_to_gguf.alpha_of("", {"r": 4, "lora_alpha": 6, "use_rslora": True}, {"a"}), 12)
         self.assertEqual(GgufHeader(self.made(self.copied("llama-all", use_rslora=True), model_of("llama-all"))).metadata
                          ["adapter.lora.alpha"], 16)
 
@@ -114,8 +118,9 @@ class Files(WithFolder):
 
     def test_what_one_alpha_cannot_say_is_refused(self):
         for changed, said in (({"use_dora": True}, "use_dora"), ({"bias": "all"}, "bias"), ({"peft_type": "IA3"}, "IA3"),
-                              ({"alpha_pattern": {"q_proj": 4}}, "alpha_pattern"), ({"modules_to_save": ["lm_head"]}, "modules_to_save"),
-                              ({"rank_pattern": {"q_proj": 2}, "use_rslora": True}, "rank_pattern with use_rslora")):
+                              ({"alpha_pattern": {"q_proj": 4}}, "alpha_pattern, by which alpha is 4 for .*q_proj and 16 for .*v_proj"),
+                              ({"modules_to_save": ["lm_head"]}, "modules_to_save"),
+                              ({"alpha_pattern": {"layers.1": 4, r"layers\.1\..*": 8}, "use_rslora": True}, "and use_rslora, by which")):
             folder = self.copied("llama-qv", **({"alpha_pattern": {}, "rank_pattern": {}} | changed))
             out, result = self.run_script(folder, model_of("llama-qv"))
             self.assertNotEqual(result.returncode, 0, changed)
@@ -165,6 +170,47 @@ class Files(WithFolder):
         self.made(self.copied("llama-qv", r=16, rank_pattern={"q_proj": 8, "v_proj": 8}), model)
         self.made(self.copied("llama-qv", rank_pattern={"proj": 2}), model)   # Names no module: PEFT compares whole words.
 
+    def test_patterns_are_read_as_peft_has_them(self):
+        """By the rule of PEFT itself, and as our engine reads the same folder."""
+        module, model = "model.layers.1.self_attn.v_proj", model_of("llama-qv")
+        for key in ("v_proj", r"layers\.[01]\.self_attn\.[qv]_proj", ".*", r"(?!.*q_proj).*", "q_proj|v_proj", "^model.*", "proj", "",
+                    r"layers\.\d+", "[a-z]_proj$", "v_pro.?", r"\w+", "(?:self_attn|mlp).v_proj", "v_proj.*x", "V_proj"):
+            with self.subTest(key):
+                self.assertEqual(module_pattern(key).matches(module), bool(re.match(rf"(.*\.)?({key})$", module)))
+        for ranks, code in (({"[qv]_proj": 8}, 0), ({r"layers\.0\..*": 8, r"layers\.1\..*": 8}, 0), ({"v_proj": 8, ".*": 8}, 0),
+                            ({"q_proj": 8}, 1), ({r"layers\.0\..*": 8}, 1), ({".*": 4, "[qv]_proj": 8}, 1)):
+            with self.subTest(ranks):
+                folder = self.copied("llama-qv", r=4, lora_alpha=16, rank_pattern=ranks)
+                self.assertEqual(logits_by(folder, model).returncode, code)
+                out, result = self.run_script(folder, model)
+                self.assertEqual(result.returncode, code, result.stderr)
+                if code == 0:
+                    self.assertEqual(logits_by(out, model).stdout, logits_by(folder, model).stdout)
+
+    def test_alphas_by_pattern_are_one_alpha_where_a_file_can_say_it(self):
+        model = model_of("llama-qv")
+        for changed, alpha in (({"alpha_pattern": {".*_proj": 4}}, 4), ({"lora_alpha": 3, "alpha_pattern": {"[qv]_proj": 6}}, 6),
+                               ({"alpha_pattern": {"none": 4}, "lora_alpha": 8}, 8),
+                               ({"r": 2, "rank_pattern": {".*": 8}, "alpha_pattern": {"q_proj": 5, "v_proj": 5}, "use_rslora": True},
+                                5 * math.sqrt(8))):
+            with self.subTest(changed):
+                folder = self.copied("llama-qv", **({"alpha_pattern": {}, "rank_pattern": {}, "r": 8, "use_rslora": False} | changed))
+                made = self.made(folder, model)
+                self.assertAlmostEqual(GgufHeader(made).metadata["adapter.lora.alpha"], alpha, 5)
+                self.assertEqual(logits_by(made, model).stdout, logits_by(folder, model).stdout)
+
+    def test_patterns_that_the_engine_refuses_are_refused(self):
+        model = model_of("llama-qv")
+        for key in (r"(q)_\1", "(?<=a)q_proj", "(?i)q_proj", "(?i:q)_proj", "q++_proj", "(?>q)_proj", "ü", "(", "q)(p", "a{2,1}"):
+            for pattern in ("rank_pattern", "alpha_pattern"):
+                with self.subTest(key):
+                    folder = self.copied("llama-qv", **{"rank_pattern": {}, "alpha_pattern": {}, pattern: {key: 8}})
+                    self.assertNotEqual(logits_by(folder, model).returncode, 0)
+                    self.assert_refused(f"adapter_config.json: {pattern}: found {json.dumps(key)}, expected a pattern that is read: ",
+                                        folder, model)
+        with unittest.mock.patch("name_pattern.MOST_SECONDS", 0.1), self.assertRaisesRegex(ValueError, "takes longer than"):
+            module_pattern("(?:.|.)*!").matches("model.layers.11.self_attn.q_proj")
+
     def test_numbers_of_the_configuration_are_checked(self):
         for changed, said in (({"lora_alpha": "16"}, 'lora_alpha: found "16", expected a number'),
                               ({"lora_alpha": None}, "lora_alpha: found null"), ({"lora_alpha": True}, "lora_alpha: found true"),
@@ -174,7 +220,8 @@ class Files(WithFolder):
                               ({"r": "8"}, 'r: found "8"'), ({"r": 1025}, "r: found 1025"), ({"use_rslora": 1}, "use_rslora: found 1"),
                               ({"rank_pattern": {"q_proj": 0}}, "rank_pattern: found {"),
                               ({"rank_pattern": [8]}, "rank_pattern: found [8]"),
-                              ({"rank_pattern": {"q_.*": 8}}, 'rank_pattern: found "q_.*"')):
+                              ({"alpha_pattern": {"q_proj": 0}}, "alpha_pattern: found {"),
+                              ({"alpha_pattern": "q_proj"}, 'alpha_pattern: found "q_proj"')):
             with self.subTest(changed):
                 self.assert_refused(f"adapter_config.json: {said}", self.copied("llama-qv", **changed), model_of("llama-qv"))
         folder = self.copied("llama-qv")

@@ -72,7 +72,7 @@ class BeamRequests {
  private:
   absl::StatusOr<std::string> Answer(const Request& request, RequestRun& run) {
     const int64_t begin = RealClock().NowNanos();
-    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine_, chat_, usual_.sampling, adapters_.names()));
+    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine_, chat_, usual_.sampling, adapters_.known()));
     if (asked.answers.has_value() || asked.best_of.has_value()) {
       return request.body().Error(asked.answers.has_value() ? "answers beside --beam" : "best_of beside --beam", "one of them");
     }
@@ -82,7 +82,8 @@ class BeamRequests {
     options.sampling = asked.sampling;
     options.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict);
     options.stop = asked.stop.value_or(usual_.stop);
-    ASSIGN_OR_RETURN(const AdapterLease adapter, adapters_.Lease(adapters_.Named(asked.adapter)));
+    ASSIGN_OR_RETURN(const int number, adapters_.Named(asked.adapter));
+    ASSIGN_OR_RETURN(const AdapterLease adapter, adapters_.Lease(number));
     options.adapter = adapter.get();
     ASSIGN_OR_RETURN(const BeamTexts written, Write(opened_, asked.prompt, *scorer_, options));
     run.progress().Wrote(written.timings.output_tokens);

@@ -2,15 +2,16 @@
 //
 //   ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));                   // before the engine is opened
 //   ... the engine is opened, its weights are loaded ...
-//   ASSIGN_OR_RETURN(const int number, adapters.OfRequest(request.body()));   // {"adapter": "pirate"}; chosen() if it names none
+//   ASSIGN_OR_RETURN(const int number, adapters.OfRequest(request.body()));   // {"adapter": "pirate@0.5"}; chosen() if it names none
 //   ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(number));     // in memory while there is a lease
 //   RETURN_IF_ERROR(answerer.UseAdapter(adapter.get()));
 //
 // A text that names none has --use_adapter or, without it, the only adapter; of several it has none. They are read before the engine is
 // opened, so that a memory budget counts them like all else that the process has; --lora_mode says how they lie in memory. With
 // --adapter_memory files are checked and as many are read as it has room for; the others are read as texts name them, and take the places
-// of those that were used least recently (runtime/adapter_cache.h). Wrong flags are wrong usage; errors of files are those of ReadAdapter
-// and of opening the model. Threads: one at a time; adapters themselves may be read by any.
+// of those that were used least recently (runtime/adapter_cache.h). A text may also have one of --adapter_folder (adapter_folder.h), and
+// one that is composed of several (runtime/adapter_mixes.h). Wrong flags are wrong usage; errors of files are those of ReadAdapter and of
+// opening the model. Threads: one at a time; adapters themselves may be read by any.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tessera/apps/cli/adapter_base.h"
+#include "tessera/apps/cli/adapter_folder.h"
 #include "tessera/base/json.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/model/adapter_set.h"
 #include "tessera/runtime/adapter_cache.h"
+#include "tessera/runtime/adapter_mixes.h"
+#include "tessera/runtime/chat/adapter_parts.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/runtime/options.h"
 
@@ -57,14 +62,20 @@ class Adapters {   // Move-only.
   // EngineOptionsOfFlags.
   static absl::StatusOr<Adapters> OfFlags(EngineOptions& options);
 
-  const std::vector<std::string>& names() const { return names_; }   // As listed.
-  int chosen() const { return chosen_; }                             // That of a text which names none: its place in names(), or kNone.
-  // As TextRequest::adapter has it. REQUIRES: one of names(), an empty text, or nothing.
-  int Named(const std::optional<std::string>& name) const;
-  // The error is the request's alone: AdapterNameOf.
+  const std::vector<std::string>& names() const { return known_.listed; }   // As listed.
+  const AdapterNames& known() const { return known_; }                      // With those of --adapter_folder.
+  // That of a text which names none: a number, or kNone. Those of names() have their places there, others follow.
+  int chosen() const { return chosen_; }
+  const std::string& chosen_name() const { return chosen_name_; }           // "pirate,plain@0.5"; empty: none.
+  // Returns the number of an adapter as a request has it (AdapterPartsOf). Errors are the request's alone: those of AdapterFolder, and
+  // WrongUsage (adapter) for one that is composed where none may be: with --lora_mode=mask, with --device but by --use_adapter, and with
+  // --memory_budget alone, which has no room for it. REQUIRES: names that known() has.
+  absl::StatusOr<int> Named(const std::optional<AdapterParts>& parts) const;
+  // The error is the request's alone: those of AdapterPartsOf and Named.
   absl::StatusOr<int> OfRequest(const JsonValue& body) const;
 
-  // Null for kNone. Only with --adapter_memory there are errors, those of AdapterCache::Lease, all of them of a text alone. Whoever has a
+  // Null for kNone. With --adapter_memory there are errors, those of AdapterCache::Lease, and where it is composed those of
+  // AdapterMixes::Lease, all of them of a text alone. ResourceExhausted: there may be room once other leases have ended. Whoever has a
   // lease and takes another gives the first one back before: room is for --parallel of them.
   absl::StatusOr<AdapterLease> Lease(int number) const;
 
@@ -85,17 +96,30 @@ class Adapters {   // Move-only.
   absl::Status Choose(const std::vector<AdapterSource>& sources);
   absl::Status CheckFlags(const std::vector<AdapterSource>& sources);
   absl::Status Read(const std::vector<AdapterSource>& sources, EngineOptions& options);
+  absl::Status ReadAll(const std::vector<AdapterSource>& sources, EngineOptions& options);
   absl::Status ReadAsNamed(const std::vector<AdapterSource>& sources, EngineOptions& options);
   absl::Status FillCache(int64_t most, EngineOptions& options);
-  int64_t bytes() const { return set_ != nullptr ? set_->bytes() : cache_ != nullptr ? cache_->bytes() : 0; }
+  absl::Status MixAfterSet(const ModelConfig& config);
+  absl::Status CheckMayMix(const std::string& name) const;
+  absl::StatusOr<int> NumberOf(const AdapterParts& parts) const;
+  int64_t bytes() const { return (set_ != nullptr ? set_->bytes() : 0) + (cache_ != nullptr ? cache_->bytes() : 0); }
   int64_t padding_bytes() const;
+  // Numbers of the cache are those behind the set's.
+  int InSet() const { return set_ == nullptr ? 0 : set_->size(); }
 
-  std::vector<std::string> names_;
+  AdapterNames known_;
+  AdapterParts chosen_parts_;
+  std::string chosen_name_;
   int chosen_ = kNone;
   LoraMode mode_ = LoraMode::kGraph;
-  std::shared_ptr<const AdapterSet> set_;   // All of them. Null: there are none, or
-  std::unique_ptr<AdapterCache> cache_;     // they are here, and of each how much of it is padding.
+  bool has_budget_ = false;                   // --memory_budget, and no --adapter_memory.
+  // All that are listed, and in the cache those that are composed of them. Null: there are none, or the cache has all; then paddings_ says
+  // how much of each that is listed is padding.
+  std::shared_ptr<const AdapterSet> set_;
+  std::unique_ptr<AdapterCache> cache_;
   std::vector<int64_t> paddings_;
+  std::unique_ptr<AdapterMixes> mixes_;       // Null: none are composed.
+  std::unique_ptr<AdapterFolder> folder_;     // Null: there is none.
   std::function<void(int64_t bytes)> on_another_;   // Null: nobody is told.
   mutable std::optional<int> leased_;               // The last one.
 };

@@ -56,6 +56,7 @@ class ParallelRequests {
   // After a signal: answers that are whole are written, and the others are named, so that each request that was read has its line.
   void GiveUnended() {
     for (const auto& [turn, asked] : asked_) Fail(turn, asked->request, absl::CancelledError(kEnded));
+    if (waiting_.has_value()) Fail(waiting_->turn, waiting_->request, absl::CancelledError(kEnded));
     run_.progress().SetUnderWay(0);
   }
 
@@ -73,12 +74,20 @@ class ParallelRequests {
     std::unique_ptr<SampleSet> samples = nullptr;   // With "best_of", in place of `answers`.
   };
 
+  // A request that was read, before its adapter is there.
+  struct Taken {
+    int64_t turn, begin_nanos;
+    Request request;
+    TextRequest text;
+  };
+
   // Until there are texts enough, or nothing to read: that is waited for only while nothing is written. Texts go on after a few lines that
   // ask for none.
   absl::Status ReadRequests() {
+    if (waiting_.has_value()) Start(*std::exchange(waiting_, std::nullopt));
     const int most_held = kMostHeld * FLAGS_parallel;
     const auto holds_most = [&] { return static_cast<int>(held_.size()) >= most_held || held_bytes_ > limits_.waiting; };
-    for (int lines = 0; !at_end_ && answers_.unended() < FLAGS_parallel && !holds_most(); ++lines) {
+    for (int lines = 0; !at_end_ && !waiting_.has_value() && answers_.unended() < FLAGS_parallel && !holds_most(); ++lines) {
       if (answers_.unended() == 0) {
         RETURN_IF_ERROR(output_.Flush());
       } else {
@@ -118,18 +127,29 @@ class ParallelRequests {
     absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(line_), limits_);
     line = std::string();   // It may be long.
     if (!request.ok()) return Give(turns_++, {failed_.AnswerOf(line_, request.status()), request.status()});
-    absl::StatusOr<TextRequest> text = ReadTextRequest(*request, engine_, defaults_.chat, defaults_.sampling, adapters_.names());
+    absl::StatusOr<TextRequest> text = ReadTextRequest(*request, engine_, defaults_.chat, defaults_.sampling, adapters_.known());
     if (!text.ok()) return Fail(turns_++, *request, text.status());
     const absl::StatusOr<bool> wanted = run_.Wants(*request, text->prompt);
     if (wanted.ok() && !*wanted) return;
     const int64_t turn = turns_++;
     if (!wanted.ok()) return Fail(turn, *request, wanted.status());
-    absl::StatusOr<AdapterLease> adapter = adapters_.Lease(adapters_.Named(text->adapter));
-    if (!adapter.ok()) return Fail(turn, *request, adapter.status());
-    auto asked = std::make_shared<Asked>(
-        Asked{.turn = turn, .begin_nanos = begin, .request = *std::move(request), .text = *std::move(text)});
+    Start({.turn = turn, .begin_nanos = begin, .request = *std::move(request), .text = *std::move(text)});
+  }
+
+  // A request whose adapter has no room beside those of other texts waits until one of them has ended, and the next ones with it.
+  void Start(Taken taken) {
+    const absl::StatusOr<int> number = adapters_.Named(taken.text.adapter);
+    if (!number.ok()) return Fail(taken.turn, taken.request, number.status());
+    absl::StatusOr<AdapterLease> adapter = adapters_.Lease(*number);
+    if (absl::IsResourceExhausted(adapter.status()) && answers_.unended() > 0) {
+      waiting_ = std::move(taken);
+      return;
+    }
+    if (!adapter.ok()) return Fail(taken.turn, taken.request, adapter.status());
+    auto asked = std::make_shared<Asked>(Asked{
+        .turn = taken.turn, .begin_nanos = taken.begin_nanos, .request = std::move(taken.request), .text = std::move(taken.text)});
     asked->request.ForgetBody();
-    asked_[turn] = asked;
+    asked_[asked->turn] = asked;
     run_.progress().SetUnderWay(static_cast<int64_t>(asked_.size()));
     asked->adapter = *std::move(adapter);
     if (asked->text.best_of.has_value()) return AddSamples(*asked);
@@ -268,6 +288,7 @@ class ParallelRequests {
   absl::Status input_;                     // What ended it, if that was an error.
   FailedRequests failed_;
   std::map<int64_t, std::shared_ptr<Asked>> asked_;   // By turn: those that have not ended.
+  std::optional<Taken> waiting_;           // For room for its adapter; nothing is read meanwhile.
   std::map<int64_t, Line> held_;           // Those whose turn has not come.
   int64_t held_bytes_ = 0;
   RequestRun& run_;

@@ -24,8 +24,9 @@ DEFINE_string(verify, "first", "WHEN?always|Check weights when read: first, alwa
 DEFINE_string(flash, "", "NAME|Read weights at most at the speed of this flash: ufs4.0, ... or a file.");
 DEFINE_string(adapter, "", "LIST|Adapters (LoRA): NAME:PATH or NAME:PATH:SCALE, comma-separated.");
 DEFINE_string(lora_mode, "graph", "NAME|Adapter layout: graph (unpadded), input (padded), mask (stacked).");
+DEFINE_string(adapter_folder, "", "FOLDER|Requests may name what lies here, too. Needs --adapter_memory.");
 DEFINE_string(adapter_memory, "", "SIZE|Most memory of adapters; others are read when a request names them.");
-DEFINE_string(use_adapter, "", "NAME|Adapter of texts that name none; none: the plain model.");
+DEFINE_string(use_adapter, "", "LIST|Adapter of texts that name none: NAME, NAME@SCALE,NAME or none.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run for a trace viewer such as Perfetto.");
 DEFINE_string(speculate, "auto", "LIST|none, auto or lookup,suffix,recycling,calibrated,reuse,siblings.");
 DEFINE_string(draft_model, "", "FILE|A second model that drafts (--speculate=draft): a file, self:q3, ...");
@@ -159,7 +160,7 @@ FlagGroup SpeculationFlags() {
   return {"Speculation", {"speculate", "draft_model", "tree", "history", "cost_profile"}, {"speculate", "history"}};
 }
 
-FlagGroup AdapterFlags() { return {"Adapters", {"adapter", "use_adapter", "lora_mode", "adapter_memory"}, {"adapter"}}; }
+FlagGroup AdapterFlags() { return {"Adapters", {"adapter", "use_adapter", "lora_mode", "adapter_memory", "adapter_folder"}, {"adapter"}}; }
 
 FlagGroup SamplingFlags() {
   return {"Sampling",

@@ -34,6 +34,7 @@ DECLARE_string(flash);
 DECLARE_string(adapter);
 DECLARE_string(use_adapter);
 DECLARE_string(lora_mode);
+DECLARE_string(adapter_folder);
 DECLARE_string(adapter_memory);
 DECLARE_string(trace);
 DECLARE_bool(dry_run);
@@ -165,7 +166,7 @@ bool IsGiven(const std::string& flag);
 FlagGroup ModelFlags();      // --model --threads --context --path --recipe --kv_block --kernels --kv_format --trace --dry_run
 FlagGroup StreamingFlags();  // --memory_budget --pin --io --verify --flash
 FlagGroup SpeculationFlags();  // --speculate --draft_model --tree --history --cost_profile
-FlagGroup AdapterFlags();    // --adapter --use_adapter --lora_mode --adapter_memory
+FlagGroup AdapterFlags();    // --adapter --use_adapter --lora_mode --adapter_memory --adapter_folder
 FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed
 
 }  // namespace tessera

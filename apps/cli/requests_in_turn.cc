@@ -48,13 +48,14 @@ class RequestsInTurn {
   absl::StatusOr<std::string> Answer(const Request& request) {
     const int64_t begin = RealClock().NowNanos();
     ASSIGN_OR_RETURN(const TextRequest asked,
-                     ReadTextRequest(request, engine_, defaults_.chat, defaults_.sampling, adapters_.names()));
+                     ReadTextRequest(request, engine_, defaults_.chat, defaults_.sampling, adapters_.known()));
     if (asked.best_of.has_value()) {
       return WrongUsage("best_of", absl::StrCat(*asked.best_of, " without --parallel"), "both: samples are written at once");
     }
     ASSIGN_OR_RETURN(const bool wanted, run_.Wants(request, asked.prompt));
     if (!wanted) return "";
-    RETURN_IF_ERROR(UseAdapter(adapters_.Named(asked.adapter)));
+    ASSIGN_OR_RETURN(const int adapter, adapters_.Named(asked.adapter));
+    RETURN_IF_ERROR(UseAdapter(adapter));
     answerer_.Reset();
     std::vector<std::optional<FirstToken>> firsts(asked.answers.value_or(1));   // Nullopt: as the sampler says.
     if (asked.distinct_first_tokens) {

@@ -272,26 +272,12 @@ void WriteAnswerOf(JsonWriter& json, size_t prompt_tokens, const TimedAnswer& an
 
 }  // namespace
 
-absl::StatusOr<std::optional<std::string>> AdapterNameOf(const JsonValue& object, absl::Span<const std::string> names) {
-  if (!object.Has("adapter")) return std::nullopt;
-  ASSIGN_OR_RETURN(const JsonValue adapter, object.Value("adapter"));
-  std::string name;
-  if (adapter.is_string()) {
-    ASSIGN_OR_RETURN(name, adapter.AsString());
-  }
-  const bool says_none = adapter.is_null() || (adapter.is_string() && name.empty());
-  if (says_none || std::find(names.begin(), names.end(), name) != names.end()) return std::optional<std::string>(std::move(name));
-  const std::string expected =
-      names.empty() ? "none: no adapter is loaded" : absl::StrCat("one of ", absl::StrJoin(names, ", "), ", or null for none");
-  return adapter.Error(adapter.is_string() ? Quoted(name) : std::string(JsonKindName(adapter.kind())), expected);
-}
-
 absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat,
-                                            const SamplingOptions& sampling, absl::Span<const std::string> adapters) {
+                                            const SamplingOptions& sampling, const AdapterNames& adapters) {
   const JsonValue& body = request.body();
   TextRequest read;
   ASSIGN_OR_RETURN(read.prompt, PromptTokens(body, engine, chat, kTextFields));
-  ASSIGN_OR_RETURN(read.adapter, AdapterNameOf(body, adapters));
+  ASSIGN_OR_RETURN(read.adapter, AdapterPartsOf(body, adapters));
   ASSIGN_OR_RETURN(read.max_tokens, MostTokensOf(body));
   ASSIGN_OR_RETURN(read.stop, BoundedStopOf(body));
   ASSIGN_OR_RETURN(read.sampling, SamplingOf(body, sampling));

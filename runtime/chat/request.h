@@ -21,6 +21,7 @@
 #include "absl/types/span.h"
 #include "tessera/base/json.h"
 #include "tessera/model/text/sampler.h"
+#include "tessera/runtime/chat/adapter_parts.h"
 #include "tessera/runtime/chat/conversation.h"
 #include "tessera/runtime/chat/request_limits.h"
 #include "tessera/runtime/chat/timings.h"
@@ -71,10 +72,6 @@ absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const
 // Only the first of these steps, for what has a tokenizer and no engine: fields that are known, and one prompt.
 absl::Status CheckPrompt(const JsonValue& object, absl::Span<const absl::string_view> more = {});
 
-// The adapter that the object names by "adapter": one of `names`; an empty text where it says that there is to be none, by null or "";
-// nullopt where it says nothing. InvalidArgument (found, expected: the names) for any other.
-absl::StatusOr<std::optional<std::string>> AdapterNameOf(const JsonValue& object, absl::Span<const std::string> names);
-
 // A text to be written, with what the request says of it; what it does not say is as the caller has it.
 struct TextRequest {
   std::vector<TokenId> prompt = {};
@@ -84,12 +81,12 @@ struct TextRequest {
   std::optional<int> answers = {};                     // "answers": as many texts, which differ,
   bool distinct_first_tokens = false;                  // by their draws, or by the tokens that they begin with; then there are several.
   std::optional<int> best_of = {};                     // "best_of": one of so many texts, as runtime/scale/sample_set.h chooses it.
-  std::optional<std::string> adapter = {};             // As AdapterNameOf has it.
+  std::optional<AdapterParts> adapter = {};            // As AdapterPartsOf has it.
 };
-// sampling: for what the request does not say; adapters: those that it may name. Errors are those of PromptTokens and AdapterNameOf, and of
-// each field with what was found and expected.
+// sampling: for what the request does not say; adapters: those that it may name. Errors are those of PromptTokens and AdapterPartsOf, and
+// of each field with what was found and expected.
 absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat,
-                                            const SamplingOptions& sampling = {}, absl::Span<const std::string> adapters = {});
+                                            const SamplingOptions& sampling = {}, const AdapterNames& adapters = {});
 
 // The beginning of an answer: an object with the request's id.
 JsonWriter BeginAnswer(const Request& request);

@@ -4,9 +4,10 @@
     scripts/train/adapter_to_gguf.py --model model.gguf --adapter tasks/pirate --out pirate.gguf
 
 Numbers keep the folder's 16 or 32 bits. For models of the architecture llama, the rows of B of queries and keys are put in the order of
-GGUF, where neighbours are a pair. What a file of one alpha cannot say is refused: alphas by module, ranks by module with rsLoRA, DoRA,
-biases, whole modules; so are matrices that do not fit the configuration or the model. The mark of the model, if the folder has one, goes
-along. A list of target_modules and the matrices that the folder has must be the same.
+GGUF, where neighbours are a pair. Keys of rank_pattern and alpha_pattern are patterns, and the first that fits a module counts, as PEFT has
+it. What a file of one alpha cannot say is refused: modules whose scales (alpha / rank, with rsLoRA alpha / sqrt(rank)) are not one number
+over their ranks, DoRA, biases, whole modules; so are matrices that do not fit the configuration or the model. The mark of the model, if the
+folder has one, goes along. A list of target_modules and the matrices that the folder has must be the same.
 """
 import json
 import math
@@ -18,6 +19,7 @@ from pathlib import Path
 sys.path[1:1] = [f"{Path(__file__).resolve().parent}/lib", f"{Path(__file__).resolve().parents[1]}/lib"]
 from gguf_header import ALIGNMENT, TEXT, GgufHeader  # noqa: E402
 from model_mark import KEY as MARK  # noqa: E402
+from name_pattern import module_pattern  # noqa: E402
 from output_file import check_output, output_file  # noqa: E402
 from safetensors_header import read_header  # noqa: E402
 from script_main import flag_parser, run_main  # noqa: E402
@@ -29,8 +31,9 @@ TYPES = {"F32": (0, 4), "F16": (1, 2), "BF16": (30, 2)}   # GGUF's number, and b
 UINT32, FLOAT32 = 4, 6
 LEAST_FLOAT, MOST_FLOAT = 2.0 ** -149, (2 - 2.0 ** -23) * 2.0 ** 127   # What 32 bits hold.
 MOST_RANK = 1024   # As model/files/adapter_file.h.
+ALPHA = "a number other than 0 that 32 bits hold"
 TURNS = {"llama": True, "qwen2": False, "qwen3": False, "gemma3": False}   # Whether the rows of q and k lie in another order.
-REFUSED = ("use_dora", "use_qalora", "fan_in_fan_out", "lora_bias", "modules_to_save", "alpha_pattern", "layer_replication")
+REFUSED = ("use_dora", "use_qalora", "fan_in_fan_out", "lora_bias", "modules_to_save", "layer_replication")
 
 
 def read_flags():
@@ -54,17 +57,26 @@ def is_rank(value):
 def check_numbers(path, config):
     if not is_rank(config.get("r")):
         wrong_value(path, config, "r", f"a whole number from 1 to {MOST_RANK}")
-    ranks = config.get("rank_pattern")
-    if ranks is not None and not (isinstance(ranks, dict) and all(is_rank(rank) for rank in ranks.values())):
-        wrong_value(path, config, "rank_pattern", f"whole numbers from 1 to {MOST_RANK} by module")
-    for name in ranks or ():
-        if not re.fullmatch(r"[A-Za-z0-9_.]+", name):
-            raise SystemExit(f"{path}: rank_pattern: found {json.dumps(name)}, expected names of letters, digits, _ and . alone")
     if not isinstance(config.get("use_rslora"), (bool, type(None))):
         wrong_value(path, config, "use_rslora", "true or false")
-    alpha = config.get("lora_alpha")
-    if type(alpha) not in (int, float) or not LEAST_FLOAT <= abs(alpha) <= MOST_FLOAT or abs(alpha_of(config)) > MOST_FLOAT:
-        wrong_value(path, config, "lora_alpha", "a number other than 0 that 32 bits hold, with rsLoRA also times the rank's root")
+    if not is_alpha(config.get("lora_alpha"), config):
+        wrong_value(path, config, "lora_alpha", f"{ALPHA}, with rsLoRA also times the rank's root")
+    for key, is_right, expected in (("rank_pattern", is_rank, f"whole numbers from 1 to {MOST_RANK} by module"),
+                                    ("alpha_pattern", lambda alpha: is_alpha(alpha, config), f"{ALPHA}, by module")):
+        values = config.get(key)
+        if values is not None and not (isinstance(values, dict) and all(map(is_right, values.values()))):
+            wrong_value(path, config, key, expected)
+        for name in values or ():
+            try:
+                module_pattern(name)
+            except ValueError as error:
+                raise SystemExit(f"{path}: {key}: found {json.dumps(name)}, expected a pattern that is read: {error}") from None
+
+
+def is_alpha(alpha, config):
+    if type(alpha) not in (int, float) or not LEAST_FLOAT <= abs(alpha) <= MOST_FLOAT:
+        return False
+    return not config.get("use_rslora") or abs(alpha) * math.sqrt(MOST_RANK) <= MOST_FLOAT
 
 
 def read_config(folder):
@@ -80,19 +92,24 @@ def read_config(folder):
     found = {key: config[key] for key in REFUSED if config.get(key)}
     if config.get("peft_type") != "LORA" or config.get("bias", "none") != "none" or found:
         found = found or {key: config.get(key) for key in ("peft_type", "bias")}
-        raise SystemExit(f"{path}: found {json.dumps(found)}, expected LoRA alone, of one alpha")
-    if config.get("use_rslora") and config.get("rank_pattern"):
-        raise SystemExit(f"{path}: found rank_pattern with use_rslora, expected one of them: a GGUF file has one alpha")
+        raise SystemExit(f"{path}: found {json.dumps(found)}, expected LoRA alone")
     check_numbers(path, config)
     return config
 
 
-def rank_of(config, module):
-    """By the first name of rank_pattern that is the module's, or its last words, as PEFT finds modules."""
-    for name, rank in (config.get("rank_pattern") or {}).items():
-        if is_named(module, name):
-            return rank
-    return config["r"]
+def by_pattern(path, config, key, module, otherwise):
+    """The number of the first pattern that fits the module, as PEFT has it."""
+    for name, number in (config.get(key) or {}).items():
+        try:
+            if module_pattern(name).matches(module):
+                return number
+        except ValueError as error:
+            raise SystemExit(f"{path}: {key}: found {json.dumps(name)}, expected a pattern that is read: {error}") from None
+    return otherwise
+
+
+def rank_of(path, config, module):
+    return by_pattern(path, config, "rank_pattern", module, config["r"])
 
 
 def is_named(module, name):
@@ -114,9 +131,19 @@ def check_targets(path, config, modules):
             wrong_value(path, config, "target_modules", f"names of modules that have an A and B, which {name} is not")
 
 
-def alpha_of(config):
-    """A GGUF file's scale is alpha / rank; rsLoRA's is alpha / sqrt(rank)."""
-    return config["lora_alpha"] * (math.sqrt(config["r"]) if config.get("use_rslora") else 1)
+def alpha_of(path, config, modules):
+    """The one alpha of all modules: a GGUF file's scale is alpha / rank; rsLoRA's is alpha / sqrt(rank)."""
+    alphas = {}
+    for module in sorted(modules):
+        alpha = by_pattern(path, config, "alpha_pattern", module, config["lora_alpha"])
+        root = math.sqrt(rank_of(path, config, module)) if config.get("use_rslora") else 1
+        alphas.setdefault(alpha * root, module)
+    if len(alphas) > 1:
+        (first, module), (other, another) = list(alphas.items())[:2]
+        given = " and ".join(key for key in ("alpha_pattern", "rank_pattern", "use_rslora") if config.get(key))
+        raise SystemExit(f"{path}: found {given}, by which alpha is {first:g} for {module} and {other:g} for {another}, expected one "
+                         "alpha for all modules, as a GGUF file has it")
+    return next(iter(alphas))
 
 
 def turned(data, heads, rows):
@@ -132,6 +159,7 @@ class Adapter:
     """The tensors of a folder by GGUF's names: (shape, type, bytes), shapes fastest dimension first."""
     def __init__(self, folder, model, config):
         self.path, self.model, self.config = f"{folder}/adapter_model.safetensors", model, config
+        self.config_path = Path(folder, "adapter_config.json")
         header, self.texts, self.begin = read_header(self.path)
         self.architecture = model.metadata.get("general.architecture")
         if self.architecture not in TURNS:
@@ -148,7 +176,8 @@ class Adapter:
             if other not in header:
                 self._wrong(name, f"no {other}", "A and B of each module")
         modules = {f"model.layers.{parts[1]}.{parts[2]}" for parts in map(NAME.fullmatch, header)}
-        check_targets(Path(folder, "adapter_config.json"), config, modules)
+        check_targets(self.config_path, config, modules)
+        self.alpha = alpha_of(self.config_path, config, modules)
 
     def _wrong(self, name, found, expected):
         raise SystemExit(f"{self.path}: tensor {name}: found {found}, expected {expected}")
@@ -196,7 +225,7 @@ class Adapter:
         """A has the rank's rows and the weight's inputs; B the weight's outputs and the rank's columns."""
         if int(parts[1]) >= self.layers:
             self._wrong(name, f"layer {parts[1]}", f"0 to {self.layers - 1}, the layers of {self.model.path}")
-        rank = rank_of(self.config, f"model.layers.{parts[1]}.{parts[2]}")
+        rank = rank_of(self.config_path, self.config, f"model.layers.{parts[1]}.{parts[2]}")
         is_a = parts[3] == "A"
         if weight not in self.model.tensors and self.model.metadata.get("split.count", 1) != 1:
             shape = [found[1], found[0]]   # The weight is in another file of the model.
@@ -222,10 +251,10 @@ def mark_of(adapter):
     return int(found)
 
 
-def header_of(adapter, alpha):
+def header_of(adapter):
     entries = [text(key) + struct.pack("<I", TEXT) + text(value) for key, value in
                (("general.architecture", adapter.architecture), ("general.type", "adapter"), ("adapter.type", "lora"))]
-    entries.append(text("adapter.lora.alpha") + struct.pack("<If", FLOAT32, alpha))
+    entries.append(text("adapter.lora.alpha") + struct.pack("<If", FLOAT32, adapter.alpha))
     if MARK in adapter.texts:
         entries.append(text(MARK) + struct.pack("<II", UINT32, mark_of(adapter)))
     table, at = [], 0
@@ -242,9 +271,9 @@ def padded(data):
 def main():
     given = read_flags()
     config = read_config(given.adapter)
-    adapter, alpha = Adapter(given.adapter, GgufHeader(given.model), config), alpha_of(config)
+    adapter = Adapter(given.adapter, GgufHeader(given.model), config)
     with output_file(given.out) as file:
-        file.write(padded(header_of(adapter, alpha)))
+        file.write(padded(header_of(adapter)))
         for _, _, data in adapter.tensors.values():
             file.write(padded(data))
 

@@ -102,7 +102,7 @@ TEST_F(AdapterFlags, ATextThatNamesNoneHasTheOnlyOneOrTheOneThatIsUsed) {
   const Adapters two = Must(Read(absl::StrCat(Some("a"), ",", All("b"))));
   EXPECT_EQ(two.names(), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(two.chosen(), Adapters::kNone);
-  EXPECT_EQ(two.Named("b"), 1);
+  EXPECT_EQ(Must(two.Named(AdapterParts{{"b", 1}})), 1);
   EXPECT_NE(Must(two.Lease(0))->Sum(), Must(two.Lease(1))->Sum());
   EXPECT_EQ(two.OfRequest(Must(JsonValue::Parse(R"({"adapter": "c"})", "line 1"))).status().message(),
             "line 1: adapter: found \"c\", expected one of a, b, or null for none");
@@ -115,7 +115,7 @@ TEST_F(AdapterFlags, ATextThatNamesNoneHasTheOnlyOneOrTheOneThatIsUsed) {
   FLAGS_use_adapter = "none";
   EXPECT_EQ(Must(Read(Some("a"))).chosen(), Adapters::kNone);
   FLAGS_use_adapter = "c";
-  EXPECT_EQ(Read(Some("a")).status().message(), "use_adapter: found \"c\", expected none, or one of a");
+  EXPECT_EQ(Read(Some("a")).status().message(), "use_adapter: found \"c\", expected one of a, or none");
   EXPECT_EQ(Read("").status().message(), "use_adapter: found without --adapter, expected both");
 }
 
@@ -197,7 +197,8 @@ TEST(AdapterPrograms, ARequestNamesItsAdapter) {
         EXPECT_EQ(ended.code, 1) << "one is bad: " << ended.errors;
         const std::vector<std::string> expected = {
             all, some, uses_some ? some : plain, half,
-            "standard input, line 5: adapter: found \"soem\", expected one of some, all, half, or null for none", plain, all, plain};
+            "standard input, line 5: adapter: found \"soem\", expected one of some, all, half, or null for none; did you mean \"some\"?",
+            plain, all, plain};
         EXPECT_EQ(Answers(ended.output), expected) << parallel << " " << speculate << " " << uses_some;
       }
     }

@@ -1,7 +1,8 @@
-// A decoder with the adapter of a PEFT folder in double precision: what logits are judged by.
+// A decoder with the adapters of PEFT folders in double precision, whose products add up: what logits are judged by.
 //
 //   const AdapterTruth truth(GoldenPath("tiny/llama.gguf"), GoldenPath("lora/llama-all"), /*factor=*/0.5);
 //   truth.Logits({3, 1, 4});                                                   // [token][vocabulary]
+//   const AdapterTruth both(GoldenPath("tiny/llama.gguf"), {{GoldenPath("lora/llama-all"), 1}, {GoldenPath("lora/llama-qv"), 0.5}});
 //
 // It shares the two containers (GGUF and safetensors) with the engine, and nothing of how adapters are read: rows of queries and keys are
 // put in Hugging Face's order, in which the folder's B has them, and heads turn as there. For RoPE without scaling, models without biases,
@@ -32,15 +33,20 @@ class AdapterTruth {
   using Numbers = std::vector<double>;
   using Rows = std::vector<Numbers>;
 
-  AdapterTruth(const std::string& model, const std::string& folder, double factor)
+  struct Part { std::string folder = {}; double factor = 1; };
+
+  AdapterTruth(const std::string& model, const std::vector<Part>& parts)
       : file_(Must(GgufFile::Open(model))), config_(Must(ReadModelConfig(*file_))) {
-    if (folder.empty()) return;
-    adapter_ = Must(SafetensorsFile::Open(folder + "/adapter_model.safetensors"));
-    std::ifstream in(folder + "/adapter_config.json");
-    const JsonValue json = Must(JsonValue::Parse(std::string(std::istreambuf_iterator<char>(in), {})));
-    const double rank = Must(json.Double("r"));
-    scale_ = factor * Must(json.Double("lora_alpha")) / (Must(json.Bool("use_rslora")) ? std::sqrt(rank) : rank);
+    for (const auto& [folder, factor] : parts) {
+      std::ifstream in(folder + "/adapter_config.json");
+      const JsonValue json = Must(JsonValue::Parse(std::string(std::istreambuf_iterator<char>(in), {})));
+      const double rank = Must(json.Double("r"));
+      adapters_.push_back({.file = Must(SafetensorsFile::Open(folder + "/adapter_model.safetensors")),
+                           .scale = factor * Must(json.Double("lora_alpha")) / (Must(json.Bool("use_rslora")) ? std::sqrt(rank) : rank)});
+    }
   }
+  AdapterTruth(const std::string& model, const std::string& folder, double factor)
+      : AdapterTruth(model, folder.empty() ? std::vector<Part>() : std::vector<Part>{{folder, factor}}) {}
 
   Rows Logits(const std::vector<TokenId>& tokens) const {
     const std::vector<float> table = Tensor("token_embd.weight");
@@ -64,15 +70,14 @@ class AdapterTruth {
   }
 
   // An A or B; empty if there is none.
-  std::vector<float> Half(int layer, const char* module, char half) const {
-    if (adapter_ == nullptr) return {};
-    const SafetensorsTensor* const tensor = adapter_->FindTensor(
+  static std::vector<float> Half(const SafetensorsFile& file, int layer, const char* module, char half) {
+    const SafetensorsTensor* const tensor = file.FindTensor(
         absl::StrCat("base_model.model.model.layers.", layer, ".", module, ".lora_", std::string(1, half), ".weight"));
     if (tensor == nullptr) return {};
     std::vector<std::byte> bytes(static_cast<size_t>(tensor->size));
-    Must(adapter_->Read(*tensor, 0, absl::MakeSpan(bytes)));
+    Must(file.Read(*tensor, 0, absl::MakeSpan(bytes)));
     std::vector<float> numbers(static_cast<size_t>(tensor->count));
-    InfoOf(Must(adapter_->FormatOf(*tensor))).dequantize(bytes.data(), tensor->count, numbers.data());
+    InfoOf(Must(file.FormatOf(*tensor))).dequantize(bytes.data(), tensor->count, numbers.data());
     return numbers;
   }
 
@@ -98,15 +103,17 @@ class AdapterTruth {
     return turned;
   }
 
-  // W x + scale B (A x).
+  // W x + scale B (A x), with a product for each adapter.
   Rows Changed(int layer, const char* name, const char* module, const Rows& x, bool turns = false) const {
     const std::vector<float> weight = Tensor(absl::StrCat("blk.", layer, ".", name, ".weight"));
     Rows y = Product(turns && config_.rope_pairs == RopePairs::kAdjacent ? InHalves(weight) : weight, x);
-    const std::vector<float> a = Half(layer, module, 'A');
-    if (a.empty()) return y;
-    const Rows added = Product(Half(layer, module, 'B'), Product(a, x));
-    for (size_t t = 0; t < y.size(); ++t) {
-      for (size_t i = 0; i < y[t].size(); ++i) y[t][i] += scale_ * added[t][i];
+    for (const Adapter& adapter : adapters_) {
+      const std::vector<float> a = Half(*adapter.file, layer, module, 'A');
+      if (a.empty()) continue;
+      const Rows added = Product(Half(*adapter.file, layer, module, 'B'), Product(a, x));
+      for (size_t t = 0; t < y.size(); ++t) {
+        for (size_t i = 0; i < y[t].size(); ++i) y[t][i] += adapter.scale * added[t][i];
+      }
     }
     return y;
   }
@@ -189,8 +196,11 @@ class AdapterTruth {
 
   std::unique_ptr<GgufFile> file_;
   ModelConfig config_;
-  std::unique_ptr<SafetensorsFile> adapter_;   // Null: none.
-  double scale_ = 0;
+  struct Adapter {
+    std::unique_ptr<SafetensorsFile> file = nullptr;
+    double scale = 0;
+  };
+  std::vector<Adapter> adapters_;
 };
 
 }  // namespace tessera

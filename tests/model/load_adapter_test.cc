@@ -12,6 +12,7 @@
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/adapter_set.h"
+#include "tessera/tests/fakes/adapter_logits.h"
 #include "tessera/tests/fakes/adapter_numbers.h"
 #include "tessera/tests/fakes/adapter_truth.h"
 #include "tessera/tests/fakes/golden.h"
@@ -145,33 +146,6 @@ double High(const std::vector<double>& errors) { return errors[errors.size() * 9
 
 struct GoldenAdapter { const char* name; const char* model; };
 constexpr GoldenAdapter kGoldenAdapters[] = {{"llama-all", "llama"}, {"llama-qv", "llama"}, {"qwen3-attn", "qwen3"}};
-
-// The largest difference of a logit from its truth, by the largest logit of its row.
-double FarthestFrom(const AdapterTruth::Rows& truth, const std::vector<std::vector<float>>& logits) {
-  double farthest = 0;
-  for (size_t row = 0; row < truth.size(); ++row) {
-    double most = 0, largest = 0;
-    for (size_t i = 0; i < truth[row].size(); ++i) {
-      most = std::max(most, std::abs(truth[row][i] - logits[row][i]));
-      largest = std::max(largest, std::abs(truth[row][i]));
-    }
-    farthest = std::max(farthest, most / largest);
-  }
-  return farthest;
-}
-
-std::vector<std::vector<float>> LogitsOf(Machine& machine, const std::vector<TokenId>& tokens, const LoraAdapter* adapter) {
-  const KvCache::SequenceId sequence = machine.cache().NewSequence();
-  std::vector<std::vector<float>> logits;
-  constexpr size_t kMostRows = 32;
-  for (size_t begin = 0; begin < tokens.size(); begin += kMostRows) {
-    for (std::vector<float>& row : machine.Extend(sequence, absl::MakeConstSpan(tokens).subspan(begin, kMostRows), adapter)) {
-      logits.push_back(std::move(row));
-    }
-  }
-  machine.cache().Release(sequence);
-  return logits;
-}
 
 std::vector<TokenId> TokensOf(const std::string& logits) { return ReadGoldenLogits("lora/" + logits + ".logits.jsonl")[0].tokens; }
 

@@ -117,7 +117,7 @@ TEST(Request, SaysHowItsTextIsWritten) {
                                          "answers": null, "temperature": null, "distinct_first_tokens": null)"));
   EXPECT_EQ(nulls.sampling.temperature, 0.5f);
   EXPECT_FALSE(nulls.max_tokens.has_value() || nulls.stop.has_value() || nulls.answers.has_value());
-  EXPECT_EQ(nulls.adapter, "") << "none, and not the one that other requests have";
+  EXPECT_EQ(nulls.adapter, AdapterParts()) << "none, and not the one that other requests have";
   EXPECT_FALSE(nothing.adapter.has_value());
   const TextRequest all = Must(read(R"(, "n_predict": 3, "stop": "b", "seed": 18446744073709551615, "temperature": 1.5, "top_k": 1000,
       "top_p": 0.5, "min_p": 0, "repetition_penalty": 1.25, "penalty_window": 2, "answers": 4)"));
@@ -157,7 +157,7 @@ TEST(Request, AWrongFieldIsAnErrorWithWhatIsExpected) {
       {R"("repetition_penalty": 0)", "repetition_penalty: found 0"},
       {R"("penalty_window": 4294967296)", "penalty_window: found 4294967296"},
       {R"("adapter": "sums")", "adapter: found \"sums\", expected none: no adapter is loaded"},
-      {R"("adapter": 3)", "adapter: found an integer, expected none"},
+      {R"("adapter": 3)", "adapter: found an integer, expected a name, a list of names, or null for none"},
       {R"("answers": 0)", "answers: found 0"},
       {R"("answers": 65)", "answers: found 65"},
       {R"("answers": 2, "temperature": 0)", "answers: found 2 with temperature 0, expected 1"},
@@ -179,19 +179,16 @@ TEST(Request, NamesAnAdapterOfThoseThatAreLoaded) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const std::vector<std::string> names = {"pirate", "plain"};
   const auto read = [&](const std::string& members) {
-    return ReadTextRequest(Must(Request::Parse(R"({"id": 1, "text": "a")" + members + "}", "line 1")), *engine, {}, {}, names);
+    return ReadTextRequest(Must(Request::Parse(R"({"id": 1, "text": "a")" + members + "}", "line 1")), *engine, {}, {},
+                           {.listed = names});
   };
-  EXPECT_EQ(Must(read(R"(, "adapter": "plain")")).adapter, "plain");
-  EXPECT_EQ(Must(read(R"(, "adapter": "")")).adapter, "");
-  EXPECT_EQ(Must(read(R"(, "adapter": null)")).adapter, "");
+  EXPECT_EQ(Must(read(R"(, "adapter": "plain")")).adapter, (AdapterParts{{"plain", 1}}));
+  EXPECT_EQ(Must(read(R"(, "adapter": ["plain@0.5", "pirate"])")).adapter, (AdapterParts{{"plain", 0.5f}, {"pirate", 1}}));
+  EXPECT_EQ(Must(read(R"(, "adapter": "")")).adapter, AdapterParts());
+  EXPECT_EQ(Must(read(R"(, "adapter": null)")).adapter, AdapterParts());
   EXPECT_FALSE(Must(read("")).adapter.has_value());
   EXPECT_EQ(read(R"(, "adapter": "Plain")").status().message(),
-            "line 1: adapter: found \"Plain\", expected one of pirate, plain, or null for none");
-  EXPECT_EQ(read(R"(, "adapter": ["plain"])").status().message(),
-            "line 1: adapter: found an array, expected one of pirate, plain, or null for none");
-  const JsonValue object = Must(JsonValue::Parse(R"({"adapter": "pirate"})"));
-  EXPECT_EQ(Must(AdapterNameOf(object, names)), "pirate");
-  EXPECT_FALSE(AdapterNameOf(object, {}).ok());
+            "line 1: adapter: found \"Plain\", expected one of pirate, plain, or null for none; did you mean \"plain\"?");
 }
 
 TEST(Request, AnswersSayWhatTheyTook) {
