@@ -6,13 +6,14 @@
 #include "glog/logging.h"
 #include "tessera/base/internal/json_document.h"
 #include "tessera/base/json.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
 
 std::string ShownJson(absl::string_view text) {
   constexpr size_t kLongest = 60;
-  return text.size() <= kLongest ? absl::Utf8SafeCHexEscape(text)
+  return text.size() <= kLongest ? Printable(absl::Utf8SafeCHexEscape(text))   // U+009B controls a terminal, too.
                                  : absl::StrCat(absl::CHexEscape(text.substr(0, kLongest)), "...");
 }
 

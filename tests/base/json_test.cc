@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 
@@ -160,6 +161,15 @@ TEST(Json, ErrorsShowHostileTextShortAndPrintable) {
                                      ErrorOf("\"" + std::string(100'000, 'a'))}) {
     EXPECT_LT(message.size(), 1000u);
     for (char c : message) ASSERT_GE(static_cast<unsigned char>(c), 0x20);
+  }
+}
+
+TEST(Json, ErrorsShowNoByteThatIsNotUtf8AndNoControl) {
+  const JsonValue controls = Parsed("{\"\\u009b1m\": {\"\\u0085\": \"\\u009b\"}}");
+  for (const std::string& message : {ErrorOf("[\"\xff\"]"), ErrorOf("[\"\xc2\"]"), ErrorOf("\xfe"), ErrorOf("[\"\xc2\x9b\"x]"),
+                                     ErrorOf("{\"\\u009b\":1,\"\\u009b\":2}"), std::string(controls[0][0].AsInt().status().message()),
+                                     std::string(controls.Int("\xc2\x9b").status().message())}) {
+    EXPECT_EQ(message, Printable(message));
   }
 }
 
