@@ -132,11 +132,13 @@ absl::StatusOr<JsonValue> JsonValue::Value(absl::string_view key) const {
   });
   if (place != end && document_->Key(*place) == key) return JsonValue(document_, *place);
   const std::string path = Path();
-  return absl::NotFoundError(absl::StrCat(document_->source, ": ", path, path.empty() ? "" : ".", ShownJson(key),
-                                          ": found nothing, expected a value"));
+  return absl::InvalidArgumentError(absl::StrCat(document_->source, ": ", path, path.empty() ? "" : ".", ShownJson(key),
+                                                 ": found nothing, expected a value"));
 }
 
+// NotFound is for the callers below alone, which then take their default.
 absl::StatusOr<JsonValue> JsonValue::Given(absl::string_view key) const {
+  if (is_object() && !Has(key)) return absl::NotFoundError("absent");
   ASSIGN_OR_RETURN(JsonValue value, Value(key));
   if (value.is_null()) return absl::NotFoundError("null");
   return value;

@@ -5,32 +5,41 @@
 # line.
 #
 # A fuzzer is guided by the branches that an input reached. Branches are counted in layers that branch on an input's bytes, not in
-# kernels: in npu and runtime only in the sources that read (tessera_counted_alone), in apps only where tessera_read_by_apps says.
+# kernels: in npu and runtime only in the sources that read (tessera_counted_alone), in apps only in the lists below.
 set(tessera_fuzz_folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
 
 # The sources of apps that read what comes from outside, and what those use of apps. With sanitizers and counters they are compiled once
 # more, and the other nine tenths of apps not at all.
-set(tessera_read_by_apps answers/clean_answer answers/expression answers/expression_parser answers/extract_answer
-  answers/message_lines answers/rational answers/same_answer bench/evaluation_sets bench/lever_prompts bench/named_curve
-  bench/spec_bench_prompts cli/adapter_flags cli/answer_file cli/byte_order_mark cli/command_line cli/flags cli/help cli/other_names
-  cli/scorer_flags reproduce/draft_recording reproduce/ds2d_runs reproduce/recording reproduce/recording_fields
-  reproduce/scaling_curves scale/candidates scale/estimates scale/figures_json scale/grid_folder scale/grid_methods
-  scale/grid_results scale/host_times scale/judge scale/records scale/sample_file scale/sample_run scale/step_trees scale/tasks
-  show/states_file)
+set(tessera_read_by_answers answers/clean_answer answers/expression answers/expression_parser answers/extract_answer
+  answers/message_lines answers/rational answers/same_answer)
+set(tessera_read_by_apps bench/evaluation_sets bench/lever_prompts bench/named_curve bench/spec_bench_prompts cli/adapter_flags
+  cli/answer_file cli/byte_order_mark cli/command_line cli/flags cli/help cli/other_names cli/scorer_flags reproduce/draft_recording
+  reproduce/ds2d_runs reproduce/recording reproduce/recording_fields reproduce/scaling_curves scale/candidates scale/estimates
+  scale/figures_json scale/grid_folder scale/grid_methods scale/grid_results scale/host_times scale/judge scale/records
+  scale/sample_file scale/sample_run scale/step_trees scale/tasks show/states_file)
 
+function(tessera_add_readers library)
+  set(sources ${${library}})
+  list(TRANSFORM sources REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/apps/\\1.cc")
+  add_library(${library} STATIC EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(${library} PUBLIC ${ARGN})
+  target_compile_options(${library} PRIVATE -fsanitize=fuzzer-no-link)
+endfunction()
+
+# Sets `library` to what the targets of a layer link.
 function(tessera_fuzz_library layer)
-  string(REGEX MATCH "^apps_" is_room ${layer})
-  if(NOT is_room)
+  if(NOT layer MATCHES "^apps_")
     set(library tessera::${layer})
   elseif(NOT CMAKE_BUILD_TYPE STREQUAL AddressSanitizer)
     set(library tessera_${layer})
   else()
+    if(NOT TARGET tessera_read_by_answers)
+      tessera_add_readers(tessera_read_by_answers tessera::base)
+      tessera_add_readers(tessera_read_by_apps tessera_read_by_answers ${tessera_apps_LINKS})
+    endif()
     set(library tessera_read_by_apps)
-    if(NOT TARGET tessera_read_by_apps)
-      list(TRANSFORM tessera_read_by_apps REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/apps/\\1.cc" OUTPUT_VARIABLE sources)
-      add_library(tessera_read_by_apps STATIC EXCLUDE_FROM_ALL ${sources})
-      target_link_libraries(tessera_read_by_apps PUBLIC ${tessera_apps_LINKS})
-      target_compile_options(tessera_read_by_apps PRIVATE -fsanitize=fuzzer-no-link)
+    if(layer STREQUAL "apps_answers")
+      set(library tessera_read_by_answers)
     endif()
   endif()
   return(PROPAGATE library)

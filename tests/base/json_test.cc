@@ -76,7 +76,7 @@ TEST(Json, ErrorsSayWhereWhatAndWhatInstead) {
   EXPECT_EQ(message.Path(), "messages[1]");
   EXPECT_EQ(message.String("content").status().message(), "test: messages[1].content: found an array, expected a string");
   EXPECT_EQ(message.Strings("content").status().message(), "test: messages[1].content[0]: found 1, expected a string");
-  EXPECT_EQ(message.String("role").status(), absl::NotFoundError("test: messages[1].role: found nothing, expected a value"));
+  EXPECT_EQ(message.String("role").status(), absl::InvalidArgumentError("test: messages[1].role: found nothing, expected a value"));
   EXPECT_EQ(value.Int("n").status().message(), "test: n: found 1, expected an integer");
   EXPECT_EQ(value.Int("m").status().message(), "test: m: found nothing, expected a value");
   EXPECT_EQ(Parsed("[]").Int("m").status().message(), "test: found an array, expected an object with \"m\"");

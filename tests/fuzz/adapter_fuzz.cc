@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/model/files/adapter_file.h"
@@ -91,6 +92,10 @@ void CheckAdapter(const AdapterFile& adapter, const ModelConfig& config) {
 absl::Status UseAdapter(const std::string& path) {
   const Place& place = ThePlace();
   const auto reader = AdapterReader::Open(path, *place.file, place.config);
+  if (absl::IsNotFound(reader.status())) {   // A configuration of the other program, whose numbers have another name.
+    CHECK(absl::StartsWith(reader.status().message(), path) && absl::StrContains(reader.status().message(), ".safetensors: "));
+    return reader.status();
+  }
   if (!reader.ok()) return Refused(reader.status(), path);
   const auto adapter = (*reader)->Read();
   if (!adapter.ok()) return Refused(adapter.status(), path);

@@ -71,7 +71,8 @@ int64_t Ask(const JsonValue& value, int depth) {
   CHECK(value.is_object() || !value.Has("a"));
   Refused(value.Error("this", "another"), kName).IgnoreError();
   const absl::Status absent = value.String("no such key").status();
-  CHECK(absl::IsNotFound(absent) || absl::IsInvalidArgument(absent)) << absent;
+  CHECK(absl::IsInvalidArgument(absent)) << absent;
+  CHECK(!value.is_object() || *value.IntOr("no such key", 5) == 5);
   for (const std::string& key : value.Keys()) CHECK(value.Has(key) && value.Value(key).ok()) << key;
   int64_t values = 1;
   for (int64_t i = 0; i < value.size(); ++i) values += Ask(value[i], depth + 1);

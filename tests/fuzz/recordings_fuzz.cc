@@ -104,7 +104,7 @@ absl::Status UseCurves(const std::string& text) {
 
 absl::Status UseNamedCurve(const std::string& text) {
   const auto curve = ParseCurve(text, kSource);
-  if (!curve.ok()) return Refused(absl::InvalidArgumentError(curve.status().message()), kSource);   // A missing key is NotFound.
+  if (!curve.ok()) return Refused(curve.status(), kSource);
   for (const auto& [rows, seconds] : curve->points) CHECK(rows >= 1 && seconds >= 0 && seconds < 1e6) << rows << " " << seconds;
   return absl::OkStatus();
 }

@@ -46,11 +46,6 @@ std::string Write(const std::string& name, const std::string& bytes) {
   return path;
 }
 
-absl::Status RefusedFile(const absl::Status& status, absl::string_view path) {
-  // A key that is missing is NotFound, as JsonValue says it; the file is there.
-  return Refused(absl::IsNotFound(status) ? absl::InvalidArgumentError(status.message()) : status, path);
-}
-
 const Task& TheTask() {
   static const auto* const task = new Task{.name = "gsm8k", .problems = {{.id = "1", .answer = "18", .statement = "a"},
                                                                          {.id = "2", .answer = "3/4", .statement = "b"}}};
@@ -59,7 +54,7 @@ const Task& TheTask() {
 
 absl::Status UseCandidates(const std::string& path) {
   const auto recorded = ReadCandidates(path, TheTask(), Half::kAll);
-  if (!recorded.ok()) return RefusedFile(recorded.status(), path);
+  if (!recorded.ok()) return Refused(recorded.status(), path);
   CHECK(!recorded->questions.empty() && recorded->questions.size() <= TheTask().problems.size());
   for (const Question& question : recorded->questions) {
     CHECK(question.problem != nullptr && !question.candidates.empty() && question.id == question.problem->id);
@@ -75,7 +70,7 @@ absl::Status UseSamples(const std::string& bytes) {
   int64_t had = 0;
   {
     auto file = SampleFile::Open(path, "those");
-    if (!file.ok()) return RefusedFile(file.status(), path);
+    if (!file.ok()) return Refused(file.status(), path);
     had = file->size();
     CHECK(!file->Has("new", 3));
     Must(file->Add({.id = "new", .sample = 3, .text = "\n\xff", .finish = "end of text"}));
@@ -89,7 +84,7 @@ absl::Status UseSamples(const std::string& bytes) {
 absl::Status UseResults(const std::string& bytes) {
   const std::string path = Write("results.jsonl", bytes);
   const auto results = ReadGridResults(path);
-  if (!results.ok()) return RefusedFile(results.status(), path);
+  if (!results.ok()) return Refused(results.status(), path);
   for (const GridResult& result : *results) {
     CHECK(result.samples >= 1 && result.samples <= kMostGridSamples && result.questions >= 1);
     CHECK(result.right.low >= 0 && result.right.low <= result.right.high && result.right.high <= 1);
@@ -104,21 +99,21 @@ absl::Status UseResults(const std::string& bytes) {
 absl::Status UseAbout(const std::string& bytes) {
   const std::string path = Write("grid.json", bytes);
   const auto about = ReadGridAbout(TheFolder().path());
-  if (!about.ok()) return RefusedFile(about.status(), path);
+  if (!about.ok()) return Refused(about.status(), path);
   CHECK(Sha256Sum::Parse(about->model_sha256).has_value() && about->parameters >= 0);
   std::set<std::string> tasks;
   for (const GridTask& task : about->tasks) CHECK(tasks.insert(task.task).second && task.questions <= task.problems) << task.task;
   CHECK(BeginGrid(TheFolder().path(), *about).ok());
   GridAbout other = *about;
   other.settings.emplace_back("a new setting", "on");
-  RefusedFile(BeginGrid(TheFolder().path(), other), path).IgnoreError();
+  Refused(BeginGrid(TheFolder().path(), other), path).IgnoreError();
   return absl::OkStatus();
 }
 
 absl::Status UseTimes(const std::string& bytes) {
   const std::string path = Write("times.jsonl", bytes);
   auto times = HostTimes::Read(path);
-  if (!times.ok()) return RefusedFile(times.status(), path);
+  if (!times.ok()) return Refused(times.status(), path);
   for (const HostTime& time : times->all()) {
     CHECK(time.least_seconds >= 0 && time.least_seconds <= time.most_seconds && time.seconds >= 0 && time.tokens >= 0);
     CHECK(times->Find(time.task, time.samples, time.scorer) != nullptr);
@@ -136,7 +131,7 @@ absl::Status UseAnswers(const std::string& bytes) {
   int64_t had = 0;
   {
     auto file = AnswerFile::Open(path);
-    if (!file.ok()) return RefusedFile(file.status(), path);
+    if (!file.ok()) return Refused(file.status(), path);
     had = (*file)->size();
     const Request request = Must(Request::Parse(R"({"id": "a new id"})", "line 1"));
     if (!Must((*file)->Wants(request, {}))) return absl::OkStatus();
@@ -150,7 +145,7 @@ absl::Status UseAnswers(const std::string& bytes) {
 absl::Status UseTrees(const std::string& bytes) {
   const std::string path = Write("math_step_trees.jsonl", bytes);
   const auto trees = ReadStepTrees(TheFolder().path());
-  if (!trees.ok()) return RefusedFile(trees.status(), path);
+  if (!trees.ok()) return Refused(trees.status(), path);
   for (const StepTree& tree : *trees) CHECK(!tree.root.next.empty() && tree.root.value >= 0 && tree.root.value <= 1);
   for (const MethodFigures& figures : JudgeStepTrees(*trees, {.samples = {1, 4}, .draws = 2, .seed = 7})) {
     CHECK(figures.accuracy.mean >= 0 && figures.accuracy.mean <= 1) << figures.accuracy.mean;
@@ -161,7 +156,7 @@ absl::Status UseTrees(const std::string& bytes) {
 absl::Status UseSolutions(const std::string& bytes) {
   const std::string path = Write("gsm8k_model_solutions.jsonl", bytes);
   const auto recorded = ReadGsm8kSolutions(TheFolder().path(), Half::kAll);
-  if (!recorded.ok()) return RefusedFile(recorded.status(), path);
+  if (!recorded.ok()) return Refused(recorded.status(), path);
   CHECK(recorded->agreeing <= recorded->stated && recorded->stated == static_cast<int64_t>(4 * recorded->questions.size()));
   return absl::OkStatus();
 }
@@ -174,14 +169,14 @@ absl::Status UsePrompts(const std::string& bytes) {
     const std::string path = Write(absl::StrCat(file, ".jsonl"), bytes);
     const auto sets = ReadLeverPrompts(TheFolder().path(), name, /*most=*/3);
     if (sets.ok()) CHECK(sets->size() == 1 && !(*sets)[0].prompts.empty() && (*sets)[0].prompts.size() <= 3);
-    status = sets.ok() ? absl::OkStatus() : RefusedFile(sets.status(), path);
+    status = sets.ok() ? absl::OkStatus() : Refused(sets.status(), path);
   }
   for (const char* const file : {"spec_bench", "droidtask_ui", "persona_chat_reply", "humaneval", "gsm8k_test"}) {
     for (const char* const other : {"spec_bench", "droidtask_ui", "persona_chat_reply", "humaneval", "gsm8k_test"}) {
       Write(absl::StrCat(other, ".jsonl"), other == file ? bytes : "");
     }
     const auto all = ReadPromptSets(TheFolder().path(), /*most=*/3);
-    if (!all.ok()) RefusedFile(all.status(), TheFolder().path()).IgnoreError();
+    if (!all.ok()) Refused(all.status(), TheFolder().path()).IgnoreError();
     if (all.ok()) status = absl::OkStatus();
   }
   return status;
@@ -191,7 +186,7 @@ absl::Status UseTask(int number, const std::string& bytes) {
   constexpr const char* kFiles[] = {"gsm8k_test.jsonl", "math500.jsonl", "humaneval.jsonl", "mbpp.jsonl"};
   const std::string path = Write(kFiles[number], bytes), name = TaskNames()[static_cast<size_t>(number)];
   const auto task = ReadTask(TheFolder().path(), name);
-  if (!task.ok()) return RefusedFile(task.status(), path);
+  if (!task.ok()) return Refused(task.status(), path);
   CHECK(task->name == name && !task->problems.empty());
   for (const Problem& problem : task->problems) {
     CHECK(!problem.id.empty() && (IsCode(task->kind) ? !problem.tests.empty() : !problem.answer.empty())) << problem.id;
