@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "tessera/base/internal/json_document.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -48,7 +49,7 @@ std::string Reason(absl::string_view message) {
     if (colon != absl::string_view::npos) message.remove_prefix(colon + 2);
   }
   constexpr size_t kLongest = 200;
-  return message.size() <= kLongest ? absl::Utf8SafeCHexEscape(message)
+  return message.size() <= kLongest ? Printable(absl::Utf8SafeCHexEscape(message))   // It may quote what is not UTF-8.
                                     : absl::StrCat(absl::CHexEscape(message.substr(0, kLongest)), "...");
 }
 

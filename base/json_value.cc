@@ -6,13 +6,14 @@
 #include "glog/logging.h"
 #include "tessera/base/internal/json_document.h"
 #include "tessera/base/json.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
 
 std::string ShownJson(absl::string_view text) {
   constexpr size_t kLongest = 60;
-  return text.size() <= kLongest ? absl::Utf8SafeCHexEscape(text)
+  return text.size() <= kLongest ? Printable(absl::Utf8SafeCHexEscape(text))   // U+009B controls a terminal, too.
                                  : absl::StrCat(absl::CHexEscape(text.substr(0, kLongest)), "...");
 }
 
@@ -131,11 +132,13 @@ absl::StatusOr<JsonValue> JsonValue::Value(absl::string_view key) const {
   });
   if (place != end && document_->Key(*place) == key) return JsonValue(document_, *place);
   const std::string path = Path();
-  return absl::NotFoundError(absl::StrCat(document_->source, ": ", path, path.empty() ? "" : ".", ShownJson(key),
-                                          ": found nothing, expected a value"));
+  return absl::InvalidArgumentError(absl::StrCat(document_->source, ": ", path, path.empty() ? "" : ".", ShownJson(key),
+                                                 ": found nothing, expected a value"));
 }
 
+// NotFound is for the callers below alone, which then take their default.
 absl::StatusOr<JsonValue> JsonValue::Given(absl::string_view key) const {
+  if (is_object() && !Has(key)) return absl::NotFoundError("absent");
   ASSIGN_OR_RETURN(JsonValue value, Value(key));
   if (value.is_null()) return absl::NotFoundError("null");
   return value;

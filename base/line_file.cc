@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kReadBytes = size_t{1} << 20;
+constexpr size_t kReadBytes = size_t{64} << 10;
 
 absl::Status Failed(const std::string& path, absl::string_view what, int error = errno) {
   return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot ", what));

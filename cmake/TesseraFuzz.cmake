@@ -1,21 +1,60 @@
 # tessera_fuzz_targets(LAYER NAMES ...): if LAYER is built, from each tests/fuzz/X_fuzz.cc, which needs no more than LAYER, the program
-# tessera_replay_X, which is a test, and in the build type AddressSanitizer, by clang, tessera_fuzz_X (libFuzzer).
+# tessera_replay_X, which is a test, and in the build type AddressSanitizer, by clang, tessera_fuzz_X (libFuzzer). LAYER may be a room of
+# apps: apps_cli.
 # tessera_fuzz_coverage(): tessera_coverage_gguf and tessera_coverage_split, replays over the reader's own files with a counter in every
 # line.
 #
 # A fuzzer is guided by the branches that an input reached. Branches are counted in layers that branch on an input's bytes, not in
-# kernels: in npu only where a profile is read.
+# kernels: in npu and runtime only in the sources that read (tessera_counted_alone), in apps only in the lists below.
 set(tessera_fuzz_folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
 
-function(tessera_fuzz_program program layer sources)
-  add_executable(${program} ${sources})
-  target_link_libraries(${program} PRIVATE tessera::${layer} GTest::gtest tessera_test_flags)
-  add_dependencies(${program} tessera_${layer}_objects)  # The program may include its generated headers.
+# The sources of apps that read what comes from outside, and what those use of apps. With sanitizers and counters they are compiled once
+# more, and the other nine tenths of apps not at all.
+set(tessera_read_by_answers answers/clean_answer answers/expression answers/expression_parser answers/extract_answer
+  answers/message_lines answers/rational answers/same_answer)
+set(tessera_read_by_apps bench/evaluation_sets bench/lever_prompts bench/named_curve bench/spec_bench_prompts cli/adapter_flags
+  cli/answer_file cli/byte_order_mark cli/command_line cli/flags cli/help cli/other_names cli/scorer_flags reproduce/draft_recording
+  reproduce/ds2d_runs reproduce/recording reproduce/recording_fields reproduce/scaling_curves scale/candidates scale/estimates
+  scale/figures_json scale/grid_folder scale/grid_methods scale/grid_results scale/host_times scale/judge scale/records
+  scale/sample_file scale/sample_run scale/step_trees scale/tasks show/states_file)
+
+function(tessera_add_readers library)
+  set(sources ${${library}})
+  list(TRANSFORM sources REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/apps/\\1.cc")
+  add_library(${library} STATIC EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(${library} PUBLIC ${ARGN})
+  target_compile_options(${library} PRIVATE -fsanitize=fuzzer-no-link)
+endfunction()
+
+# Sets `library` to what the targets of a layer link.
+function(tessera_fuzz_library layer)
+  if(NOT layer MATCHES "^apps_")
+    set(library tessera::${layer})
+  elseif(NOT CMAKE_BUILD_TYPE STREQUAL AddressSanitizer)
+    set(library tessera_${layer})
+  else()
+    if(NOT TARGET tessera_read_by_answers)
+      tessera_add_readers(tessera_read_by_answers tessera::base)
+      tessera_add_readers(tessera_read_by_apps tessera_read_by_answers ${tessera_apps_LINKS})
+    endif()
+    set(library tessera_read_by_apps)
+    if(layer STREQUAL "apps_answers")
+      set(library tessera_read_by_answers)
+    endif()
+  endif()
+  return(PROPAGATE library)
+endfunction()
+
+# Links what was compiled of the target, and its main.
+function(tessera_fuzz_program program name main)
+  add_executable(${program} $<TARGET_OBJECTS:tessera_target_${name}> ${main})
+  target_link_libraries(${program} PRIVATE ${library} GTest::gtest tessera_test_flags)
   tessera_precompile(${program} tests)
 endfunction()
 
 function(tessera_fuzz_targets layer)
-  if(NOT TARGET tessera::${layer} OR NOT TESSERA_TESTS)
+  string(REGEX REPLACE "_.*" "" built ${layer})
+  if(NOT TARGET tessera::${built} OR NOT TESSERA_TESTS)
     return()
   endif()
   set(folder ${tessera_fuzz_folder})
@@ -24,12 +63,19 @@ function(tessera_fuzz_targets layer)
     target_link_libraries(tessera_replay_main PRIVATE tessera::base GTest::gtest tessera_test_flags)
     tessera_precompile(tessera_replay_main tests)
   endif()
+  tessera_fuzz_library(${layer})
   foreach(name ${ARGN})
-    tessera_fuzz_program(tessera_replay_${name} ${layer} "${folder}/${name}_fuzz.cc;$<TARGET_OBJECTS:tessera_replay_main>")
+    add_library(tessera_target_${name} OBJECT ${folder}/${name}_fuzz.cc)
+    target_link_libraries(tessera_target_${name} PRIVATE ${library} GTest::gtest tessera_test_flags)
+    tessera_precompile(tessera_target_${name} tests)
+    if(TARGET tessera_${layer}_objects)
+      add_dependencies(tessera_target_${name} tessera_${layer}_objects)  # The target may include its generated headers.
+    endif()
+    tessera_fuzz_program(tessera_replay_${name} ${name} "$<TARGET_OBJECTS:tessera_replay_main>")
     add_test(NAME replay_${name} COMMAND tessera_replay_${name} ${folder}/corpus/${name})
     set_tests_properties(replay_${name} PROPERTIES LABELS fuzz)
     if(CMAKE_BUILD_TYPE STREQUAL AddressSanitizer)
-      tessera_fuzz_program(tessera_fuzz_${name} ${layer} "${folder}/${name}_fuzz.cc;${folder}/libfuzzer_main.cc")
+      tessera_fuzz_program(tessera_fuzz_${name} ${name} ${folder}/libfuzzer_main.cc)
       target_link_options(tessera_fuzz_${name} PRIVATE -fsanitize=fuzzer)
       if(name MATCHES "^(gguf|loader|split)$")
         target_sources(tessera_fuzz_${name} PRIVATE ${folder}/gguf_mutator.cc)
@@ -52,9 +98,8 @@ function(tessera_fuzz_coverage)
   if(NOT CMAKE_BUILD_TYPE STREQUAL AddressSanitizer OR NOT TESSERA_TESTS)
     return()
   endif()
-  set(profile_reader ${PROJECT_SOURCE_DIR}/npu/device_profile.cc)
-  set_property(SOURCE ${profile_reader} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
-  set_source_files_properties(${profile_reader} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # It has flags of its own.
+  set_property(SOURCE ${tessera_counted_alone} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
+  set_source_files_properties(${tessera_counted_alone} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # They have flags of their own.
   if(NOT TARGET tessera::files)
     return()
   endif()

@@ -40,12 +40,6 @@ std::string SwitchProfile::ToJson() const {
 }
 
 absl::StatusOr<SwitchProfile> SwitchProfile::Parse(absl::string_view text, absl::string_view source) {
-  absl::StatusOr<SwitchProfile> profile = ReadJson(text, source);
-  if (!absl::IsNotFound(profile.status())) return profile;
-  return absl::InvalidArgumentError(profile.status().message());   // A key that is not there: a file is.
-}
-
-absl::StatusOr<SwitchProfile> SwitchProfile::ReadJson(absl::string_view text, absl::string_view source) {
   ASSIGN_OR_RETURN(const JsonValue file, JsonValue::Parse(text, source, {.max_bytes = kMostFileBytes, .max_values = kMostValues}));
   RETURN_IF_ERROR(file.Int("version", kVersion, kVersion).status());
   SwitchProfile profile;

@@ -39,9 +39,6 @@ struct SwitchProfile {
   // expected).
   struct Key { std::string device = {}; Sha256Sum model = {}; int layers = 0; };
   absl::Status Check(const Key& key, absl::Span<const int> rows) const;
-
- private:
-  static absl::StatusOr<SwitchProfile> ReadJson(absl::string_view text, absl::string_view source);
 };
 
 // Beside the model's file; `device` names it for people.

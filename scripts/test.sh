@@ -34,7 +34,7 @@ libraries=(base tensor quant npu storage text files model spec runtime)
 clang_layers=(base tensor quant npu)
 address_layers=(storage text files)
 thread_layers=(base storage spec)
-fuzz_targets=(tsr template gguf split tokenizer tiles safetensors history tree costs)
+fuzz_targets=(json lines tsr flash template gguf split tokenizer tiles safetensors adapter packed history tree costs judge)
 fuzz_seconds=5
 sanitized_kernels=OFF  # No test of theirs is among those layers.
 if ! $all; then

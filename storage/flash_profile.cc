@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/named_text.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/flash_profile_file.h"
 
@@ -29,7 +30,7 @@ constexpr NamedText kBuiltIn[] = {
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int /*column*/, const std::string& message) override {
-    if (text_.empty()) text_ = absl::StrCat("line ", line + 1, ": ", message);
+    if (text_.empty()) text_ = absl::StrCat("line ", line + 1, ": ", Printable(message));   // It quotes the text.
   }
   const std::string& text() const { return text_; }
 

@@ -88,6 +88,24 @@ class FuzzTest(unittest.TestCase):
         self.assertEqual(self.fuzz("--total").stdout.splitlines()[1].split()[:2], ["gguf", "1000"])
         self.assertEqual((self.build / "steps.tsv").read_text(), "pass\tfuzz_gguf\n" * 2)
 
+    def test_runs_end_at_a_number_that_all_of_them_add_up_to(self):
+        self.program("tessera_fuzz_gguf", "for flag; do case $flag in -runs=*)",
+                     'echo "stat::number_of_executed_units: ${flag#-runs=}" >&2;; esac; done')
+        for runs, total in (("300", "300"), ("1000", "1000"), ("900", "1000")):
+            result = self.fuzz("--no-build", "--runs", runs, "gguf")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(self.fuzz("--total").stdout.splitlines()[1].split()[:2], ["gguf", total])
+        self.assertIn("gguf has had 900 executions", result.stderr + result.stdout)
+
+    def test_every_target_has_limits_and_another_name_is_none(self):
+        script = (SCRIPTS / "tests/fuzz.sh").read_text()
+        limits = {line.split()[0] for line in script.split("limits='\n")[1].split("\n'")[0].splitlines()}
+        there = {path.name.removesuffix("_fuzz.cc") for path in (SCRIPTS.parent / "tests/fuzz").glob("*_fuzz.cc")}
+        self.assertEqual(limits, there)
+        result = self.fuzz("--no-build", "nothing")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("unknown target nothing, expected one of", result.stderr)
+
     def test_a_finding_fails_and_says_how_to_see_it_again(self):
         self.program("tessera_fuzz_gguf", "echo '==1==ERROR: AddressSanitizer: heap-buffer-overflow' >&2",
                      "echo \"artifact_prefix=''; Test unit written to crash-1\" >&2", "exit 77")

@@ -13,7 +13,6 @@
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/base/text_file.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/core.h"
@@ -25,7 +24,6 @@ constexpr char kDefaultRows[] = "1,2,3,4,5,6,8,12,16,24,32,48,64";
 constexpr int kMostRows = 512;
 constexpr int kPasses = 3;                 // Passes with each number of rows, per repetition.
 constexpr double kSlack = 1.15, kSlackWhereBothLimit = 1.3, kBothLimit = 1.5, kShareOfARow = 0.01;
-constexpr int64_t kLargestCurveFile = 1 << 20;
 
 double BoundSeconds(const PassWork& work, int rows, double one_row_seconds, const RowsCurve& curve) {
   const double memory = work.Bytes() / curve.read.median;
@@ -100,24 +98,6 @@ void WriteRowsCurve(JsonWriter& json, const RowsCurve& curve) {
     json.Key("holds").Bool(point.Holds()).EndObject();
   }
   json.EndArray();
-}
-
-absl::StatusOr<NamedCurve> ReadCurve(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kLargestCurveFile));
-  ASSIGN_OR_RETURN(const JsonValue json, JsonValue::Parse(text, path));
-  NamedCurve curve;
-  ASSIGN_OR_RETURN(curve.name, json.String("name"));
-  ASSIGN_OR_RETURN(const JsonValue rows, json.Array("rows"));
-  for (int64_t i = 0; i < rows.size(); ++i) {
-    ASSIGN_OR_RETURN(const int64_t count, rows[i].Int("rows"));
-    ASSIGN_OR_RETURN(const double seconds, rows[i].Double("seconds"));
-    if (count < 1 || !(seconds >= 0 && seconds < 1e6)) {
-      return absl::InvalidArgumentError(absl::StrCat(path, ": rows[", i, "]: found ", count, " rows in ", seconds,
-                                                     " seconds, expected 1 row or more in 0 to 1e6 seconds"));
-    }
-    curve.points.emplace_back(static_cast<double>(count), seconds);
-  }
-  return curve;
 }
 
 std::string RowsCurveSvg(const RowsCurve& curve, const std::string& title, const NamedCurve* peer) {

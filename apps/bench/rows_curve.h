@@ -11,10 +11,10 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/apps/bench/named_curve.h"
 #include "tessera/apps/show/spread.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json.h"
@@ -45,13 +45,6 @@ absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, cons
 std::string RowsCurveText(const RowsCurve& curve);
 // Keys of an object: "name", "rows": [{"rows", "seconds", "ratio", "bound_seconds", "holds"}], and the probes.
 void WriteRowsCurve(JsonWriter& json, const RowsCurve& curve);
-
-// A curve of another engine, or one of ours: reads "name", "rows" and "seconds" from such an object.
-struct NamedCurve {
-  std::string name;
-  std::vector<std::pair<double, double>> points;   // Rows, seconds.
-};
-absl::StatusOr<NamedCurve> ReadCurve(const std::string& path);
 
 // Both curves and the bound, as SVG. peer: null if there is none.
 std::string RowsCurveSvg(const RowsCurve& curve, const std::string& title, const NamedCurve* peer);

@@ -35,11 +35,6 @@ std::string TypeNames() {
   return absl::StrJoin(kTypes, ", ", [](std::string* out, const SafetensorsTypeInfo& info) { out->append(info.name); });
 }
 
-// A key that is missing in a file is the file's fault.
-absl::Status Invalid(const absl::Status& status) {
-  return absl::IsNotFound(status) ? absl::InvalidArgumentError(status.message()) : status;
-}
-
 }  // namespace
 
 const SafetensorsTypeInfo& InfoOf(SafetensorsType type) { return kTypes[static_cast<int>(type)]; }
@@ -132,16 +127,13 @@ absl::Status SafetensorsParser::ReadTensor(const std::string& name, const JsonVa
     return file_.WrongTensor(name, "", absl::StrCat("found the field ", Quoted(key), ", expected ", kFields, " alone"));
   }
   SafetensorsTensor tensor = {.name = name, .type = SafetensorsType::kF32, .shape = {}, .count = 0, .size = 0, .offset = 0};
-  const absl::StatusOr<std::string> type = entry.String("dtype");
-  if (!type.ok()) return Invalid(type.status());
-  const SafetensorsTypeInfo* const info = TypeByName(*type);
+  ASSIGN_OR_RETURN(const std::string type, entry.String("dtype"));
+  const SafetensorsTypeInfo* const info = TypeByName(type);
   if (info == nullptr) {
-    return file_.WrongTensor(name, "dtype", absl::StrCat("found ", Quoted(*type), ", expected one of ", TypeNames()));
+    return file_.WrongTensor(name, "dtype", absl::StrCat("found ", Quoted(type), ", expected one of ", TypeNames()));
   }
   tensor.type = info->type;
-  absl::StatusOr<std::vector<int64_t>> shape = entry.Ints("shape", 0);
-  if (!shape.ok()) return Invalid(shape.status());
-  tensor.shape = *std::move(shape);
+  ASSIGN_OR_RETURN(tensor.shape, entry.Ints("shape", 0));
   const absl::StatusOr<int64_t> count = NumbersOfSafetensors(tensor.shape), size = BytesOfSafetensors(tensor.type, tensor.shape);
   if (!size.ok()) return file_.WrongTensor(name, "shape", size.status().message());
   tensor.count = *count, tensor.size = *size;
@@ -152,13 +144,12 @@ absl::Status SafetensorsParser::ReadTensor(const std::string& name, const JsonVa
 
 // Offsets count from the end of the header.
 absl::Status SafetensorsParser::ReadExtent(const JsonValue& entry, SafetensorsTensor* tensor) {
-  const absl::StatusOr<std::vector<int64_t>> found = entry.Ints("data_offsets", 0);
-  if (!found.ok()) return Invalid(found.status());
+  ASSIGN_OR_RETURN(const std::vector<int64_t> found, entry.Ints("data_offsets", 0));
   const auto wrong = [&](absl::string_view expected) {
-    return file_.WrongTensor(tensor->name, "data_offsets", absl::StrCat("found [", absl::StrJoin(*found, ", "), "], expected ", expected));
+    return file_.WrongTensor(tensor->name, "data_offsets", absl::StrCat("found [", absl::StrJoin(found, ", "), "], expected ", expected));
   };
-  if (found->size() != 2) return wrong("a begin and an end");
-  const int64_t begin = (*found)[0], end = (*found)[1], data = file_.size_ - data_begin_;
+  if (found.size() != 2) return wrong("a begin and an end");
+  const int64_t begin = found[0], end = found[1], data = file_.size_ - data_begin_;
   if (begin > end) return wrong("an end that is no less than the begin");
   if (end > data) return wrong(absl::StrCat("an end of at most ", data, ", the bytes after the header"));
   if (end - begin != tensor->size) {

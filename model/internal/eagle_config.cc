@@ -50,17 +50,6 @@ constexpr Wanted kWanted[] = {{"use_aux_hidden_state", true}, {"use_input_layern
 constexpr char kDraftSteps[] = "parallel_draft_step";
 constexpr absl::string_view kHarmlessBelow[] = {"next_layer_regular", "parallel_draft_heads_num_layers"};   // With more layers or steps.
 
-// A key that is missing in a file is the file's fault.
-absl::Status Invalid(const absl::Status& status) {
-  return absl::IsNotFound(status) ? absl::InvalidArgumentError(status.message()) : status;
-}
-
-template <typename T>
-absl::StatusOr<T> Needed(absl::StatusOr<T> value) {
-  if (value.ok()) return value;
-  return Invalid(value.status());
-}
-
 bool IsIn(absl::string_view key, absl::Span<const absl::string_view> keys) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
@@ -142,16 +131,16 @@ absl::Status CheckSame(const JsonValue& json, absl::string_view key, int expecte
 }
 
 absl::Status ReadSizes(const JsonValue& json, const ModelConfig& target, EagleShape& shape) {
-  ASSIGN_OR_RETURN(const int64_t width, Needed(json.Int("hidden_size")));
+  ASSIGN_OR_RETURN(const int64_t width, json.Int("hidden_size"));
   RETURN_IF_ERROR(CheckSame(json, "hidden_size", target.width));
   RETURN_IF_ERROR(CheckSame(json, "target_hidden_size", target.width));
   RETURN_IF_ERROR(CheckSame(json, "vocab_size", target.vocabulary));
   ASSIGN_OR_RETURN(const int64_t layers, json.IntOr("num_hidden_layers", 1));
   if (layers != 1) return json.Value("num_hidden_layers")->Error(absl::StrCat(layers), "1");
-  ASSIGN_OR_RETURN(const int64_t heads, Needed(json.Int("num_attention_heads", 1, kMostWidth)));
+  ASSIGN_OR_RETURN(const int64_t heads, json.Int("num_attention_heads", 1, kMostWidth));
   ASSIGN_OR_RETURN(const int64_t kv_heads, json.IntOr("num_key_value_heads", heads, 1, heads));
   ASSIGN_OR_RETURN(const int64_t head_size, json.IntOr("head_dim", width / heads, 1, kMostWidth));
-  ASSIGN_OR_RETURN(const int64_t feed_forward, Needed(json.Int("intermediate_size", 1, kMostWidth)));
+  ASSIGN_OR_RETURN(const int64_t feed_forward, json.Int("intermediate_size", 1, kMostWidth));
   ASSIGN_OR_RETURN(const int64_t vocabulary, json.IntOr("draft_vocab_size", 0, 1, target.vocabulary));
   if (heads % kv_heads != 0) {
     return json.Value("num_key_value_heads")->Error(absl::StrCat(kv_heads), absl::StrCat("a divisor of the ", heads, " heads"));
@@ -167,7 +156,7 @@ absl::Status ReadSizes(const JsonValue& json, const ModelConfig& target, EagleSh
 }
 
 absl::Status ReadNumbers(const JsonValue& json, EagleShape& shape) {
-  ASSIGN_OR_RETURN(const double epsilon, Needed(json.Double("rms_norm_eps")));
+  ASSIGN_OR_RETURN(const double epsilon, json.Double("rms_norm_eps"));
   if (!(epsilon > 0 && epsilon < 1)) return json.Value("rms_norm_eps")->Error(absl::StrCat(epsilon), "a number between 0 and 1");
   ASSIGN_OR_RETURN(shape.rope_base, json.DoubleOr("rope_theta", 10'000));
   if (!(shape.rope_base > 1 && std::isfinite(shape.rope_base))) {

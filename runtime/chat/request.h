@@ -50,8 +50,8 @@ class Request {
   JsonValue body_, id_;
 };
 
-// Returns the object's "id" as JSON, in one way for each value: "a" and "\u0061" are the same id, 1 and "1" are two. InvalidArgument, or
-// NotFound, for an object without a string or a whole number there.
+// Returns the object's "id" as JSON, in one way for each value: "a" and "\u0061" are the same id, 1 and "1" are two. InvalidArgument for
+// an object without a string or a whole number there.
 absl::StatusOr<std::string> IdTextOf(const JsonValue& object);
 
 // InvalidArgument for the first field that is not in `known`: nothing that a request says is passed over.

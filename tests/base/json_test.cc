@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 
@@ -75,7 +76,7 @@ TEST(Json, ErrorsSayWhereWhatAndWhatInstead) {
   EXPECT_EQ(message.Path(), "messages[1]");
   EXPECT_EQ(message.String("content").status().message(), "test: messages[1].content: found an array, expected a string");
   EXPECT_EQ(message.Strings("content").status().message(), "test: messages[1].content[0]: found 1, expected a string");
-  EXPECT_EQ(message.String("role").status(), absl::NotFoundError("test: messages[1].role: found nothing, expected a value"));
+  EXPECT_EQ(message.String("role").status(), absl::InvalidArgumentError("test: messages[1].role: found nothing, expected a value"));
   EXPECT_EQ(value.Int("n").status().message(), "test: n: found 1, expected an integer");
   EXPECT_EQ(value.Int("m").status().message(), "test: m: found nothing, expected a value");
   EXPECT_EQ(Parsed("[]").Int("m").status().message(), "test: found an array, expected an object with \"m\"");
@@ -160,6 +161,15 @@ TEST(Json, ErrorsShowHostileTextShortAndPrintable) {
                                      ErrorOf("\"" + std::string(100'000, 'a'))}) {
     EXPECT_LT(message.size(), 1000u);
     for (char c : message) ASSERT_GE(static_cast<unsigned char>(c), 0x20);
+  }
+}
+
+TEST(Json, ErrorsShowNoByteThatIsNotUtf8AndNoControl) {
+  const JsonValue controls = Parsed("{\"\\u009b1m\": {\"\\u0085\": \"\\u009b\"}}");
+  for (const std::string& message : {ErrorOf("[\"\xff\"]"), ErrorOf("[\"\xc2\"]"), ErrorOf("\xfe"), ErrorOf("[\"\xc2\x9b\"x]"),
+                                     ErrorOf("{\"\\u009b\":1,\"\\u009b\":2}"), std::string(controls[0][0].AsInt().status().message()),
+                                     std::string(controls.Int("\xc2\x9b").status().message())}) {
+    EXPECT_EQ(message, Printable(message));
   }
 }
 

@@ -187,7 +187,7 @@ absl::Status UseFile(const std::string& text) {
   const auto costs = CostProfile::Parse(text, kName);
   if (!costs.ok()) {
     const absl::Status& status = costs.status();
-    CHECK(absl::IsInvalidArgument(status) || absl::IsNotFound(status) || absl::IsResourceExhausted(status)) << status;
+    CHECK(absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status)) << status;
     CHECK(absl::StartsWith(status.message(), "costs.json: ")) << status;
     return status;
   }

@@ -4,8 +4,10 @@
 #include "glog/logging.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/read_tokenizer.h"
+#include "tessera/model/files/recommended_sampling.h"
 #include "tessera/model/pass_runner.h"
 #include "tessera/model/text/chat_template.h"
+#include "tessera/model/text/sampler.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/tests/fakes/tiny_model.h"
@@ -68,6 +70,21 @@ void UseTokenizer(const GgufFile& file) {
   if (Checked(chat.status()).ok()) Checked(chat->Render({.messages = messages}).status()).IgnoreError();
 }
 
+// Whatever the keys of sampling hold, a sampler can follow what is read of them, and the rest is refused in words.
+void UseSampling(const GgufFile& file) {
+  const RecommendedSampling read = ReadRecommendedSampling(file);
+  SamplingOptions options;
+  options.temperature = read.temperature.value_or(options.temperature);
+  options.top_k = read.top_k.value_or(options.top_k);
+  options.top_p = read.top_p.value_or(options.top_p);
+  options.min_p = read.min_p.value_or(options.min_p);
+  options.repetition_penalty = read.repetition_penalty.value_or(options.repetition_penalty);
+  options.penalty_window = read.penalty_window.value_or(options.penalty_window);
+  const absl::Status status = Sampler::Create(options).status();
+  CHECK(status.ok()) << status;
+  for (const RecommendedSampling::Wrong& wrong : read.wrong) CHECK(!Checked(wrong.problem).ok()) << wrong.field;
+}
+
 TinyModel Tiny(const char* architecture, std::vector<BlockFormat> formats) {
   return {.architecture = architecture, .width = 32, .feed_forward = 32, .heads = 2, .kv_heads = 1, .head_size = 16, .layers = 1,
           .context = 16, .tied = true, .formats = std::move(formats)};
@@ -79,6 +96,7 @@ absl::Status RunInput(absl::Span<const std::byte> input) {
   const auto file = GgufFile::Parse(input, kName);
   RETURN_IF_ERROR(Checked(file.status()));
   UseTokenizer(**file);
+  UseSampling(**file);
   const auto config = ReadModelConfig(**file);
   RETURN_IF_ERROR(Checked(config.status()));
   HostDevice host(OneThread());
@@ -101,6 +119,8 @@ std::vector<FuzzSeed> Seeds() {
   gemma3.window = 8;
   add("gemma3", gemma3);
   GgufBuilder llama = TinyModelBuilder(Tiny("llama", {BlockFormat::kQ8_0}));
+  llama.Number("general.sampling.temp", 0.7f).Number("general.sampling.top_k", 20.0f).Number("general.sampling.penalty_last_n",
+      int32_t{-1});
   llama.String("llama.rope.scaling.type", "yarn").Number("llama.rope.scaling.factor", 4.0f).Number("llama.rope.freq_base", 1e6f);
   AppendSpoiled("llama", llama.String("tokenizer.chat_template", "<|im_start|>"), &seeds);
   return seeds;

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "tessera/base/random.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -14,6 +16,16 @@ namespace {
 constexpr char kSmall[] = R"({"version": 1, "pass": [{"rows": 1, "seconds": 0.007}, {"rows": 8, "seconds": 0.014}],
  "leaf_seconds": 0.0001, "text_seconds": 0.0003, "head": [{"rows": 1, "seconds": 0.001}], "top_seconds": 0.0002,
  "drafters": [{"name": "lookup", "seconds": 0.00001}]})";
+
+TEST(CostProfile, AFileThatLacksAKeyIsRefusedAndNotTakenForOneThatIsNotThere) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("costs.json");
+  EXPECT_TRUE(absl::IsNotFound(CostProfile::Load(path).status()));
+  std::ofstream(path) << R"({"version": 1})";
+  const absl::Status status = CostProfile::Load(path).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_TRUE(absl::StartsWith(status.message(), path + ": ")) << status;
+}
 
 TEST(CostProfile, HeaderExample) {
   CostProfile costs;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tessera/base/file.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -28,6 +29,14 @@ TEST(FlashProfile, HeaderExample) {
   const absl::StatusOr<double> speed = run();
   ASSERT_TRUE(speed.ok()) << speed.status();
   EXPECT_EQ(*speed, 4e9);
+}
+
+TEST(FlashProfile, ARefusalShowsNoByteOfTheTextThatControlsATerminal) {
+  for (const char* text : {"speed {' \xa2'", "\xff", "name: '\x1b[1m", "x\xc2\x9b"}) {
+    const absl::Status status = Refusal(text);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_EQ(status.message(), Printable(status.message()));
+  }
 }
 
 TEST(FlashProfile, EveryBuiltInOneIsWholeAndNamesItsSources) {
