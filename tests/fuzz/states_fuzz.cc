@@ -71,14 +71,14 @@ std::string File(const std::vector<int64_t>& tokens, const std::vector<int64_t>&
 absl::Status RunInput(absl::Span<const std::byte> input) {
   const std::string path = TheFolder().Path("a.safetensors"), again_path = TheFolder().Path("again.safetensors");
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(input.data()), static_cast<std::streamsize>(input.size()));
-  const auto texts = StatesTexts::Read(path, kContext, kVocabulary);
+  const auto texts = StatesTexts::Read(path, kContext, kVocabulary, RequestLimits());
   if (!texts.ok()) return Refused(texts.status(), path + ": ");
   CheckTexts(*texts);
   {
     StatesFile file = Must(StatesFile::Create(again_path, {.width = 1, .vocabulary = kVocabulary}, *texts));
     Must(file.Commit());
   }
-  const auto again = StatesTexts::Read(again_path, kContext, kVocabulary);
+  const auto again = StatesTexts::Read(again_path, kContext, kVocabulary, RequestLimits());
   CHECK(again.ok()) << again.status();
   CHECK(again->tokens() == texts->tokens() && again->starts() == texts->starts() && again->prompts() == texts->prompts());
   return absl::OkStatus();
