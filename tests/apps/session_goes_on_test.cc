@@ -52,7 +52,7 @@ class SessionGoesOn : public testing::Test {
   const TemporaryFolder folder_;
   const std::string model_ = folder_.Path("model.gguf");
   const std::string session_ = "--session=" + folder_.Path("kept");
-  const std::vector<TokenId> ab_ = {SpacePrefixId("\u2581"), SpacePrefixId("ab")};
+  const std::vector<TokenId> ab_ = {SpacePrefixId("\u2581a"), SpacePrefixId("b")};
 };
 
 TEST_F(SessionGoesOn, APromptBehindATextHasNoSpacePrefix) {
