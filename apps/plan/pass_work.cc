@@ -19,7 +19,7 @@ double Attended(const LayerConfig& layer, int position) {
   return layer.window > 0 ? std::min(layer.window, position + 1) : position + 1;
 }
 
-void AddAttention(Engine& engine, const PassShape& pass, PassWork& work) {
+void AddAttention(Engine& engine, const PassSize& pass, PassWork& work) {
   const ModelConfig& config = engine.config();
   const KvFormat format = CoreOf(engine).cache().View(0).format();
   constexpr int64_t kSlots = KvView::kSlotsPerBlock;
@@ -36,7 +36,7 @@ void AddAttention(Engine& engine, const PassShape& pass, PassWork& work) {
 }
 
 // The number of rows by which a tensor is multiplied: in the last layer all rows give keys and values, and only wanted rows the rest.
-int RowsOf(absl::string_view tensor, int layers, const PassShape& pass) {
+int RowsOf(absl::string_view tensor, int layers, const PassSize& pass) {
   if (tensor == kEmbedding || tensor == kHead) return 1;
   if (!absl::ConsumePrefix(&tensor, absl::StrCat("blk.", layers - 1, "."))) return pass.rows;
   return tensor == "attn_k.weight" || tensor == "attn_v.weight" ? pass.rows : pass.wanted;
@@ -67,7 +67,7 @@ double PassWork::ProductSeconds(double int8, double fp32, bool reachable) const 
   return seconds;
 }
 
-PassWork WeightWorkOf(const Engine& engine, const PassShape& pass) {
+PassWork WeightWorkOf(const Engine& engine, const PassSize& pass) {
   PassWork work;
   const int layers = static_cast<int>(engine.config().layers.size());
   for (int unit = 0; unit < engine.model().layout().units(); ++unit) {
@@ -85,7 +85,7 @@ PassWork WeightWorkOf(const Engine& engine, const PassShape& pass) {
   return work;
 }
 
-PassWork PassWorkOf(Engine& engine, const PassShape& pass) {
+PassWork PassWorkOf(Engine& engine, const PassSize& pass) {
   PassWork work = WeightWorkOf(engine, pass);
   AddAttention(engine, pass, work);
   return work;

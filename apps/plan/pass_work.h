@@ -29,14 +29,14 @@ struct PassWork {
   double ProductSeconds(double int8, double fp32, bool reachable) const;
 };
 
-struct PassShape {  // REQUIRES: 1 <= wanted <= rows.
+struct PassSize {  // REQUIRES: 1 <= wanted <= rows.
   int rows = 1;
   int wanted = 1;
   int depth = 0;
 };
-PassWork PassWorkOf(Engine& engine, const PassShape& pass);
+PassWork PassWorkOf(Engine& engine, const PassSize& pass);
 // The part of the work that depends on weights; known before they are loaded.
-PassWork WeightWorkOf(const Engine& engine, const PassShape& pass);
+PassWork WeightWorkOf(const Engine& engine, const PassSize& pass);
 
 // The share of the INT8 peak that kernels of a format can reach: besides the products, each group of 32 has scales (and minima), which are
 // applied on the same units. docs/benchmarks.md explains the numbers.
