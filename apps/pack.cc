@@ -81,7 +81,8 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
     if (summary != nullptr) {
       json.Key("uuid").String(FormatTsrUuid(summary->uuid)).Key("seconds").Double(SecondsSinceStart(), 4);
       WriteMemory(json);
-      if (summary->extents >= 0) json.Key("extents").Int(summary->extents);
+      json.Key("extents");
+      if (summary->extents >= 0) json.Int(summary->extents); else json.Null();
     }
     json.EndObject();
     return WriteOutput(std::move(json).Take() + "\n");

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/internal/is_refusal.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -65,7 +66,7 @@ absl::Status AlignedBuffer::PrepareForDevices() {
   madvise(data_, length, MADV_DONTFORK);
 #ifdef MADV_POPULATE_WRITE  // Linux 5.14. Reports that memory ran out; touching the memory would end the process.
   if (madvise(data_, length, MADV_POPULATE_WRITE) == 0) return absl::OkStatus();
-  if (errno != EINVAL) {
+  if (!IsRefusal(errno)) {
     return absl::ResourceExhaustedError(absl::StrCat("cannot back ", size_, " bytes with memory: ", std::strerror(errno)));
   }
 #endif

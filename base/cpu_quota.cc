@@ -66,6 +66,6 @@ std::optional<double> CpuQuota(const std::string& proc, const std::string& group
   return least;
 }
 
-int ThreadsForQuota(double quota) { return static_cast<int>(std::clamp(std::round(quota), 1.0, 1e6)); }
+int ThreadsForQuota(double quota) { return static_cast<int>(std::clamp(std::floor(quota), 1.0, 1e6)); }
 
 }  // namespace tessera

@@ -17,7 +17,8 @@ namespace tessera {
 // proc, groups: where the system shows processes and control groups. What cannot be read, or makes no sense, is no limit.
 std::optional<double> CpuQuota(const std::string& proc = "/proc", const std::string& groups = "/sys/fs/cgroup");
 
-// As many as find CPU time at once: the nearest whole number, at least 1. REQUIRES: quota > 0.
+// Returns as many threads as the quota serves all the time: its whole CPUs, 7 for 7.65, at least 1. One more would use up the time of all
+// before a period ends, and all would stand still until the next. REQUIRES: quota > 0.
 int ThreadsForQuota(double quota);
 
 }  // namespace tessera

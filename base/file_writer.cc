@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/file.h"
 #include "tessera/base/internal/descriptor.h"
+#include "tessera/base/internal/is_refusal.h"
 #include "tessera/base/internal/output_target.h"
 #include "tessera/base/internal/temporary_name.h"
 #include "tessera/base/status_macros.h"
@@ -107,6 +108,17 @@ absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descripto
   return SystemError(path, "create a temporary file beside it");
 }
 
+// Gives the new file the mode of the old one. Where that is refused (FAT, some network drives), the file stays as it was made, unless
+// that opens it to users whom the old mode kept out.
+absl::Status KeepMode(int file, mode_t mode, const std::string& path) {
+  if (fchmod(file, mode) == 0) return absl::OkStatus();
+  const int error = errno;
+  struct stat made;
+  if (IsRefusal(error) && fstat(file, &made) == 0 && (made.st_mode & 0777 & ~mode) == 0) return absl::OkStatus();
+  errno = error;
+  return SystemError(path, "keep the file's mode");
+}
+
 }  // namespace
 
 // The state of one file that is being written. Its destructor removes a temporary file that was not put in place.
@@ -155,7 +167,7 @@ absl::Status AtomicFileWriter::Reserve(int64_t bytes) {
   const int file = state_->file.get();
   int error = 0;
   while ((error = fallocate(file, 0, 0, bytes) == 0 ? 0 : errno) == EINTR) {}
-  if (error == EOPNOTSUPP) error = ftruncate(file, bytes) == 0 ? 0 : errno;
+  if (IsRefusal(error)) error = ftruncate(file, bytes) == 0 ? 0 : errno;
   if (error == 0) return absl::OkStatus();
   struct statvfs disk;
   if (error == ENOSPC && fstatvfs(file, &disk) == 0 && static_cast<int64_t>(disk.f_bavail * disk.f_frsize) < bytes) {
@@ -184,7 +196,7 @@ absl::Status AtomicFileWriter::Sync() {
 absl::Status AtomicFileWriter::SyncAndDrop(int64_t offset, int64_t bytes) {
   constexpr unsigned kWhole = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   const int file = state_->file.get();
-  if (sync_file_range(file, offset, bytes, kWhole) != 0 && errno != EINVAL && errno != ESPIPE && errno != ENOSYS) {
+  if (sync_file_range(file, offset, bytes, kWhole) != 0 && errno != ESPIPE && !IsRefusal(errno)) {
     return SystemError(state_->path, "sync");  // With the other codes the file system has no such call, and Sync does everything later.
   }
   posix_fadvise(file, offset, bytes, POSIX_FADV_DONTNEED);
@@ -196,7 +208,7 @@ const std::string& AtomicFileWriter::temporary_path() const { return state_->tem
 absl::Status AtomicFileWriter::Commit() {
   const State& state = *state_;
   const int directory = state.directory.get(), file = state.file.get();
-  if (state.target.replaces && fchmod(file, state.target.mode) != 0) return SystemError(state.path, "keep the file's mode");
+  if (state.target.replaces) RETURN_IF_ERROR(KeepMode(file, state.target.mode, state.path));
   RETURN_IF_ERROR(Sync());
   // Before the rename, when nothing is in place yet. A copy, since the lock is held until the file itself is closed.
   if (Descriptor copy(fcntl(file, F_DUPFD_CLOEXEC, 0)); copy.get() >= 0) RETURN_IF_ERROR(CloseWritten(copy, state.path));
@@ -204,7 +216,7 @@ absl::Status AtomicFileWriter::Commit() {
     return SystemError(state.path, "put the new file in place");
   }
   GiveBack(*std::exchange(state_->temporary, nullptr));
-  if (fsync(directory) != 0 && errno != EINVAL) return SystemError(state.path, "sync its directory");  // EINVAL: it has no sync.
+  if (fsync(directory) != 0 && !IsRefusal(errno)) return SystemError(state.path, "sync its directory");  // Else it has no sync.
   return CloseWritten(state_->file, state.path);
 }
 

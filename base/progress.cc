@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/base/elapsed.h"
 #include "tessera/base/write_all.h"
 
 namespace tessera {
@@ -46,6 +47,7 @@ void Progress::Update(int64_t done, absl::string_view detail) {
   done_ = done;
   detail_ = std::string(detail);
   const int64_t now = clock_->NowNanos();
+  shown_ns_ = std::min(shown_ns_, now);   // A clock that is set back does not keep the line from being shown.
   if (now - shown_ns_ >= (terminal_ ? kRedraw : kLogEvery)) Show(now);
 }
 
@@ -85,7 +87,7 @@ void Progress::Show(int64_t now_ns) {
 }
 
 std::string Progress::Line(int64_t now_ns) const {
-  const double seconds = static_cast<double>(now_ns - begin_ns_) / kSecond;
+  const double seconds = ElapsedSeconds(begin_ns_, now_ns);
   const double rate = seconds > 0 ? static_cast<double>(done_ - skipped_) / seconds : 0;
   std::string line = absl::StrCat(label_, ": ");
   if (total_ > 0) {

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bitset>
@@ -19,6 +20,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "tessera/base/elapsed.h"
+#include "tessera/base/process_forks.h"
 
 // How the threads agree. The numbers are those in the code.
 //
@@ -50,6 +53,7 @@ using SteadyClock = std::chrono::steady_clock;   // Real time: in it threads spi
 constexpr std::chrono::nanoseconds kSpin = std::chrono::microseconds(400);
 constexpr std::chrono::nanoseconds kShareCpu = std::chrono::microseconds(50);   // Before a waiting thread begins to yield,
 constexpr std::chrono::nanoseconds kShareCrowded = std::chrono::microseconds(2);  // or where two threads were seen on one CPU.
+constexpr std::chrono::nanoseconds kNoLimit = std::chrono::nanoseconds::max();
 constexpr int kPausesPerLook = 16;                                              // A look at the clock costs as much as one pause.
 constexpr int kCacheLine = 64;
 
@@ -63,6 +67,9 @@ void Pause() {
 
 // The time that this thread has spent at counted barriers of any pool.
 thread_local int64_t barrier_nanos = 0;
+
+// By a clock that was given in, which may be set back.
+int64_t Since(int64_t begin, const Clock& clock) { return ElapsedNanos(begin, clock.NowNanos()); }
 
 // Waits until `ready` or until `limit` has passed; returns ready(). At first it only spins, for the lowest latency. After
 // `share_cpu` it yields between looks: the thread it waits for may need this very CPU.
@@ -79,8 +86,9 @@ bool SpinUntil(Ready ready, std::chrono::nanoseconds share_cpu, std::chrono::nan
       Pause();
     }
     const std::chrono::nanoseconds waited = SteadyClock::now() - begin;
-    if (waited >= limit) return ready();
-    if (waited >= share_cpu) std::this_thread::yield();
+    const bool is_back = waited < std::chrono::nanoseconds::zero();   // Such a clock never comes to the limit.
+    if (waited >= limit || (is_back && limit != kNoLimit)) return ready();
+    if (waited >= share_cpu || is_back) std::this_thread::yield();
   }
 }
 
@@ -97,6 +105,8 @@ struct ThreadPool::State {
   const Clock* clock = nullptr;                // That counts times; null while none are counted.
   int64_t run_nanos = 0;                       // The caller's alone.
   std::string shortage;
+  const int64_t made_in = ForksSoFar();
+  const std::string lost;                      // The shortage in a process that was forked since: its caller is the only thread.
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake;
@@ -115,6 +125,8 @@ struct ThreadPool::State {
   alignas(kCacheLine) std::array<std::atomic<int>, kMaxThreads> cpu_of;
   std::atomic<bool> crowded{false};
 
+  // Whether the workers are threads of the process that this one was forked of.
+  bool IsLost() const { return !workers.empty() && ForksSoFar() != made_in; }
   void Publish();
   void AwaitGenerationAfter(uint64_t seen);
   void LookForCrowding();
@@ -122,6 +134,7 @@ struct ThreadPool::State {
   bool Await(Ready ready, std::chrono::nanoseconds limit) const;
   void Serve(int worker);
   void Work(int worker);
+  void BeAlone();
   void RunOnAll();
   uint64_t Arrive();
   void AwaitOthers(uint64_t arrival);
@@ -168,8 +181,8 @@ void ThreadPool::State::Serve(int worker) {
   if (clock == nullptr) return (*body)(worker);
   const int64_t begin = clock->NowNanos(), barriers_before = barrier_nanos;
   (*body)(worker);
-  const int64_t working = clock->NowNanos() - begin - (barrier_nanos - barriers_before);
-  working_nanos.fetch_add(working, std::memory_order_relaxed);  // Seen by the caller through (3).
+  const int64_t working = Since(begin, *clock) - (barrier_nanos - barriers_before);
+  working_nanos.fetch_add(std::max<int64_t>(working, 0), std::memory_order_relaxed);  // Seen by the caller through (3).
 }
 
 void ThreadPool::State::Work(int worker) {
@@ -181,7 +194,8 @@ void ThreadPool::State::Work(int worker) {
   }
 }
 
-ThreadPool::State::State(int threads) : threads(threads) {
+ThreadPool::State::State(int threads)
+    : threads(threads), lost(absl::StrCat("only 1 of ", threads, " threads is there: this process was forked after they were started")) {
   CHECK(threads >= 1 && threads <= kMaxThreads) << "threads: found " << threads << ", expected 1 to " << kMaxThreads;
   for (std::atomic<int>& cpu : cpu_of) cpu.store(-1, std::memory_order_relaxed);
   workers.reserve(threads - 1);
@@ -200,6 +214,13 @@ ThreadPool::State::~State() {
   for (std::thread& worker : workers) worker.join();
 }
 
+// In a process that was forked: also if that was within a Run of another thread.
+void ThreadPool::State::BeAlone() {
+  if (threads == 1) return;
+  threads = 1;
+  running.store(false, std::memory_order_relaxed);
+}
+
 void ThreadPool::State::RunOnAll() {
   if (threads == 1) return Serve(0);
   LookForCrowding();
@@ -207,7 +228,7 @@ void ThreadPool::State::RunOnAll() {
   Publish();
   Serve(0);
   const auto done = [&] { return unfinished.load(std::memory_order_acquire) == 0; };
-  Await(done, std::chrono::nanoseconds::max());
+  Await(done, kNoLimit);
 }
 
 uint64_t ThreadPool::State::Arrive() {
@@ -221,29 +242,34 @@ uint64_t ThreadPool::State::Arrive() {
 
 void ThreadPool::State::AwaitOthers(uint64_t arrival) {
   const auto moved = [&] { return phase.load(std::memory_order_acquire) != arrival; };
-  Await(moved, std::chrono::nanoseconds::max());
+  Await(moved, kNoLimit);
 }
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(threads)) {}
 
-ThreadPool::~ThreadPool() = default;
+// Lost workers cannot be joined, and a condition variable for which they wait cannot be destroyed: both would wait for them.
+ThreadPool::~ThreadPool() {
+  if (state_->IsLost()) state_.release();
+}
 
 void ThreadPool::Resize(int threads) {
+  if (state_->IsLost()) state_.release();
   state_ = nullptr;  // Its threads first: there may be no room for both.
   state_ = std::make_unique<State>(threads);
 }
 
-int ThreadPool::threads() const { return state_->threads; }
-const std::string& ThreadPool::shortage() const { return state_->shortage; }
+int ThreadPool::threads() const { return state_->IsLost() ? 1 : state_->threads; }
+const std::string& ThreadPool::shortage() const { return state_->IsLost() ? state_->lost : state_->shortage; }
 
 void ThreadPool::Run(absl::FunctionRef<void(int worker)> body) {
   State& state = *state_;
+  if (state.IsLost()) state.BeAlone();
   CHECK(!state.running.exchange(true, std::memory_order_acquire)) << "Run inside a Run, or from two threads";
   state.body = &body;
   if (state.clock != nullptr) {
     const int64_t begin = state.clock->NowNanos();
     state.RunOnAll();
-    state.run_nanos += state.clock->NowNanos() - begin;
+    state.run_nanos += Since(begin, *state.clock);
   } else {
     state.RunOnAll();
   }
@@ -260,11 +286,12 @@ void ThreadPool::AwaitOthers(uint64_t arrival) {
   if (state.clock == nullptr) return state.AwaitOthers(arrival);
   const int64_t begin = state.clock->NowNanos();
   state.AwaitOthers(arrival);
-  barrier_nanos += state.clock->NowNanos() - begin;
+  barrier_nanos += Since(begin, *state.clock);
 }
 
 void ThreadPool::CountTimes(bool on, const Clock& clock) {
   State& state = *state_;
+  if (state.IsLost()) state.BeAlone();
   CHECK(!state.running.load()) << "CountTimes inside a Run";
   state.clock = on ? &clock : nullptr;
   state.run_nanos = 0;

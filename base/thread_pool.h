@@ -10,6 +10,8 @@
 // The caller is worker 0. Workers spin for about 400 microseconds after a Run and then sleep, so an idle pool costs nothing.
 // Every thread takes part in every Run, also where there are fewer CPUs than threads. Then each barrier waits until the system has given
 // each thread a turn, which is slow: ask for no more than AvailableCpus(), and Resize when that has changed.
+// In a process that was forked after the pool was made there are no workers: the pool has its caller alone, shortage() says so, and Resize
+// makes new ones.
 // Threads: one Run at a time. A Run inside a Run body, or from a second thread while one is under way, ends the process (CHECK), since two
 // callers would mix their workers. Code that several threads may call has a pool for each of them, or a lock around Run. Barrier, or its
 // halves, only inside a Run body, by every worker alike.

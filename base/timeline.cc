@@ -76,7 +76,9 @@ void Timeline::Record(const TimelineEvent& event) {
   // The counter hands each place to one thread. It orders nothing else: a reader of the events has already waited for the threads that
   // record, so relaxed is enough.
   const int64_t place = next_.fetch_add(1, std::memory_order_relaxed);
-  if (place < static_cast<int64_t>(events_.size())) events_[place] = event;
+  if (place >= static_cast<int64_t>(events_.size())) return;
+  events_[place] = event;
+  events_[place].end_ns = std::max(event.begin_ns, event.end_ns);   // A clock that was given in may have been set back.
 }
 
 std::vector<TimelineEvent> Timeline::Events() const {

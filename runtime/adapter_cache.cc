@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/byte_size.h"
+#include "tessera/base/elapsed.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 
@@ -54,7 +55,7 @@ Sha256Sum AdapterCache::SumOf(const LoraAdapter& adapter) {
   const Clock& clock = GivenOrRealClock(options_.clock);
   const int64_t begin = clock.NowNanos();
   const Sha256Sum sum = adapter.Sum();
-  stats_.sum_seconds += static_cast<double>(clock.NowNanos() - begin) * 1e-9;
+  stats_.sum_seconds += ElapsedSeconds(begin, clock.NowNanos());
   return sum;
 }
 
@@ -80,7 +81,7 @@ absl::Status AdapterCache::Read(Entry& entry) {
   bytes_ += entry.source.bytes;
   ++stats_.reads;
   stats_.read_bytes += entry.source.bytes;
-  stats_.read_seconds += static_cast<double>(read - begin) * 1e-9;
+  stats_.read_seconds += ElapsedSeconds(begin, read);
   return absl::OkStatus();
 }
 

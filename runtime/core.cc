@@ -106,7 +106,8 @@ absl::StatusOr<int> EngineCore::CacheTokensOf(const EngineOptions& options, int 
 
 absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions& options, ModelFile::Weights weights) {
   RETURN_IF_ERROR(CheckOptions(options));
-  auto core = std::shared_ptr<EngineCore>(new EngineCore(options));
+  // In a forked process its threads can be neither asked to end nor joined.
+  auto core = std::shared_ptr<EngineCore>(new EngineCore(options), [](EngineCore* ended) { if (!ended->is_forked()) delete ended; });
   RETURN_IF_ERROR(core->MakePool());
   ASSIGN_OR_RETURN(core->device_, MakeDevice(options, *core->pool_));
   ASSIGN_OR_RETURN(core->no_weights_, ResidentSource::Create({}));
@@ -129,9 +130,13 @@ EngineCore::~EngineCore() {
   if (is_lost_) beginnings_.Abandon();
 }
 
+absl::Status EngineCore::Forked() {
+  return absl::FailedPreconditionError(
+      "engine: found a process that was forked after the engine was loaded, expected one that loads the engine itself");
+}
+
 absl::Status EngineCore::MakePool() {
-  pool_ = options_.compute.pool;
-  if (pool_ != nullptr) return absl::OkStatus();
+  if (pool_ = options_.compute.pool; pool_ != nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(threads_, ThreadsOf(options_.compute));
   own_pool_ = std::make_unique<ThreadPool>(threads_);
   pool_ = own_pool_.get();
@@ -348,6 +353,7 @@ absl::StatusOr<Sha256Sum> EngineCore::ModelIdentity() {
 }
 
 absl::StatusOr<EngineCore::Hold> EngineCore::TryHold() {
+  if (is_forked()) return Forked();
   Hold hold(mutex_, std::try_to_lock);
   if (!hold.owns_lock() || pass_thread_ != std::thread::id()) {
     return absl::FailedPreconditionError("engine: found a call of another thread under way, expected one thread at a time");
@@ -357,6 +363,7 @@ absl::StatusOr<EngineCore::Hold> EngineCore::TryHold() {
 }
 
 absl::StatusOr<EngineCore::Hold> EngineCore::AwaitTurn() {
+  if (is_forked()) return Forked();
   Hold hold(mutex_);
   if (pass_thread_ == std::this_thread::get_id()) {
     return absl::FailedPreconditionError("engine: found a pass under way in which this was called, expected it to end first");

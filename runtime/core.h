@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "tessera/base/process_forks.h"
 #include "tessera/base/sha256.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/base/timeline.h"
@@ -90,8 +91,8 @@ class EngineCore {
   using Hold = std::unique_lock<std::mutex>;
   // FailedPrecondition if another call holds the core, or its pass is under way. REQUIRES, as for AwaitHold: this thread does not hold it.
   absl::StatusOr<Hold> TryHold();
-  // Waits instead, for what cannot fail.
-  Hold AwaitHold() { return Hold(mutex_); }
+  // Waits instead, for what cannot fail. In a forked process nobody else is there to be waited for, or to give the core back.
+  Hold AwaitHold() { return is_forked() ? Hold() : Hold(mutex_); }
   // Waits for other threads' calls and passes instead. FailedPrecondition within a pass of this very thread.
   absl::StatusOr<Hold> AwaitTurn();
 
@@ -123,8 +124,10 @@ class EngineCore {
       return out_of_memory_;
     }
   }
-  // OkStatus, or that error.
-  absl::Status health() const { return is_lost_ ? out_of_memory_ : absl::OkStatus(); }
+  // OkStatus, or that error; FailedPrecondition in a process that was forked after Open, which has none of the core's threads and not all
+  // of its memory: nothing is computed there either.
+  absl::Status health() const { return is_forked() ? Forked() : is_lost_ ? out_of_memory_ : absl::OkStatus(); }
+  bool is_forked() const { return ForksSoFar() != made_in_; }
 
   // A pass, to be walked or finished at once. It ends at its next block if `cancel` is not null and true. REQUIRES: the caller holds the
   // core until then.
@@ -144,6 +147,7 @@ class EngineCore {
 
  private:
   explicit EngineCore(const EngineOptions& options);
+  static absl::Status Forked();
   absl::Status MakePool();
   // The device whose graphs hold weights, if the options ask for it.
   absl::Status MakeReadingDevice(const CompiledModel& compiled);
@@ -193,6 +197,7 @@ class EngineCore {
   std::mutex mutex_;                          // What a Hold locks.
   std::thread::id pass_thread_;               // Under mutex_: whose pass is under way; none: {}.
   std::condition_variable pass_ended_;
+  const int64_t made_in_ = ForksSoFar();
   std::atomic<bool> is_lost_{false};
   const absl::Status out_of_memory_;          // Made while there is memory.
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "glog/logging.h"
+#include "tessera/base/elapsed.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/tensor_names.h"
 #include "tessera/quant/packed_matrix.h"
@@ -109,7 +110,7 @@ absl::StatusOr<std::vector<TopTokens>> EagleExpander::Expand(const TokenTree& tr
   const int64_t rows = text_rows_ + tree_rows_ - rows_before;
   scope.SetDetail(static_cast<int32_t>(rows));
   if (rows >= 1 && rows <= kMeasuredRows) {
-    costs_.AddPass({.rows = static_cast<int>(rows)}, static_cast<double>(clock_.NowNanos() - began) * 1e-9);
+    costs_.AddPass({.rows = static_cast<int>(rows)}, ElapsedSeconds(began, clock_.NowNanos()));
   }
   return said;
 }

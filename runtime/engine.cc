@@ -24,12 +24,14 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
 }
 
 absl::Status Engine::LoadWeights() {
+  RETURN_IF_ERROR(core_->health());
   TimelineScope scope(options().timeline, Zone::kLoad, 0);
   RETURN_IF_ERROR(OrOutOfMemory([&] { return core_->LoadWeights(); }));
   return OrOutOfMemory([&] { return PrepareSwitching(*this); });
 }
 
 absl::Status Engine::AwaitWeights(WeightsAre state) {
+  RETURN_IF_ERROR(core_->health());
   if (ReadingDevice* const reading = core_->reading(); reading != nullptr) {
     return OrOutOfMemory([&] { return reading->AwaitLoads(); });
   }
@@ -47,13 +49,16 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::NewSession(const SessionOptions
   });
 }
 
-absl::StatusOr<BudgetPlan> Engine::ShrinkMemory(int64_t budget) { return core_->ShrinkMemory(budget); }
+absl::StatusOr<BudgetPlan> Engine::ShrinkMemory(int64_t budget) {
+  if (core_->is_forked()) return core_->health();   // Before any lock, which another thread may have held.
+  return core_->ShrinkMemory(budget);
+}
 
 EngineMemory Engine::memory() const { return core_->memory(); }
 
 EngineStats Engine::stats() const {
   const PassRunner::Work work = core_->runner().work();
-  Loading* const loading = model().loading();
+  Loading* const loading = core_->is_forked() ? nullptr : model().loading();   // Its lock may be held for good.
   return {.passes = work.passes, .rows = work.rows, .loading_seconds = loading == nullptr ? 0 : loading->LoadingSeconds()};
 }
 

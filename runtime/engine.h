@@ -5,6 +5,8 @@
 //   RETURN_IF_ERROR(session->Append(engine->tokenizer().Encode("Once upon a time", {.add_bos = true})));
 //   absl::Span<const float> next = session->logits();             // after the last token
 //
+// A process that is forked after Open has none of the engine's threads: there each call that computes or reads weights is
+// FailedPrecondition, and all objects may end. It may load an engine of its own.
 // Threads: an engine and its sessions are used from one thread at a time, but for ShrinkMemory and stats (session.h says what a second
 // thread meets). Errors name the file or the option, the value found and the value expected. Code that lays out rows itself finds device,
 // cache and passes in core.h.

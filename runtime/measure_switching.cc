@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/elapsed.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/cached_text.h"
 #include "tessera/runtime/core.h"
@@ -62,7 +63,7 @@ absl::StatusOr<std::vector<double>> WalkLayers(EngineCore& core, const Clock& cl
     const int64_t begin = clock.NowNanos();
     const absl::Status status = layer + 1 < layers ? pass.RunTo(layer + 1, {run}) : pass.Finish({count - 1}, {run}).status();
     RETURN_IF_ERROR(status);
-    seconds.push_back(static_cast<double>(clock.NowNanos() - begin) * 1e-9);
+    seconds.push_back(ElapsedSeconds(begin, clock.NowNanos()));
   }
   return seconds;
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/cpu_quota.h"
+#include "tessera/base/processor_cores.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -43,11 +44,14 @@ absl::StatusOr<KvFormat> KvFormatFromName(absl::string_view name) {
 
 absl::StatusOr<int> ThreadsOf(const ComputeOptions& options) {
   if (options.threads < 0 || options.threads > ThreadPool::kMaxThreads) {
-    return WrongUsage("threads", options.threads, absl::StrCat("0 (all CPUs) to ", ThreadPool::kMaxThreads));
+    return WrongUsage("threads", options.threads, absl::StrCat("0 (one per fast core) to ", ThreadPool::kMaxThreads));
   }
-  static const int granted = ThreadsForQuota(CpuQuota().value_or(ThreadPool::kMaxThreads));  // Too slow to be looked up before each pass.
   const int cpus = std::min(AvailableCpus(), ThreadPool::kMaxThreads);
-  return std::min(options.threads == 0 ? granted : options.threads, cpus);
+  if (options.threads > 0) return std::min(options.threads, cpus);
+  // Both are too slow to be looked up before each pass.
+  static const int granted = ThreadsForQuota(CpuQuota().value_or(ThreadPool::kMaxThreads));
+  static const ProcessorCores cores = ProcessorCores::Read();
+  return std::min({granted, cpus, cores.FastCores(CpusOfThread())});
 }
 
 std::function<void()> SpendDraftStep(const EngineOptions& options) {

@@ -52,7 +52,8 @@ absl::StatusOr<KvFormat> KvFormatFromName(absl::string_view name);
 
 // What computes.
 struct ComputeOptions {
-  // Most threads; 0: one per CPU. Never more than the CPUs this process may use (ThreadsOf): their number is looked up before each pass.
+  // Most threads; 0: one per fast core, as ThreadsOf says. Never more than the CPUs this process may use: they are looked up before each
+  // pass.
   int threads = 0;
   // Threads that are there already. The engine then neither makes nor resizes any, and ignores `threads`. Must outlive the engine and its
   // sessions. Engines that share a pool must make one pass at a time: two at once from two threads end the process. Null: the engine makes
@@ -182,8 +183,8 @@ struct EngineOptions {
   std::shared_ptr<const TestHooks> hooks = nullptr;  // For tests and comparisons. Null: none.
 };
 
-// The threads of a pool that an engine makes: at most as many as AvailableCpus() finds now, and for 0 at most as many as CpuQuota() found
-// at first. WrongUsage (threads) out of range.
+// The threads of a pool that an engine makes: at most as many as AvailableCpus() finds now, and for 0 one for each fast core of these CPUs
+// (processor_cores.h), at most as many as CpuQuota() found at first. WrongUsage (threads) out of range.
 absl::StatusOr<int> ThreadsOf(const ComputeOptions& options);
 
 // For Speculator::Options::drafted: spends a step of drafting. Null without `spend`.

@@ -24,6 +24,7 @@ class PromptMotion {
   ~PromptMotion() {
     if (number_ == 0) return;
     const EngineCore::Hold hold = core_.AwaitHold();
+    if (!core_.health().ok()) return;
     if (core_.motion()->report().prompts == number_) core_.motion()->DropPrompt();   // Else another one has begun since.
   }
   PromptMotion(const PromptMotion&) = delete;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "glog/logging.h"
+#include "tessera/base/elapsed.h"
 
 namespace tessera {
 namespace {
@@ -106,7 +107,7 @@ void CompositeDrafter::Ask(const DraftBudget& budget, TokenId root, Member& memb
     member.account.failure.Update(status);
     member.proposal = TokenTree(root);
   }
-  member.propose_seconds = Seconds() - begin;
+  member.propose_seconds = ElapsedSeconds(begin, Seconds());
   member.account.seconds += member.propose_seconds;
   member.is_reading = member.account.calls == member.calls_before;
   member.account.calls += 1;
@@ -172,7 +173,7 @@ void CompositeDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
     }
     const double begin = Seconds();
     member.drafter->Commit(tree, verdict);
-    const double commit_seconds = Seconds() - begin;
+    const double commit_seconds = ElapsedSeconds(begin, Seconds());
     member.account.seconds += commit_seconds;
     member.step_seconds = std::exchange(member.is_reading, false) ? 0 : member.propose_seconds + commit_seconds;
     member.propose_seconds = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "glog/logging.h"
+#include "tessera/base/elapsed.h"
 #include "tessera/spec/forecast_rows.h"
 
 namespace tessera {
@@ -90,7 +91,7 @@ TokenTree Speculator::Propose(const TreeRoom& room) {
   const double begin = Seconds();
   const TreeToCut to_cut = ToCut();
   const RowChoice choice = ShareRows({&to_cut, 1}, costs_, {.most_rows = std::max(room.rows, 1)})[0];
-  const double seconds = Seconds() - begin;
+  const double seconds = ElapsedSeconds(begin, Seconds());
   merging_ += seconds;
   report_.draft_seconds += seconds;
   return Choose(choice);
@@ -100,7 +101,7 @@ const TokenTree& Speculator::Draft(const TreeRoom& room) {
   const double begin = Seconds();
   draft_ = TokenTree(root_);
   Ask({.rows = std::min(room.rows, options_.max_rows), .depth = room.depth});
-  report_.draft_seconds += Seconds() - begin;
+  report_.draft_seconds += ElapsedSeconds(begin, Seconds());
   return draft_;
 }
 
@@ -114,13 +115,14 @@ void Speculator::Ask(const TreeRoom& room) {
     return;
   }
   asked_ = true;
-  merging_ = -Seconds();
+  const double begin = Seconds();
   LOG_IF(FATAL, !composite_.Propose({.max_nodes = room.rows - 1, .max_depth = room.depth}, draft_).ok()) << "a composite does not fail";
   if (options_.drafted != nullptr) options_.drafted();
   // Until a step is measured there is nothing to hold a draft against.
   if (options_.weigh_costs && !costs_.KnowsSteps()) draft_ = TokenTree(root_);
-  merging_ += Seconds();
+  merging_ = ElapsedSeconds(begin, Seconds());
   for (int source = 0; source < composite_.size(); ++source) merging_ -= composite_.propose_seconds(source);
+  merging_ = std::max(merging_, 0.0);
 }
 
 void Speculator::AddForecasts(const TreeRoom& room, RowChoice& choice) const {
@@ -138,14 +140,14 @@ TokenTree Speculator::Choose(const RowChoice& choice) {
   TokenTree tree = draft_.Pick(choice.nodes);
   FindForecasts(tree);
   if (asked_) {
-    costs_.AddDraft(kMerging, merging_ + Seconds() - begin);
+    costs_.AddDraft(kMerging, merging_ + ElapsedSeconds(begin, Seconds()));
     RestIfIdle(tree);
   }
   PlanLogits(tree);
   report_.predicted_tokens += choice_.tokens;
   report_.predicted_seconds += choice_.seconds;
   report_.predicted_plain_seconds += choice_.tokens * costs_.PlainSeconds(choice_.beside.texts + 1);
-  report_.draft_seconds += Seconds() - begin;
+  report_.draft_seconds += ElapsedSeconds(begin, Seconds());
   return tree;
 }
 
@@ -248,7 +250,7 @@ void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const Ste
   const double begin = Seconds();
   composite_.Commit(tree, verdict);
   root_ = verdict.emitted.back();
-  report_.draft_seconds += Seconds() - begin;
+  report_.draft_seconds += ElapsedSeconds(begin, Seconds());
   LearnDrafts();
   report_.steps += 1;
   report_.tokens += verdict.emitted.size();

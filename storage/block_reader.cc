@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "tessera/base/elapsed.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -89,8 +90,11 @@ void BlockReader::AwaitDelayed() {
   int64_t soonest = INT64_MAX;
   for (const Block& block : delayed_) soonest = std::min(soonest, block.not_before);
   const int64_t begin = clock_->NowNanos();
-  if (soonest > begin) options_.sleep(soonest - begin);
-  counters_.wait_nanos += clock_->NowNanos() - begin;
+  if (soonest > begin) options_.sleep(std::min(ElapsedNanos(begin, soonest), kLongestPause));
+  counters_.wait_nanos += ElapsedNanos(begin, clock_->NowNanos());
+  for (Block& block : delayed_) {   // These have waited, whatever a clock that stands still or goes back says.
+    if (block.not_before <= soonest) block.not_before = INT64_MIN;
+  }
 }
 
 bool BlockReader::MayTake(const Block& block) const {
@@ -123,7 +127,8 @@ void BlockReader::Submit() {
 // A device serves blocks about in the order in which it was given them: one took as long as all that were in flight with it.
 void BlockReader::Learn(const Block& block) {
   if (options_.most_drain_nanos == 0) return;
-  const double of_most = static_cast<double>(clock_->NowNanos() - block.submitted) / static_cast<double>(options_.most_drain_nanos);
+  const auto taken = static_cast<double>(ElapsedNanos(block.submitted, clock_->NowNanos()));
+  const double of_most = taken / static_cast<double>(options_.most_drain_nanos);
   if (of_most > 1) {
     most_bytes_in_flight_ = std::min(most_bytes_in_flight_, static_cast<int64_t>(static_cast<double>(block.in_flight) / of_most));
   } else if (of_most <= 0.5 && block.in_flight + options_.block_bytes > most_bytes_in_flight_) {
@@ -136,7 +141,7 @@ void BlockReader::Collect() {
   done_.clear();
   const int64_t begin = clock_->NowNanos();
   const absl::Status status = device_.Wait(done_);
-  counters_.wait_nanos += clock_->NowNanos() - begin;
+  counters_.wait_nanos += ElapsedNanos(begin, clock_->NowNanos());
   for (const BlockDevice::Completion& completion : done_) {
     free_tags_.push_back(completion.tag);
     bytes_in_flight_ -= static_cast<int64_t>(in_flight_[completion.tag].out.size());

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/base/elapsed.h"
 
 namespace tessera {
 namespace {
@@ -27,7 +28,7 @@ RequestProgress::~RequestProgress() {
 }
 
 double RequestProgress::Seconds(int64_t now_nanos) const {
-  return static_cast<double>(past_nanos_ + (under_way_ > 0 ? now_nanos - begin_nanos_ : 0)) * 1e-9;
+  return static_cast<double>(past_nanos_ + (under_way_ > 0 ? ElapsedNanos(begin_nanos_, now_nanos) : 0)) * 1e-9;
 }
 
 std::string RequestProgress::Speed(int64_t now_nanos) const {
@@ -40,7 +41,7 @@ void RequestProgress::SetUnderWay(int64_t requests) {
   const int64_t now = clock_.NowNanos();
   if (under_way_ == 0) begin_nanos_ = now;
   if (under_way_ == 0 && now - idle_nanos_ >= kPauseNanos && line_.has_value()) line_->Postpone();
-  if (requests == 0 && under_way_ > 0) past_nanos_ += now - begin_nanos_;
+  if (requests == 0 && under_way_ > 0) past_nanos_ += ElapsedNanos(begin_nanos_, now);
   if (requests == 0) idle_nanos_ = now;
   under_way_ = requests;
 }
@@ -64,7 +65,7 @@ void RequestProgress::DropUnderWay() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const int64_t now = clock_.NowNanos();
   ++there_;
-  if (line_.has_value()) line_->Skip(1, now - begin_nanos_);
+  if (line_.has_value()) line_->Skip(1, ElapsedNanos(begin_nanos_, now));
   begin_nanos_ = now;
 }
 

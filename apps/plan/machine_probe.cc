@@ -1,5 +1,6 @@
 #include "tessera/apps/plan/machine_probe.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <utility>
@@ -14,6 +15,10 @@ namespace tessera {
 namespace {
 
 constexpr double kSecondsOfArithmetic = 0.02;
+constexpr int kMostLooks = 1024;   // At a clock that stands still, or goes back.
+
+// What a measurement took; at least a nanosecond, so that a rate is a number.
+double TimeBetween(double begin, double end) { return std::max(end - begin, 1e-9); }
 
 }  // namespace
 
@@ -36,7 +41,7 @@ double MachineProbe::Read() const {
     if (worker == 0) begin = Now();
     seen += loops_->read(buffer_.data() + share.begin * PeakLoops::kReadStep, (share.end - share.begin) * PeakLoops::kReadStep);
   });
-  const double seconds = Now() - begin;
+  const double seconds = TimeBetween(begin, Now());
   CHECK_GT(seen, 0);
   return static_cast<double>(buffer_.size()) / seconds;
 }
@@ -48,11 +53,11 @@ double MachineProbe::RateOf(int64_t (*loop)(int64_t rounds)) const {
     pool_->Barrier();
     const double begin = Now();
     double end = begin;
-    while (end - begin < kSecondsOfArithmetic) {
+    for (int looks = 0; end - begin < kSecondsOfArithmetic && (end > begin || looks < kMostLooks); ++looks) {
       products += loop(kRounds);
       end = Now();
     }
-    rates[worker] = static_cast<double>(2 * products) / (end - begin);
+    rates[worker] = static_cast<double>(2 * products) / TimeBetween(begin, end);
   });
   double sum = 0;
   for (double rate : rates) sum += rate;
@@ -65,7 +70,7 @@ double MachineProbe::BarrierNanos() const {
     pool_->Barrier();
     const double begin = Now();
     for (int i = 0; i < kBarriers; ++i) pool_->Barrier();
-    if (worker == 0) seconds = Now() - begin;
+    if (worker == 0) seconds = TimeBetween(begin, Now());
   });
   return seconds / kBarriers * 1e9;
 }

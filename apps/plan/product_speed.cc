@@ -23,8 +23,11 @@ constexpr int64_t kInputs = 1024, kOutputs = 64;   // At most a quarter of a MiB
 // What a block of a format that is only read is filled with: all scales are then ordinary numbers. Products of denormal ones take longer.
 constexpr std::byte kOrdinary{0x55};
 constexpr double kSeconds = 0.004;                 // Approximate length of a measurement.
+constexpr int kMostLooks = 256;                    // At a clock that stands still. Then a measurement counts as one of that length.
 
 double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
+
+double TimeOf(double elapsed) { return elapsed > 0 ? elapsed : kSeconds; }
 
 std::vector<float> RandomNumbers(int64_t count) {
   SeededRandom random(1);
@@ -92,10 +95,10 @@ class TimedMatrix {
     const double begin = Seconds();
     int64_t times = 0;
     double elapsed = 0;
-    for (; elapsed < kSeconds; elapsed = Seconds() - begin) {
+    for (int looks = 0; elapsed < kSeconds && (elapsed > 0 || looks < kMostLooks); ++looks, elapsed = Seconds() - begin) {
       for (int i = 0; i < 8; ++i, ++times) panels_(job);  // Reading the clock takes little time compared with eight.
     }
-    return 2.0 * kInputs * kOutputs * rows * static_cast<double>(times) / elapsed;
+    return 2.0 * kInputs * kOutputs * rows * static_cast<double>(times) / TimeOf(elapsed);
   }
 
   bool floats() const { return shape_.float_activations; }
@@ -116,7 +119,7 @@ double PeakOf(int64_t (*loop)(int64_t rounds)) {
     const double begin = Seconds();
     const int64_t products = loop(rounds);
     const double elapsed = Seconds() - begin;
-    if (elapsed >= kSeconds || rounds == PeakLoops::kMostRounds) return 2.0 * static_cast<double>(products) / elapsed;
+    if (elapsed >= kSeconds || rounds == PeakLoops::kMostRounds) return 2.0 * static_cast<double>(products) / TimeOf(elapsed);
     rounds = std::min<int64_t>(2 * rounds, PeakLoops::kMostRounds);
   }
 }

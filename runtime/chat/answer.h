@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/elapsed.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/speculation.h"
 #include "tessera/runtime/chat/timings.h"
@@ -86,7 +87,7 @@ class Answerer {
   Answerer(Engine& engine, const Sampler& sampler, const AnswererOptions& options, std::unique_ptr<Session> session,
            std::unique_ptr<Speculation> speculation);
 
-  double SecondsSince(int64_t nanos) const { return static_cast<double>(clock_->NowNanos() - nanos) * 1e-9; }
+  double SecondsSince(int64_t nanos) const { return ElapsedSeconds(nanos, clock_->NowNanos()); }
   Speculator* speculator() const { return speculation_ == nullptr ? nullptr : &speculation_->speculator(); }
   // Counts what is read of a streamed model meanwhile.
   template <typename Call>

@@ -29,6 +29,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/elapsed.h"
 #include "tessera/base/token.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/speculation.h"
@@ -113,7 +114,7 @@ class ParallelAnswers {
   struct Text;
 
   ParallelAnswers(Engine& engine, const ParallelOptions& options, std::unique_ptr<Speculation> speculation);
-  double SecondsSince(int64_t nanos) const { return static_cast<double>(clock_.NowNanos() - nanos) * 1e-9; }
+  double SecondsSince(int64_t nanos) const { return ElapsedSeconds(nanos, clock_.NowNanos()); }
   void SubmitWaiting();
   void Submit(const std::shared_ptr<Text>& text);
   void SubmitReader(const std::shared_ptr<Text>& text);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/elapsed.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -195,7 +196,7 @@ class BeamRun {
     return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
   }
 
-  double SecondsSince(int64_t nanos) const { return static_cast<double>(clock_.NowNanos() - nanos) * 1e-9; }
+  double SecondsSince(int64_t nanos) const { return ElapsedSeconds(nanos, clock_.NowNanos()); }
 
   Engine& engine_;
   const absl::Span<const TokenId> prompt_;

@@ -18,6 +18,7 @@ CLOCKS = re.compile(
     r"\btime\.(?:time|monotonic|perf_counter)(?:_ns)?\b|\bdatetime\.now\b|\bSECONDS\b|\bdate \+%s")
 EXCEPTIONS = {
     "tests/base/clock_test.cc": "SleepNanos and the real clock are what is tested, with lower bounds alone",
+    "tests/fakes/failing_calls.cc": "the system's clock is what it sets back",
     "tests/fakes/await.h": "the pause and the deadline of every wait in C++",
     "tests/fakes/thread_state.h": "reads the clocks of processes and threads that count CPU time alone",
     "tests/patience.py": "the pause and the deadline of every wait in Python",

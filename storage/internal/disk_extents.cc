@@ -15,7 +15,7 @@ int64_t CountDiskExtents(const std::string& path) {
   map.fm_length = FIEMAP_MAX_OFFSET;  // Room for no extent: they are only counted.
   const int result = ioctl(file, FS_IOC_FIEMAP, &map);
   close(file);
-  return result == 0 ? map.fm_mapped_extents : -1;
+  return result == 0 ? int64_t{map.fm_mapped_extents} : -1;
 }
 
 }  // namespace tessera

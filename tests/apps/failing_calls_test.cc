@@ -2,13 +2,9 @@
 // the file and says what the system said; what was there before is as it was, and nothing is half written.
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <ostream>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,26 +13,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "tessera/base/file.h"
+#include "tessera/tests/apps/failing_call_run.h"
 #include "tessera/tests/apps/run_program.h"
-#include "tessera/tests/fakes/eagle_builder.h"
-#include "tessera/tests/fakes/must.h"
-#include "tessera/tests/fakes/packed_file.h"
-#include "tessera/tests/fakes/predictor_file.h"
 #include "tessera/tests/fakes/sanitized.h"
-#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
-
-struct Call {
-  const char* function;
-  int error;
-  const char* file;  // The end of its path; that of a pipe is "]".
-  int passed = 0;    // So many go well before.
-};
 
 // How much of the text that the program writes without a failing call is there.
 enum class Text { kNone, kBeginning, kAll, kUnknown };  // kUnknown: each run's is another, as times are.
@@ -209,7 +192,7 @@ constexpr Case kProducts[] = {
     {"tessera_random_model", kNewRandom, {"write", ENOSPC, ".tmp", 2}, "@/new.gguf: cannot write"},
     {"tessera_random_model", kNewAround, {"pread", EIO, "/model.gguf", 4}, "@/model.gguf: cannot read"},
     {"tessera_random_model", kNewAround, {"write", ENOSPC, ".tmp", 2}, "@/new.gguf: cannot write"},
-    {"tessera_random_model", kOldRandom, {"fchmod", EPERM, ".tmp"}, "@/old.gguf: cannot keep the file's mode"},
+    {"tessera_random_model", kOldRandom, {"fchmod", EIO, ".tmp"}, "@/old.gguf: cannot keep the file's mode"},
     {"tessera_random_model", kOldRandom, {"fsync", EIO, ".tmp"}, "@/old.gguf: cannot sync"},
     {"tessera_random_model", kOldRandom, {"renameat", EACCES, "old.gguf"}, "@/old.gguf: cannot put the new file in place"},
 };
@@ -246,6 +229,8 @@ constexpr Case kMeasurements[] = {
     {"tessera_scale check", kChecked, {"read", EIO, ".jsonl"}, "mbpp.jsonl: cannot read"},
     {"tessera_scale check", kChecked, {"pipe2", EMFILE, ""}, "pipe"},
     {"tessera_scale check", kChecked, {"fork", EAGAIN, "", 1}, "fork"},
+    {"tessera_scale check", kChecked, {"getrandom", EPERM, ""}, "getrandom"},
+    {"tessera_scale check", kChecked, {"memfd_create", ENOSYS, ""}, "memfd_create"},
     {"tessera_spec_bench", kSpeculated, {"read", EIO, ".jsonl"}, ".jsonl: cannot read"},
     {"tessera_spec_bench", kSpeculated, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read"},
     {"tessera_spec_bench", kSpeculated, {"write", ENOSPC, ".tmp"}, "@/", Text::kUnknown},
@@ -263,70 +248,10 @@ std::vector<Case> AllCases() {
   return all;
 }
 
-using Files = std::map<std::string, std::string>;  // Their contents by their paths.
-
-// A run of a case in a folder of its own.
-struct OneRun {
-  Ended ended;
-  bool failed = false;  // A call did.
-  Files before, after;
-};
-
 class FailingCalls : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     if (kSanitized) GTEST_SKIP() << "a sanitizer's library must be loaded before all others";
-  }
-
-  static Files FilesIn(const std::string& folder) {
-    Files files;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-      const std::string path = entry.path().string();
-      if (entry.is_regular_file()) files[path.substr(folder.size() + 1)] = Must(ReadFileToString(path, 1 << 30));
-    }
-    return files;
-  }
-
-  static void MakeFiles(const TemporaryFolder& folder) {
-    static const PackedModel packed(TinyPath("llama"));
-    for (const char* name : {"model.gguf", "old.gguf"}) std::filesystem::copy_file(packed.gguf(), folder.Path(name));
-    for (const char* name : {"model.tsr", "old.tsr"}) std::filesystem::copy_file(packed.path(), folder.Path(name));
-    std::filesystem::copy(TESSERA_SOURCE_DIR "/tests/golden/lora/llama-qv", folder.Path("pirate"));
-    EagleBuilder({.vocabulary = 50, .target_vocabulary = 271}).WriteTo(folder.Path("eagle.safetensors"));
-    WritePredictor(folder.Path("exit.safetensors"), {.rows = 64, .width = 64, .numbers = std::vector<float>(64 * 64, 0.01f)});
-    Must(WriteFileAtomically(folder.Path("prompt"), "the in the"));
-    Must(WriteFileAtomically(folder.Path("prompts"), "the in the\n"));
-  }
-
-  // Answers say what they took, which differs from run to run.
-  static std::string WithoutSeconds(std::string text) {
-    const std::string seconds = "\"seconds\":{";
-    for (size_t at = text.find(seconds); at != std::string::npos; at = text.find(seconds, at + 1)) {
-      text.erase(at + seconds.size(), text.find('}', at) - at - seconds.size());
-    }
-    return text;
-  }
-
-  static OneRun RunOf(const Case& c, const std::optional<Call>& call) {
-    signal(SIGPIPE, SIG_IGN);
-    const TemporaryFolder folder, mark;
-    MakeFiles(folder);
-    OneRun run = {.before = FilesIn(folder.path())};
-    const std::vector<std::string> flags = absl::StrSplit(absl::StrReplaceAll(c.flags, {{"@", folder.path()}}), ' ');
-    const auto prepare = [&] {
-      setenv("TESSERA_CACHE", folder.Path("cache").c_str(), 1);
-      if (!call.has_value()) return;
-      setenv("LD_PRELOAD", TESSERA_BINARY_DIR "/bin/tessera_failing_calls.so", 1);
-      setenv("TESSERA_FAILING_CALL", absl::StrCat(call->function, " ", call->error, " ", call->passed, " ", call->file).c_str(), 1);
-      setenv("TESSERA_FAILED_CALL", mark.Path("failed").c_str(), 1);
-    };
-    run.ended = Program(c.program, flags, prepare).Finish(c.input);
-    for (std::string* text : {&run.ended.output, &run.ended.errors}) {
-      *text = WithoutSeconds(absl::StrReplaceAll(*text, {{folder.path(), "@"}}));
-    }
-    run.failed = mark.Files() > 0;
-    run.after = FilesIn(folder.path());
-    return run;
   }
 };
 
@@ -338,7 +263,7 @@ void ExpectText(Text text, const std::string& found, const std::string& whole) {
 }
 
 // Those of before as they were, and of the new ones those that the case names, whole.
-void ExpectFiles(const Case& c, const OneRun& cut, const OneRun& whole) {
+void ExpectFiles(const Case& c, const ProgramRun& cut, const ProgramRun& whole) {
   Files found = cut.after;
   for (const absl::string_view begin : absl::StrSplit(c.written, ' ', absl::SkipEmpty())) {
     const auto file = found.lower_bound(std::string(begin));
@@ -353,7 +278,7 @@ void ExpectFiles(const Case& c, const OneRun& cut, const OneRun& whole) {
 
 TEST_P(FailingCalls, AreErrorsThatNameTheFileAndLeaveNothingHalfWritten) {
   const Case& c = GetParam();
-  const OneRun whole = RunOf(c, std::nullopt), cut = RunOf(c, c.call);
+  const ProgramRun whole = RunWithCall(c.program, c.flags, c.input), cut = RunWithCall(c.program, c.flags, c.input, c.call);
   ASSERT_EQ(whole.ended.code, 0) << whole.ended.errors;
   ASSERT_TRUE(cut.failed) << "the program makes no such call: " << cut.ended.errors;
   EXPECT_EQ(cut.ended.code, 1) << cut.ended.errors;

@@ -122,6 +122,17 @@ TEST(MachineProbes, ABarrierTakesItsShareOfTheTimeOfAll) {
   EXPECT_TRUE(std::abs(nanos - 1000) < 1 || std::abs(nanos - 2000) < 1) << nanos;
 }
 
+TEST(MachineProbes, EndByAClockThatStandsStillOrGoesBack) {
+  ThreadPool pool(1);
+  for (const int64_t tick : {0, -1'000'000}) {
+    const TickingClock clock(tick);
+    const MachineProbe probe = *MachineProbe::Create(pool, BestKernelPath(), PeakLoops::kReadStep, clock);
+    for (const double figure : {probe.Read(), probe.Int8(), probe.Fp32(), probe.BarrierNanos()}) {
+      EXPECT_TRUE(std::isfinite(figure) && figure > 0) << figure;
+    }
+  }
+}
+
 TEST(RowsCurves, TheListIsChecked) {
   EXPECT_EQ(*ParseRows("1,2,40"), (std::vector<int>{1, 2, 40}));
   EXPECT_EQ(ParseRows("default")->back(), 64);

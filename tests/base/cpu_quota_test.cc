@@ -54,6 +54,13 @@ TEST_F(Groups, OfVersionOneToo) {
   EXPECT_EQ(Quota(), 2) << "a container's own, under the name that systems give it, too";
 }
 
+TEST_F(Groups, AQuotaOfSevenCpusAndAPartServesSevenThreads) {
+  Put("proc/self/cgroup", "0::/\n");
+  Put("groups/cpu.max", "765000 100000\n");
+  ASSERT_EQ(Quota(), 7.65);
+  EXPECT_EQ(ThreadsForQuota(*Quota()), 7);
+}
+
 // A container whose /proc shows the path outside of it.
 TEST_F(Groups, WhereThePathIsNotThereTheTopCounts) {
   Put("proc/self/cgroup", "0::/docker/0123\n");
@@ -71,8 +78,9 @@ TEST_F(Groups, WhatMakesNoSenseIsNoLimit) {
   }
 }
 
-TEST(ThreadsForQuota, TheNearestNumberCounts) {
-  const std::vector<std::pair<double, int>> cases = {{0.01, 1}, {0.5, 1}, {1.0, 1}, {1.5, 2}, {2.0, 2}, {2.4, 2}, {3.9, 4}, {64.0, 64}};
+TEST(ThreadsForQuota, WholeCpusCountAndThereIsOneThreadAtLeast) {
+  const std::vector<std::pair<double, int>> cases = {{0.01, 1}, {0.5, 1}, {1.0, 1}, {1.5, 1}, {2.0, 2}, {2.4, 2}, {3.9, 3}, {7.65, 7},
+                                                     {64.0, 64}, {1e300, 1'000'000}};
   for (const auto& [quota, threads] : cases) {
     EXPECT_EQ(ThreadsForQuota(quota), threads) << quota;
   }

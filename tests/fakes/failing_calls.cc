@@ -4,19 +4,25 @@
 //   TESSERA_FAILED_CALL=/some/new/file        made when a call has failed, so that a test knows of it
 //
 // An errno below 0 is a signal that the program gets instead of the call: "fsync -9 0 .tmp" kills it where it would sync.
-// All calls after the first that fails do, too. A descriptor's path is that of its file now; the standard streams are /dev/stdin,
-// /dev/stdout and /dev/stderr, and another pipe ends with "]". Without a path's end every file is meant. System calls that are made without
-// the C library, those of io_uring, are not seen.
+// All calls after the first that fails do, too. A clock is no error: where its call would fail the system's clocks go back, by a
+// millisecond at each look, and the errno is of no account. A descriptor's path is that of its file now; the standard streams are
+// /dev/stdin, /dev/stdout and /dev/stderr, and another pipe ends with "]". Without a path's end every file is meant. System calls that are
+// made without the C library, those of io_uring, are not seen.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -192,3 +198,38 @@ TESSERA_FAILING_CALL(int, poll, (pollfd* files, nfds_t count, int millis), (file
 TESSERA_FAILING(int, pthread_create, pthread_create,
                 (pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* given), (thread, attributes, run, given),
                 "", errno)
+
+extern "C" int ioctl(int file, unsigned long request, ...) {
+  static auto* const real = Real<int(int, unsigned long, ...)>("ioctl");
+  if (Fails("ioctl", file)) return -1;
+  va_list more;
+  va_start(more, request);
+  void* const given = va_arg(more, void*);
+  va_end(more);
+  return real(file, request, given);
+}
+
+TESSERA_FAILING_CALL(int, madvise, (void* at, size_t size, int advice), (at, size, advice), "")
+TESSERA_FAILING_CALL(int, mlock, (const void* at, size_t size), (at, size), "")
+TESSERA_FAILING_CALL(int, mincore, (void* at, size_t size, unsigned char* pages), (at, size, pages), "")
+TESSERA_FAILING(int, posix_fadvise, posix_fadvise, (int file, off_t offset, off_t size, int advice), (file, offset, size, advice), file,
+                errno)
+TESSERA_FAILING_CALL(int, sched_getaffinity, (pid_t thread, size_t size, cpu_set_t* cpus), (thread, size, cpus), "")
+TESSERA_FAILING_CALL(int, sched_setscheduler, (pid_t thread, int policy, const sched_param* given), (thread, policy, given), "")
+TESSERA_FAILING_CALL(int, setpriority, (__priority_which_t which, id_t who, int priority), (which, who, priority), "")
+TESSERA_FAILING_CALL(int, memfd_create, (const char* name, unsigned flags), (name, flags), "")
+TESSERA_FAILING_CALL(ssize_t, getrandom, (void* bytes, size_t size, unsigned flags), (bytes, size, flags), "")
+
+extern "C" int clock_gettime(clockid_t clock, timespec* now) {
+  static auto* const real = Real<int(clockid_t, timespec*)>("clock_gettime");
+  static std::atomic<int64_t> looks{0};
+  constexpr int64_t kBack = 1'000'000, kSecond = 1'000'000'000;
+  const int kept = errno, result = real(clock, now);
+  const bool is_time = clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME;
+  if (result != 0 || !is_time || !Fails("clock_gettime", "")) return result;
+  errno = kept;
+  const int64_t nanos = now->tv_sec * kSecond + now->tv_nsec - ++looks * kBack;
+  now->tv_nsec = (nanos % kSecond + kSecond) % kSecond;
+  now->tv_sec = (nanos - now->tv_nsec) / kSecond;
+  return 0;
+}

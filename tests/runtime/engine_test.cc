@@ -217,7 +217,7 @@ TEST(Engine, WrongOptionsAreNamed) {
     spoil(options);
     return std::string(Engine::Load(options).status().message());
   };
-  EXPECT_EQ(message([](auto& o) { o.compute.threads = 257; }), "threads: found 257, expected 0 (all CPUs) to 256");
+  EXPECT_EQ(message([](auto& o) { o.compute.threads = 257; }), "threads: found 257, expected 0 (one per fast core) to 256");
   EXPECT_EQ(message([](auto& o) { o.cache.context = -3; }), "context: found -3, expected 0 (the model's own, 512) to 16777216");
   EXPECT_NE(message([](auto& o) { o.compute.kernels = "sse9"; }).find("\"sse9\""), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.model_path = "/nowhere/model.gguf"; }).find("/nowhere/model.gguf"), std::string::npos);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/cpu_quota.h"
+#include "tessera/base/processor_cores.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -35,8 +36,8 @@ TEST(Options, WrongOnesAreNamed) {
     spoil(options);
     return std::string(CheckOptions(options).message());
   };
-  EXPECT_EQ(message([](auto& o) { o.compute.threads = 257; }), "threads: found 257, expected 0 (all CPUs) to 256");
-  EXPECT_EQ(message([](auto& o) { o.compute.threads = -1; }), "threads: found -1, expected 0 (all CPUs) to 256");
+  EXPECT_EQ(message([](auto& o) { o.compute.threads = 257; }), "threads: found 257, expected 0 (one per fast core) to 256");
+  EXPECT_EQ(message([](auto& o) { o.compute.threads = -1; }), "threads: found -1, expected 0 (one per fast core) to 256");
   EXPECT_EQ(message([](auto& o) { o.compute.row_capacity = -1; }), "row_capacity: found -1, expected 0 (by memory) to 65536");
   EXPECT_EQ(message([](auto& o) { o.workload.sessions = 0; }), "sessions: found 0, expected 1 or more");
   EXPECT_EQ(message([](auto& o) { o.cache.cache_tokens = -1; }), "cache_tokens: found -1, expected 0 (by the context) to 16777216");
@@ -100,8 +101,9 @@ TEST(Options, TheNpuPathKeepsFp16AndAloneHasRecipesAndBlocksOfKeys) {
   }
 }
 
-TEST(Options, ThreadsAreAtMostOnePerCpu) {
-  EXPECT_EQ(Must(ThreadsOf({})), std::min(AvailableCpus(), ThreadsForQuota(CpuQuota().value_or(1000))));
+TEST(Options, ThreadsAreOnePerFastCoreWithinAQuotaAndAtMostOnePerCpu) {
+  const int cores = ProcessorCores::Read().FastCores(CpusOfThread());
+  EXPECT_EQ(Must(ThreadsOf({})), std::min({AvailableCpus(), cores, ThreadsForQuota(CpuQuota().value_or(1000))}));
   EXPECT_EQ(Must(ThreadsOf({.threads = 3})), std::min(3, AvailableCpus()));
   const CpuLimit limit = Must(CpuLimit::Create(1));
   EXPECT_EQ(Must(ThreadsOf({.threads = 3})), 1);
