@@ -76,9 +76,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines, const
   RETURN_IF_ERROR(engine.AwaitWeights());
   AdaptedSession adapted;
   const StreamedRun run(engine, opened.flash_bytes_per_second);
-  // Without a plan a text may be longer than the context: it is cut into windows.
-  const bool is_planned = engine.options().workload.request_bytes != nullptr;
-  const RequestLimits limits = is_planned ? RequestLimits::Of(engine) : RequestLimits();
+  const RequestLimits limits = RequestLimits::OfCutTexts(engine);
   return ForEachRequest(lines, limits, [&](const Request& request) -> absl::StatusOr<std::string> {
     RETURN_IF_ERROR(CheckFields(request.body(), {"id", "text", "adapter"}));
     ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));

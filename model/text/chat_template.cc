@@ -48,6 +48,11 @@ bool HasWord(absl::string_view source, absl::string_view word) {
   return false;
 }
 
+// Whether the source has the word as a text of its own, as where it compares a role.
+bool HasText(absl::string_view source, absl::string_view word) {
+  return absl::StrContains(source, absl::StrCat("'", word, "'")) || absl::StrContains(source, absl::StrCat("\"", word, "\""));
+}
+
 absl::Status AddArguments(const JsonValue& arguments, jinja::Variables& variables) {
   if (!arguments.is_object()) return arguments.Error(JsonKindName(arguments.kind()), "an object");
   const std::vector<std::string> names = arguments.Keys();
@@ -192,7 +197,7 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInpu
     return absl::InvalidArgumentError(absl::StrCat(place_, "found the variable ", name, ", expected of the model's tokens bos_token and ",
                                                    "eos_token alone, or template_args with its text"));
   }
-  ASSIGN_OR_RETURN(GivenMessages given, GivenMessages::Of(input.messages, {.knows_developer = HasWord(source_, "developer")}));
+  ASSIGN_OR_RETURN(GivenMessages given, GivenMessages::Of(input.messages, {.knows_developer = HasText(source_, "developer")}));
   jinja::RenderWork work;
   absl::Status limit;   // The first limit that a run met, also where the run only looked whether something is left out.
   const auto run = [&](std::vector<jinja::Value> messages) {

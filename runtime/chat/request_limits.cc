@@ -74,7 +74,15 @@ RequestLimits RequestLimits::Of(const Engine& engine) {
   limits.reason = absl::StrCat("a context of ", context, " tokens of at most ", longest, " bytes");
   // An escape of JSON takes at most six bytes for one.
   limits.line = std::min(kMostLine, 6 * limits.text + kMiB);
+  return limits.UnderBudget(engine);
+}
+
+RequestLimits RequestLimits::OfCutTexts(const Engine& engine) { return RequestLimits().UnderBudget(engine); }
+
+RequestLimits RequestLimits::UnderBudget(const Engine& engine) const {
+  RequestLimits limits = *this;
   if (engine.options().workload.request_bytes == nullptr) return limits;
+  const int64_t context = engine.context();
   if (const int64_t text = TextUnderBudget(engine.options().streaming.memory_budget, engine.context()); text < limits.text) {
     limits.text = text;
     limits.limited_by = "memory_budget";

@@ -39,11 +39,14 @@ struct RequestLimits {
 
   // Returns the limits of requests to this engine. Under a budget whose plan has no requests (PlanRequests) the context alone counts.
   static RequestLimits Of(const Engine& engine);
+  // Returns the limits for a program that cuts texts into windows: a text may be longer than the context.
+  static RequestLimits OfCutTexts(const Engine& engine);
 
   // Refuses a text of so many bytes if that is more than `text`: ResourceExhausted (found, expected), limited by `limited_by`.
   absl::Status CheckText(int64_t bytes) const;
   // Refuses to keep so many bytes of texts if that is more than `kept`: as CheckText, limited by "memory_budget".
   absl::Status CheckKept(int64_t bytes) const;
+  RequestLimits UnderBudget(const Engine& engine) const;   // As they are, where the engine has no plan with requests.
   ChatLimits chat() const { return {.output_bytes = text, .memory_bytes = template_memory}; }
 };
 

@@ -1,4 +1,4 @@
-"""Dialogues as clients send them to a server: thirty that are named, and random ones. Each is the body of a request without its id.
+"""Dialogues as clients send them to a server: 33 that are named, and random ones. Each is the body of a request without its id.
 
     for name, body in CLIENT_DIALOGUES.items(): ...      # {"messages": [...], "tools": [...], "continue_final_message": true}
     body = random_dialogue(7)                            # a seed gives the same one each time
@@ -83,6 +83,11 @@ CLIENT_DIALOGUES = {
     "call with blank arguments": body(ASKED, said(None, tool_calls=[tool_call("ping", "")]), tool("wq2 pong"), tools=[NOTHING]),
     "named result": body(ASKED, said(None, tool_calls=[WEATHER_CALL]), tool("wq2 21", name="get_weather"), tools=[WEATHER]),
     "result in parts": body(ASKED, said(None, tool_calls=[WEATHER_CALL]), tool([part("wq2 21"), part("wq3 dry")]), tools=[WEATHER]),
+    "blank result in parts": body(ASKED, said(None, tool_calls=[WEATHER_CALL]), tool([part("")]), user("wq2 And?"),
+                                  tools=[WEATHER]),
+    "blank parts": body(system([part(" ")]), user([part("")]), said([part("")]), user("wq1 Go")),
+    "call with null arguments": body(ASKED, said(None, tool_calls=[{"id": "call00001", "type": "function", "function": {
+        "name": "ping", "arguments": None}}]), tool("wq2 pong"), tools=[NOTHING]),
     "call with reasoning": body(ASKED, said(None, reasoning_content="A tool helps.", tool_calls=[WEATHER_CALL]), tool("wq2 21"),
                                 tools=[WEATHER]),
     "system, call and question": body(system("wq5 Use tools."), ASKED, said(None, tool_calls=[WEATHER_CALL]), tool("wq2 21"),

@@ -48,6 +48,8 @@ def joined(content):
 def parsed_call(each, sent):
     function = each["function"]
     arguments = function["arguments"]
+    if arguments is None and not sent:
+        arguments = {}
     if isinstance(arguments, str) and not sent:
         arguments = json.loads(arguments) if arguments.strip() else {}
     return {**each, "function": {**function, "arguments": arguments}}
@@ -60,7 +62,7 @@ class Reference:
         made.globals["strftime_now"] = lambda form: datetime.strptime(day, DAY).strftime(form)
         self.template = made.from_string(source)
         self.reads_tools = "tools" in jinja2.meta.find_undeclared_variables(made.parse(source))
-        self.knows_developer = re.search(r"(?<![A-Za-z0-9_])developer(?![A-Za-z0-9_])", source) is not None
+        self.knows_developer = re.search(r"'developer'|\"developer\"", source) is not None
 
     def message(self, given, nothing, join, sent, left_out):
         made = {key: value for key, value in given.items() if value is not None or key == "content"}

@@ -11,6 +11,7 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text/internal/last_message.h"
+#include "tessera/model/text/internal/probe_words.h"
 #include "tessera/model/text/jinja/template.h"
 
 namespace tessera {
@@ -53,6 +54,11 @@ jinja::Value Taken(const jinja::Value& value, const JsonValue& object, FieldHold
   }
   return jinja::Value::Of(std::move(mapping));
 }
+
+// Whether an error is none of the template and the messages, but of the work that a request may take.
+bool IsLimit(const absl::Status& status) { return !status.ok() && !absl::IsInvalidArgument(status); }
+
+bool SaysSomething(const JsonValue& calls) { return calls.is_array() && calls.size() > 0; }
 
 bool TakesEach(const JsonValue&, FieldHolder, const std::string&) { return true; }
 
@@ -112,7 +118,18 @@ absl::Status GivenMessages::AddContent(const ChatMessage& message, Message& adde
     ASSIGN_OR_RETURN(added.texts.emplace_back(), TextOfPart(content[i]));
     if (!IsBlank(added.texts.back())) says(Said::What::kPart, static_cast<size_t>(i));
   }
+  if (added.content == Content::kParts && said_.size() == added.first_said) AddBlankParts(*whole, added);
   return absl::OkStatus();
+}
+
+void GivenMessages::AddBlankParts(const JsonValue& whole, Message& added) {
+  if (whole.Has(kCalls) && SaysSomething(*whole.Value(kCalls))) {   // As an empty text beside calls, which may be given as none.
+    added.content = Content::kText;
+    added.texts = {absl::StrJoin(added.texts, "\n")};
+    return;
+  }
+  if (added.texts.empty()) added.texts.emplace_back();
+  said_.push_back({.what = Said::What::kPart, .message = messages_.size(), .index = 0, .is_blank = true});
 }
 
 absl::Status GivenMessages::AddCalls(const ChatMessage& message, Message& added) {
@@ -128,10 +145,9 @@ absl::Status GivenMessages::AddCalls(const ChatMessage& message, Message& added)
   return absl::OkStatus();
 }
 
-// In lower case, as some templates change the case of what they write.
-std::string GivenMessages::WordOf(const Said& said) const { return absl::StrCat("tessera-", &said - said_.data(), "-probe"); }
+std::string GivenMessages::WordOf(const Said& said) const { return ProbeWord(static_cast<size_t>(&said - said_.data())); }
 
-std::string GivenMessages::KeyOf(const Said& said) const { return absl::StrCat("tessera-", &said - said_.data(), "-key"); }
+std::string GivenMessages::KeyOf(const Said& said) const { return ProbeKey(static_cast<size_t>(&said - said_.data())); }
 
 absl::StatusOr<std::vector<jinja::Value>> GivenMessages::Values(TakesField takes, const Trial& trial) const {
   std::vector<jinja::Value> values;
@@ -214,13 +230,13 @@ absl::StatusOr<std::vector<ChatPiece>> GivenMessages::Try(Run run, const Trial& 
 }
 
 bool GivenMessages::Look(const absl::StatusOr<std::vector<ChatPiece>>& written) {
-  const std::string text = written.ok() ? absl::AsciiStrToLower(TextOf(*written)) : "";
+  const FoundProbes found(written.ok() ? absl::AsciiStrToLower(TextOf(*written)) : "", said_.size());
   bool all = true;
-  for (Said& said : said_) {
+  for (size_t i = 0; i < said_.size(); ++i) {
+    Said& said = said_[i];
     const Message& message = messages_[said.message];
     const bool is_list = said.what != Said::What::kCall && (message.content == Content::kParts) != message.other_form;
-    const bool prints_list = is_list && absl::StrContains(text, KeyOf(said));
-    said.seen = said.what != Said::What::kOther && !prints_list && absl::StrContains(text, WordOf(said));
+    said.seen = said.what != Said::What::kOther && !(is_list && found.keys[i]) && found.words[i];
     all = all && said.seen;
   }
   return all;
@@ -265,8 +281,7 @@ absl::StatusOr<std::vector<ChatPiece>> GivenMessages::WriteContents(Run run) {
   absl::StatusOr<std::vector<ChatPiece>> plain = Try(run, {});
   const auto holds_parts = [](const Message& message) { return message.content == Content::kParts; };
   const bool has_parts = std::any_of(messages_.begin(), messages_.end(), holds_parts);
-  const bool is_limit = !plain.ok() && !absl::IsInvalidArgument(plain.status());   // Which further tries would only meet again.
-  if (said_.empty() || is_limit || (jinja::IsRefusal(plain.status()) && !has_parts)) return plain;
+  if (said_.empty() || IsLimit(plain.status()) || (jinja::IsRefusal(plain.status()) && !has_parts)) return plain;
   const absl::StatusOr<std::vector<ChatPiece>> words = Try(run, {.words = true});
   if (Look(words) || (plain.ok() && !words.ok())) return plain;
   const std::vector<Said> seen = said_;
@@ -351,8 +366,9 @@ absl::StatusOr<std::vector<ChatPiece>> GivenMessages::WriteToContinue(absl::Span
 const GivenMessages::Said* GivenMessages::LeftOut(absl::Span<const ChatPiece> written, Run run) const {
   const std::string text = TextOf(written);
   for (const Said& said : said_) {
-    if (said.seen) continue;
+    if (said.seen || said.is_blank) continue;
     absl::StatusOr<std::vector<ChatPiece>> without = Try(run, {.changed = &said});
+    if (IsLimit(without.status())) return nullptr;   // Which further tries would only meet again.
     if (!without.ok() && said.what != Said::What::kCall) without = Try(run, {.changed = &said, .leaves_out_message = true});
     if (without.ok() && TextOf(*without) == text) return &said;
   }

@@ -38,13 +38,15 @@ class GivenMessages {
     bool knows_developer = true;   // Else the role "developer" is given as "system".
   };
 
-  // A thing that a message says, which the template must write: a content that is no blank, each part of one, each call of a tool.
+  // A thing that a message says, which the template must write: a content that is no blank, each part of one, each call of a tool. Blank
+  // parts stand for one thing more: a word in their place shows in which form the template takes a list.
   struct Said {
     enum class What { kText, kPart, kOther, kCall };  // kOther: a content of another kind than a text and a list of parts.
     What what = What::kText;
     size_t message = 0;
     size_t index = 0;    // The part's or the call's.
-    bool seen = false;   // The word in its place was written.
+    bool is_blank = false;   // It says nothing, and only its form matters: a template may leave it out.
+    bool seen = false;       // The word in its place was written.
   };
 
   // InvalidArgument for a part that is no text, for arguments of a call that are no JSON, and for a message that needs a content and has
@@ -59,7 +61,8 @@ class GivenMessages {
   // its content there. REQUIRES: there are messages; Write gave `written`, without a beginning of a further turn.
   absl::StatusOr<std::vector<ChatPiece>> WriteToContinue(absl::Span<const ChatPiece> written, Run run) const;
 
-  // The first thing that the template left out; null: none. REQUIRES: Write gave `written`.
+  // Returns the first thing that the template left out; null: there is none, or `run` met a limit before one was found, as the caller's
+  // `run` knows. REQUIRES: Write gave `written`.
   const Said* LeftOut(absl::Span<const ChatPiece> written, Run run) const;
   // The error of it. `place` begins what is said of the template.
   absl::Status Error(const Said& said, absl::string_view place) const;
@@ -97,6 +100,7 @@ class GivenMessages {
 
   absl::Status Add(const ChatMessage& message, const Options& options);
   absl::Status AddContent(const ChatMessage& message, Message& added);
+  void AddBlankParts(const JsonValue& whole, Message& added);   // A list of parts that say nothing.
   absl::Status AddCalls(const ChatMessage& message, Message& added);
   absl::StatusOr<std::vector<jinja::Value>> Values(TakesField takes, const Trial& trial) const;
   absl::StatusOr<jinja::Value> ValueOf(const Message& message, TakesField takes, const Trial& trial) const;

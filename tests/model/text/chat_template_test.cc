@@ -371,7 +371,7 @@ TEST(EncodeChat, ARoleThatATemplatePutsBetweenBarsIsAControlToken) {
     EXPECT_EQ(with(source, "user"), (Tokens{first, kHello})) << source;
     EXPECT_EQ(with(source, "system"), (Tokens{first + 1, kHello})) << source;
     EXPECT_EQ(with(source, "developer"), (Tokens{first + 1, kHello})) << "system, as the template names no developer: " << source;
-    EXPECT_EQ(with(absl::StrCat("{# developer #}", source), "developer"), (Tokens{first + 5, kHello})) << source;
+    EXPECT_EQ(with(absl::StrCat("{# 'developer' #}", source), "developer"), (Tokens{first + 5, kHello})) << source;
     EXPECT_EQ(with(source, "tool"), (Tokens{first + 6, kHello})) << source;
     EXPECT_NE(with(source, "endoftext")[0], first + 2) << "whatever else stands there is the user's: " << source;
   }

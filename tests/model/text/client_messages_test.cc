@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/json.h"
 #include "tessera/model/text/chat_template.h"
 #include "tessera/model/text/internal/last_message.h"
@@ -137,6 +138,45 @@ TEST(ClientMessages, ANullAndAnEmptyContentBesideCallsReachATemplateThatTakesOne
   EXPECT_EQ(Written(kEach + "{{ m.content.split('-')[-1] }}" + kCalls + kEnd, kBoth), "Q<f {}><g {}>") << "texts alone have a split";
   EXPECT_EQ(Written(kEach + "{% if m.content is none %}" + kCalls + "{% elif m.content %}{{ m.content }}{% endif %}" + kEnd, kBoth),
             "Q<f {}><g {}>") << "beside a text, though an empty one, it reads no calls";
+}
+
+TEST(ClientMessages, BlankPartsReachATemplateInTheFormThatItTakes) {
+  for (const char* content : {"[]", R"([{"type": "text", "text": ""}])", R"([{"type": "text", "text": " "}])"}) {
+    const auto of_role = [&](const char* role) { return absl::StrCat("[{\"role\": \"", role, "\", \"content\": ", content, "}]"); };
+    const std::string blank = absl::StrContains(content, "\" \"") ? " " : "";
+    for (const char* role : {"user", "tool", "system"}) {
+      EXPECT_EQ(Written(kEach + "[{{ m.content }}]" + kEnd, of_role(role)), absl::StrCat("[", blank, "]")) << "a template of texts";
+      EXPECT_EQ(Written(kEach + "{{ m.content + '.' }}" + kEnd, of_role(role)), blank + ".") << "one that fails with a list";
+      EXPECT_EQ(Written(kEach + "{% for p in m.content %}({{ p.text + p.type }}){% endfor %}" + kEnd, of_role(role)),
+                absl::StrCat("(", blank, "text)")) << "a template of parts";
+    }
+    EXPECT_EQ(Written(kEach + "{{ m.content | length }}" + kEnd, of_role("user")), "1") << "a blank content may be left out";
+    EXPECT_EQ(Written(kToJson, absl::StrCat(R"([{"role": "assistant", "content": )", content,
+                                            R"(, "tool_calls": [{"function": {"name": "f", "arguments": {}}}]}])")),
+              blank + "<f {}>");
+  }
+}
+
+TEST(ClientMessages, ArgumentsOfNullAreNone) { EXPECT_EQ(Written(kToJson, Asks("null")), "Q<f {}>"); }
+
+// A second passes between two looks at this clock.
+class HastyClock : public Clock {
+ public:
+  int64_t NowNanos() const override { return ++looks_ * 1'000'000'000; }
+  int64_t looks() const { return looks_; }
+
+ private:
+  mutable int64_t looks_ = 0;
+};
+
+TEST(ClientMessages, TheSearchForContentsThatAreLeftOutEndsAtALimit) {
+  const HastyClock clock;
+  std::vector<ChatMessage> messages;
+  for (int i = 0; i < 2000; ++i) messages.push_back({"user", absl::StrCat("message ", i)});
+  const ChatTemplate chat = FromText("{% for m in messages %}{{ m.content | length }}{% endfor %}");
+  const auto text = chat.Render({.messages = messages, .limits = {.clock = &clock}});
+  EXPECT_TRUE(absl::IsResourceExhausted(text.status())) << text.status();
+  EXPECT_LT(clock.looks(), 100);
 }
 
 TEST(ClientMessages, FieldsOfThePublicSchemaDisturbNoTemplate) {

@@ -76,6 +76,17 @@ TEST(RequestLimits, UnderABudgetNameItWhereAContextWouldAllowMore) {
   EXPECT_EQ(LimitOf(limits.CheckText(limits.text + 1)), "memory_budget");
 }
 
+TEST(RequestLimits, OfTextsThatAreCutIntoWindowsAreThoseOfTheBudgetAlone) {
+  EngineOptions options = Budgeted(64);
+  EXPECT_EQ(RequestLimits::OfCutTexts(*Must(Engine::Open(options))).text, RequestLimits::kMostLine);
+  PlanRequests({}, options);
+  const auto engine = Must(Engine::Open(options));
+  const RequestLimits limits = RequestLimits::OfCutTexts(*engine);
+  EXPECT_EQ(limits.text, kBudget / 1024);
+  EXPECT_GT(limits.text, RequestLimits::Of(*engine).text);
+  EXPECT_EQ(LimitOf(limits.CheckText(limits.text + 1)), "memory_budget");
+}
+
 TEST(RequestLimits, AreInThePlanOfTheBudget) {
   EngineOptions options = Budgeted(64);
   const BudgetPlan without = Must(Must(Engine::Open(options))->planner().PlanBudget(kBudget));
