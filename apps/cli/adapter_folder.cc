@@ -75,7 +75,7 @@ std::string AdapterFolder::WhyNot(const std::string& name) const {
   if (::stat(PathOf(name).c_str(), &found) == 0 && (S_ISREG(found.st_mode) || S_ISDIR(found.st_mode))) return "";
   const bool looks = name.size() <= kMostNearBytes && name.find('@') == std::string::npos;   // What stands before an "@" is asked for, too.
   const std::string near = looks ? NearestName(name, NamesIn(path_)) : "";
-  return near.empty() ? expected : absl::StrCat(expected, ", such as ", Quoted(near));
+  return near.empty() || near == name ? expected : absl::StrCat(expected, ", such as ", Quoted(near));
 }
 
 absl::StatusOr<int> AdapterFolder::NumberOf(const std::string& name) {

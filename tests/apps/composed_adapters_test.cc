@@ -111,10 +111,11 @@ TEST(ComposedAdapterPrograms, OtherProgramsAndDialoguesHaveThem) {
     return ended.output;
   };
   const std::string request = R"({"id": 1, "text": "the in re the in it the in re")";
-  for (const char* const program : {"tessera_logits", "tessera_perplexity"}) {
-    const std::string named = output(program, {"--jsonl"}, absl::StrCat(request, R"(, "adapter": ["some", "all@0.5"]})", "\n"));
-    EXPECT_EQ(output(program, {"--jsonl", "--use_adapter=some,all@0.5"}, absl::StrCat(request, "}\n")), named) << program;
-    EXPECT_NE(output(program, {"--jsonl", "--use_adapter=some,all"}, absl::StrCat(request, "}\n")), named) << program;
+  for (const auto& [program, flag] : {std::pair<const char*, const char*>("tessera_logits", "--top=5"),
+                                      std::pair<const char*, const char*>("tessera_perplexity", "--window=8")}) {
+    const std::string named = output(program, {"--jsonl", flag}, absl::StrCat(request, R"(, "adapter": ["some", "all@0.5"]})", "\n"));
+    EXPECT_EQ(output(program, {"--jsonl", flag, "--use_adapter=some,all@0.5"}, absl::StrCat(request, "}\n")), named) << program;
+    EXPECT_NE(output(program, {"--jsonl", flag, "--use_adapter=some,all"}, absl::StrCat(request, "}\n")), named) << program;
   }
   const std::vector<std::string> chat = {"--chat", "--chat_template=chatml", "--temperature=0", "--n_predict=12"};
   const auto chatted = [&](const std::string& adapter) {
