@@ -98,7 +98,7 @@ fuzz() {
   local start=$EPOCHSECONDS
   ASAN_OPTIONS=quarantine_size_mb=32:malloc_context_size=1 \
     "$build/bin/tessera_fuzz_$target" -max_total_time="$seconds" -max_len="${longest[$target]}" -malloc_limit_mb="${allocation[$target]}" \
-    -rss_limit_mb=1024 -timeout=5 -print_final_stats=1 -artifact_prefix="$work/" "${more[@]}" \
+    -rss_limit_mb=1024 -timeout=20 -print_final_stats=1 -artifact_prefix="$work/" "${more[@]}" \
     "$work/corpus" "$work/seeds" "$root/tests/fuzz/corpus/$target" >"$work/log" 2>&1 </dev/null || status=$?
   executions=$(sed -nE 's/^stat::number_of_executed_units: //p' "$work/log")
   edges=$(sed -nE 's/.* cov: ([0-9]+) .*/\1/p' "$work/log" | tail -n 1)
