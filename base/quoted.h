@@ -2,8 +2,8 @@
 //
 //   absl::StrCat("found ", Quoted(text), ", expected BPE or SPM")
 //
-// Escaped are control characters (U+0000 to U+001F, U+007F to U+009F), the separators of lines and paragraphs (U+2028, U+2029), and all that
-// shows nothing of itself: marks that turn the direction of writing (U+202E and others), characters without width, tags and variation
+// Escaped are control characters (U+0000 to U+001F, U+007F to U+009F), the separators of lines and paragraphs (U+2028, U+2029), and all
+// that shows nothing of itself: marks that turn the direction of writing (U+202E and others), characters without width, tags and variation
 // selectors (Default_Ignorable_Code_Point of Unicode, and U+FFF9 to U+FFFB).
 //
 // Thread-safe (pure functions).

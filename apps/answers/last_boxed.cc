@@ -46,7 +46,7 @@ class BoxWalk {
     }
   }
 
-  // Of two boxes, the one that begins later is the last, though it may be closed earlier.
+  // The last of two boxes is the one that begins later, though it may be closed earlier.
   void Close(size_t at) {
     if (open_.empty()) return;
     const Brace brace = open_.back();

@@ -35,7 +35,7 @@ struct ChildEnd {
   How how = How::kExited;        // kStopped: the process still ran when the judge had ended.
   int code = 0;                  // The exit code, or the signal's number.
   std::string output = {};       // At most most_output bytes.
-  std::string verdict = {};      // At most 256. Of a judge alone.
+  std::string verdict = {};      // At most 256; a judge alone has one.
   double seconds = 0;            // Real time that it took.
 };
 

@@ -63,7 +63,7 @@ std::string LastLine(absl::string_view output) {
   return Printable(output.substr(line == absl::string_view::npos ? 0 : line + 1).substr(0, kMostMessage));
 }
 
-// Of a process that did not come to its end by itself; nullopt of one that did, or that was stopped after its judge's end.
+// What ended a process; nullopt where it came to its end by itself, or was stopped after its judge's end.
 std::optional<CodeOutcome> BeyondLimits(const ChildEnd& end) {
   switch (end.how) {
     case ChildEnd::How::kTimedOut: return CodeOutcome::kTimedOut;

@@ -129,9 +129,9 @@ except EOFError:
     end(0)
 )";
 
-// Once a message was no value, or the program has ended, the verdict stands, whatever the tests catch. An error of the program is raised here
-// as one of the same name, if Python has an ordinary one: StopIteration would end a loop of the tests as if all were right. An object of the
-// program is equal to nothing but itself.
+// Once a message was no value, or the program has ended, the verdict stands, whatever the tests catch. An error of the program is raised
+// here as one of the same name, if Python has an ordinary one: StopIteration would end a loop of the tests as if all were right. An object
+// of the program is equal to nothing but itself.
 const char kTestsSide[] = R"(
 import ast, builtins
 job = json.loads(sys.stdin.buffer.read())

@@ -12,7 +12,7 @@ namespace tessera {
 
 struct CodeTrial {
   std::string program = {};                // The only part that nobody has looked at.
-  std::string before = {};                 // Statements that the tests need, such as imports: they run with the tests, not with the program.
+  std::string before = {};                 // Statements that the tests need, such as imports: they run with the tests alone.
   std::string tests = {};                  // Statements that raise an error where the program is wrong.
   std::vector<std::string> tested = {};    // Names that the tests take from the program, even where Python has such a name.
 };

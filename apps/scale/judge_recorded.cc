@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/scale/candidate_scores.h"
 #include "tessera/apps/scale/code_checker.h"
 #include "tessera/apps/answers/same_answer.h"
@@ -37,6 +38,7 @@ absl::StatusOr<JudgedQuestion> Judged(const Question& question, const Task* task
 
 absl::Status CheckCode(const Task& task, Recorded& recorded) {
   ASSIGN_OR_RETURN(const std::unique_ptr<CodeChecker> checker, CodeChecker::Create({}));
+  if (!checker->limits_reads()) WarnOnce("code: found a system without Landlock: programs can read what the user may, their tests, too");
   std::map<std::pair<std::string, std::string>, bool> passed;   // By program and tests.
   Progress progress("questions", static_cast<int64_t>(recorded.questions.size()));
   int64_t done = 0;

@@ -60,8 +60,8 @@ inline bool IsCode(TaskKind kind) { return kind == TaskKind::kCompletion || kind
 // What a sample answers, by extract_answer.h; of code, the code.
 std::optional<std::string> AnswerIn(TaskKind kind, absl::string_view sample);
 
-// A sample and the problem's tests. The tests take from the sample the function of the problem (kCompletion), or what the set's own solution
-// defines (kProgram). REQUIRES: IsCode(kind).
+// A sample and the problem's tests. The tests take from the sample the function of the problem (kCompletion), or what the set's own
+// solution defines (kProgram). REQUIRES: IsCode(kind).
 CodeTrial TrialOf(TaskKind kind, const Problem& problem, absl::string_view sample);
 
 }  // namespace tessera

@@ -109,7 +109,8 @@ TEST_F(CodeCheckerTest, TestsRunWithWhatTheirProblemGivesThem) {
   EXPECT_EQ(Tested("def f(x):\n  return x ** 0.5\n", "assert math.isclose(f(2), 1.41421356, rel_tol=1e-6)\n", "import math\n"), "");
   EXPECT_EQ(Tested("def helper(x):\n  return 7\ndef f(x):\n  return x\n", "def check(f):\n  assert f(helper(1)) == 2\ncheck(f)\n",
                    "def helper(x):\n  return 2\n"), "") << "a helper of the problem is not the program's";
-  EXPECT_EQ(Must(Shared().Check({.program = "def sum(a):\n  return 5\n", .tests = "assert sum([1]) == 5\n", .tested = {"sum"}})).message, "");
+  const CodeTrial own_sum = {.program = "def sum(a):\n  return 5\n", .tests = "assert sum([1]) == 5\n", .tested = {"sum"}};
+  EXPECT_EQ(Must(Shared().Check(own_sum)).message, "");
   EXPECT_EQ(Tested("def g():\n  pass\n", "assert f() == 1\n"), "NameError: name 'f' is not defined");
   EXPECT_EQ(Tested("def f(x):\n  x.append(1)\n", "x = []\nf(x)\nassert x == []\n"), "") << "arguments are copies";
 }

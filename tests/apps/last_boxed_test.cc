@@ -42,7 +42,7 @@ TEST(LastBoxed, OfNestedOpenAndOtherBoxesTheLastThatEndsCounts) {
 
 // Each box was read to the text's end before: 100,000 of them are 100,000 times as much.
 TEST(LastBoxed, TwiceAsManyOpenBoxesTakeTwiceTheSteps) {
-  for (const std::string& box : {std::string("\\boxed{"), std::string("\\boxed "), std::string("\\boxed   {x{"), std::string("\\fbox{}}")}) {
+  for (const std::string box : {"\\boxed{", "\\boxed ", "\\boxed   {x{", "\\fbox{}}"}) {
     int64_t once = 0, twice = 0;
     const std::string text = Times(50'000, box);
     LastBoxed(text, &once);
