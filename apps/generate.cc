@@ -213,7 +213,7 @@ absl::Status Run() {
   if (phone != nullptr) RETURN_IF_ERROR(phone->TakeAdapters(adapters));
   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt, draft.get());
   ASSIGN_OR_RETURN(const std::unique_ptr<AnswerFile> into, AnswerFile::OfFlag());   // Refused before the model is opened.
-  if (into != nullptr) WriteError(into->note());
+  if (into != nullptr) WriteMessage(into->note());
   std::string prompt;
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());
@@ -223,7 +223,7 @@ absl::Status Run() {
   if (FLAGS_chat || FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines(FLAGS_chat ? DialoguePrompt() : ""));
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options, draft));
   const absl::Status status = RunWith(opened, prompt, lines, adapters, into.get());
-  if (FLAGS_stats) WriteError(absl::StrCat(phone == nullptr ? "" : phone->Summary(*opened.engine), adapters.StatsLine()));
+  if (FLAGS_stats) WriteMessage(absl::StrCat(phone == nullptr ? "" : phone->Summary(*opened.engine), adapters.StatsLine()));
   return trace.Finish(status);
 }
 

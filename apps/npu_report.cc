@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "tessera/apps/cli/app_main.h"
@@ -15,6 +16,7 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/phone/phone_report.h"
 #include "tessera/base/json.h"
+#include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/text_file.h"
 #include "tessera/base/trace_writer.h"
@@ -118,8 +120,9 @@ absl::StatusOr<PhoneQuestion> QuestionOfLine(const std::string& line, int64_t nu
     ASSIGN_OR_RETURN(const JsonValue value, json.Value(key));
     ASSIGN_OR_RETURN(const bool known, SetField(key, value, question));
     if (known) continue;
-    return value.Error("a field that is not known",
-                       "device, model, shape, recipe, adapter_rank, lora_mode, lora_ranks, prompt, decode, rows, context or chunk_rows");
+    const std::vector<std::string> names = {"device",     "model",  "shape",  "recipe", "adapter_rank", "lora_mode",
+                                            "lora_ranks", "prompt", "decode", "rows",   "context",      "chunk_rows"};
+    return value.Error("a field that is not known", absl::StrCat("one of ", absl::StrJoin(names, ", "), DidYouMean(key, names)));
   }
   return question;
 }

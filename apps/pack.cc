@@ -1,13 +1,16 @@
 // Packs a GGUF model into a .tsr file, which starts faster and can be streamed.
 #include <memory>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/show/describe_file.h"
+#include "tessera/apps/show/describe_matrices.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
@@ -16,6 +19,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/files/forms_instead.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/model/files/pack.h"
 
@@ -71,13 +75,14 @@ absl::StatusOr<TsrSummary> Pack(const GgufFile& file, const PackPlan& plan, int 
 }
 
 // summary: null for a dry run.
-absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
+absl::Status Show(const PackPlan& plan, absl::Span<const FormInstead> instead, const TsrSummary* summary) {
   const std::string out = summary == nullptr ? "" : FLAGS_out;
   if (FLAGS_json) {
     JsonWriter json;
     json.BeginObject().Key("path").String(out).Key("bytes").Int(plan.file_bytes);
     json.Key("weight_bytes").Int(plan.layout.TotalBytes());
     json.Key("units").Int(plan.layout.units()).Key("recipe").String(plan.layout.recipe().text());
+    WriteFormsInstead(instead, json.Key("instead"));
     if (summary != nullptr) {
       json.Key("uuid").String(FormatTsrUuid(summary->uuid)).Key("seconds").Double(SecondsSinceStart(), 4);
       WriteMemory(json);
@@ -98,7 +103,7 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
     table.AddRow({"peak memory", FormatKnownByteSize(PeakMemoryBytes())});
     table.AddRow({"time", absl::StrFormat("%.2f s", SecondsSinceStart())});
   }
-  return WriteOutput(table.ToString());
+  return WriteOutput(absl::StrCat(table.ToString(), instead.empty() ? "" : absl::StrCat("\n", FormsInsteadText(instead), ".\n")));
 }
 
 absl::Status Run() {
@@ -111,10 +116,12 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out));
   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(model->gguf(), *recipe));
-  if (FLAGS_dry_run) return Show(plan, nullptr);
+  const bool tied_head = model->gguf().FindTensor("output.weight") == nullptr;
+  const std::vector<FormInstead> instead = FormsInstead(model->gguf(), tied_head, *recipe);
+  if (FLAGS_dry_run) return Show(plan, instead, nullptr);
   ASSIGN_OR_RETURN(const TsrSummary summary, Pack(model->gguf(), plan, threads));
-  if (const std::string pieces = PiecesText(FLAGS_out, summary); !pieces.empty()) WriteError(absl::StrCat("tessera_pack: ", pieces));
-  return Show(plan, &summary);
+  if (const std::string pieces = PiecesText(FLAGS_out, summary); !pieces.empty()) WriteMessage(absl::StrCat("tessera_pack: ", pieces));
+  return Show(plan, instead, &summary);
 }
 
 }  // namespace

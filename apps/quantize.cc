@@ -27,6 +27,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/files/forms_instead.h"
 #include "tessera/model/files/importance.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/model/files/off_grid.h"
@@ -41,9 +42,10 @@ AppInfo Info() {
   return {.name = "tessera_quantize",
           .summary = "Writes a GGUF model with its matrices in other forms: block formats, or tiles for a phone's NPU (--path=npu). Every "
                      "generated token reads all weights: half the bytes take half the time. Matrices that have their form already are "
-                     "copied. What GGUF can hold becomes GGUF, unless --out ends in .tsr; all else becomes a packed file. The file is "
-                     "read back, and the table says how far its weights are from the model's. An old file is replaced, but not the "
-                     "model itself; tessera_perplexity shows what the smaller one has lost.",
+                     "copied. Where a K format's blocks of 256 do not fill a matrix's rows, the next format with blocks of 32 is taken, "
+                     "and the table says so (Q4_K: Q5_0). What GGUF can hold becomes GGUF, unless --out ends in .tsr; all else becomes a "
+                     "packed file. The file is read back, and the table says how far its weights are from the model's. An old file is "
+                     "replaced, but not the model itself; tessera_perplexity shows what the smaller one has lost.",
           .examples = {"tessera_quantize --head_format=Q4_1 model.gguf smaller.gguf",
                        "tessera_quantize --format=Q4_K --head_format=Q6_K --model=model-f16.gguf --out=model-q4_k.gguf",
                        "tessera_quantize --scheme=int4-tile,ffn_down=int8-tile --statistics=text.gguf model.gguf npu.tsr",
@@ -63,7 +65,17 @@ struct Written {
   int64_t bytes = 0;
   int changed = 0;          // Tensors in another form, or with other numbers.
   std::vector<std::string> left_out = {};
+  std::vector<FormInstead> instead = {};
   std::vector<WrittenMatrix> matrices = {};
+
+  double BitsPerWeight() const {
+    WrittenMatrix all;
+    for (const WrittenMatrix& matrix : matrices) {
+      all.weights += matrix.weights;
+      all.bytes += matrix.bytes;
+    }
+    return all.BitsPerWeight();
+  }
 };
 
 // A line of progress for each stage, in MiB.
@@ -137,8 +149,9 @@ absl::StatusOr<std::vector<std::string>> SearchedMatrices(const GgufFile& file, 
                                                           absl::Span<const WrittenMatrix> matrices) {
   std::vector<std::string> searched;
   for (const WrittenMatrix& matrix : matrices) {
-    const BlockFormat format = file.FindTensor(matrix.tensor)->format->format;
-    const ScaleSearch search = ScaleSearchOf(recipe.FormOf(matrix.tensor, config.tied_head, format), format);
+    const GgufTensor& tensor = *file.FindTensor(matrix.tensor);
+    const BlockFormat format = tensor.format->format;
+    const ScaleSearch search = ScaleSearchOf(recipe.FormOf(matrix.tensor, config.tied_head, format, tensor.shape[0]), format);
     if (search == ScaleSearch::kSearched) searched.push_back(matrix.tensor);
     if (search == ScaleSearch::kNotSearched && absl::StartsWith(matrix.tensor, "blk.")) {
       return WrongUsage("statistics", absl::StrCat("with ", matrix.form), kSearchedScheme);
@@ -249,7 +262,9 @@ absl::StatusOr<Written> Write(const GgufFile& file, int threads) {
   ASSIGN_OR_RETURN(const WeightRecipe recipe, RecipeOfFlags(config));
   RETURN_IF_ERROR(CheckOut(FLAGS_out));
   ASSIGN_OR_RETURN(const bool packed, WritesPacked(file, recipe));
-  return packed ? WritePacked(file, config, recipe, threads) : WriteGguf(file, config, recipe, threads);
+  absl::StatusOr<Written> written = packed ? WritePacked(file, config, recipe, threads) : WriteGguf(file, config, recipe, threads);
+  if (written.ok()) written->instead = FormsInstead(file, config.tied_head, recipe);
+  return written;
 }
 
 absl::Status Show(const Written& written, int64_t bytes_before) {
@@ -260,7 +275,9 @@ absl::Status Show(const Written& written, int64_t bytes_before) {
     json.Key("bytes").Int(written.bytes).Key("model_bytes").Int(bytes_before);
     json.Key("changed_tensors").Int(written.changed).Key("left_out").BeginArray();
     for (const std::string& tensor : written.left_out) json.String(tensor);
-    WriteMatrices(written.matrices, json.EndArray().Key("tensors"));
+    json.EndArray().Key("bits_per_weight").Double(written.BitsPerWeight(), 5);
+    WriteFormsInstead(written.instead, json.Key("instead"));
+    WriteMatrices(written.matrices, json.Key("tensors"));
     json.EndObject();
     return WriteOutput(std::move(json).Take() + "\n");
   }
@@ -269,11 +286,13 @@ absl::Status Show(const Written& written, int64_t bytes_before) {
   table.AddRow({"scheme", written.scheme});
   table.AddRow({"size", absl::StrFormat("%s (%d bytes)", FormatByteSize(written.bytes), written.bytes)});
   table.AddRow({"the model's size", FormatByteSize(bytes_before)});
+  table.AddRow({"bits per weight", absl::StrFormat("%.3f", written.BitsPerWeight())});
   table.AddRow({"tensors in another form", absl::StrCat(written.changed)});
   for (const std::string& tensor : written.left_out) {
     table.AddRow({"left out", Printable(absl::StrCat(tensor, ": no text depends on it, and its format is not read"))});
   }
-  return WriteOutput(absl::StrCat(table.ToString(), "\n", MatrixTable(written.matrices)));
+  const std::string instead = written.instead.empty() ? "" : absl::StrCat("\n", FormsInsteadText(written.instead), ".\n");
+  return WriteOutput(absl::StrCat(table.ToString(), instead, "\n", MatrixTable(written.matrices)));
 }
 
 // Flags that say how to write a file, or how to compare, leave the other nothing to do.

@@ -367,8 +367,8 @@ absl::Status Run() {
   const absl::StatusOr<Findings> findings = Measure(*engine, draft, adapter.get(), categories);
   absl::Status saved = trace.Finish(findings.status());
   if (!findings.ok()) return saved;
-  if (phone != nullptr) WriteError(phone->Summary(*engine));
-  if (draft != nullptr) WriteError(absl::StrCat(PruningLine(findings->pruned), draft->StatsLine()));
+  if (phone != nullptr) WriteMessage(phone->Summary(*engine));
+  if (draft != nullptr) WriteMessage(absl::StrCat(PruningLine(findings->pruned), draft->StatsLine()));
   const std::string heading = Heading(*engine, adapters);
   if (!FLAGS_plot.empty()) saved = Joined(saved, WriteTextFile(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
   const std::string shown =

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace tessera {
 
 // Dynamic programming over prefixes: row i holds the distances of a's first i bytes to every prefix of b (optimal string
@@ -34,6 +36,11 @@ std::string NearestName(absl::string_view name, const std::vector<std::string>& 
     fewest = edits;
   }
   return nearest;
+}
+
+std::string DidYouMean(absl::string_view name, const std::vector<std::string>& names) {
+  const std::string nearest = NearestName(name, names);
+  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
 }
 
 }  // namespace tessera

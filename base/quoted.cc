@@ -1,6 +1,8 @@
 #include "tessera/base/quoted.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -27,13 +29,38 @@ size_t SequenceLength(absl::string_view text) {
   return length;
 }
 
+struct Range {
+  uint32_t first, last;
+};
+
+// Characters that control, or show nothing of themselves: they turn the direction of what stands around them, or hide in it.
+constexpr Range kUnseen[] = {
+    {0x00, 0x1f}, {0x7f, 0x9f},                                     // Controls.
+    {0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c},                   // Soft hyphen, grapheme joiner, Arabic letter mark.
+    {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},           // Fillers of Hangul, Khmer and Mongolian.
+    {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},           // Without width, separators, directions, isolates.
+    {0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},           // Hangul filler, variation selectors, byte order mark.
+    {0xffa0, 0xffa0}, {0xfff0, 0xfffb},                             // Half-width filler, annotations.
+    {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},     // Shorthand, music, tags.
+};
+
+bool IsUnseen(uint32_t code) {
+  const auto holds = [code](const Range& range) { return range.first <= code && code <= range.last; };
+  return std::any_of(std::begin(kUnseen), std::end(kUnseen), holds);
+}
+
+// The character of the sequence at the front of text. REQUIRES: length is SequenceLength(text), not 0.
+uint32_t CodeOf(absl::string_view text, size_t length) {
+  uint32_t code = static_cast<unsigned char>(text[0]);
+  if (length > 1) code &= 0x7fU >> length;
+  for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3fU);
+  return code;
+}
+
 // The bytes at the front of text up to the next character, if that may be shown; else 0.
 size_t PrintableLength(absl::string_view text) {
   const size_t length = SequenceLength(text);
-  const uint32_t lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x20 || lead == 0x7f) return 0;
-  if (lead == 0xc2 && length == 2 && static_cast<unsigned char>(text[1]) < 0xa0) return 0;  // U+0080 to U+009F: controls, too.
-  return length;
+  return length == 0 || IsUnseen(CodeOf(text, length)) ? 0 : length;
 }
 
 }  // namespace
@@ -59,7 +86,7 @@ std::string Printable(absl::string_view text) {
   while (!text.empty()) {
     const size_t length = text[0] == '\n' ? 1 : PrintableLength(text);
     if (length > 0) printable.append(text.data(), length);
-    else absl::StrAppendFormat(&printable, "\\x%02x", static_cast<unsigned char>(text[0]));  // The bytes after it are not UTF-8 then.
+    else absl::StrAppendFormat(&printable, "\\x%02x", static_cast<unsigned char>(text[0]));  // The bytes after it begin no character.
     text.remove_prefix(length > 0 ? length : 1);
   }
   return printable;

@@ -99,7 +99,7 @@ Graph PassCoster::Shape(Graph graph, const ModelConfig& config, const WeightReci
       memory_.weights += weight.spec.out_features * 4;
       continue;
     }
-    const WeightForm form = recipe.FormOf(weight.spec.name, config.tied_head, weight.spec.format);
+    const WeightForm form = recipe.FormOf(weight.spec.name, config.tied_head, weight.spec.format, weight.spec.in_features);
     weight.spec.format = form.format;
     weight.tile = form.tile;
     const PlacedBytes placed = BytesOnPhone(weight, options_.style);

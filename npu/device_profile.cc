@@ -1,15 +1,19 @@
 #include "tessera/npu/device_profile.h"
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "tessera/base/named_text.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/quoted.h"
@@ -70,11 +74,22 @@ constexpr ProfileField kFields[] = {
     {"flash_watts", &DeviceProfile::flash_watts, 0, 1000, "W"},
 };
 
+// What may be meant by a field that a message does not have: the parser names both, each in quotes.
+std::string MeantField(absl::string_view message) {
+  const std::vector<std::string> parts = absl::StrSplit(message, '"');
+  if (parts.size() < 4 || !absl::StrContains(parts[2], "has no field named")) return "";
+  const google::protobuf::Descriptor* const type = DeviceProfileFile::descriptor()->file()->pool()->FindMessageTypeByName(parts[1]);
+  if (type == nullptr) return "";
+  std::vector<std::string> names;
+  for (int i = 0; i < type->field_count(); ++i) names.emplace_back(type->field(i)->name());
+  return DidYouMean(parts[3], names);
+}
+
 // Keeps the first error that the parser reports.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int /*column*/, const std::string& message) override {
-    if (text_.empty()) text_ = absl::StrCat("line ", line + 1, ": ", Printable(message));
+    if (text_.empty()) text_ = absl::StrCat("line ", line + 1, ": ", Printable(message), MeantField(message));
   }
   const std::string& text() const { return text_; }
 

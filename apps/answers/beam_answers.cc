@@ -137,7 +137,7 @@ absl::Status AnswerByBeams(const OpenedEngine& opened, Conversation& conversatio
 absl::Status AnswerRequestsByBeams(const OpenedEngine& opened, LineReader& lines, const Adapters& adapters, AnswerFile* into) {
   const absl::Status status = BeamRequests(opened, adapters, into).Run(lines);
   WarnOfShortages(*opened.engine);
-  WriteError(adapters.ReadsLine());
+  WriteMessage(adapters.ReadsLine());
   return status;
 }
 

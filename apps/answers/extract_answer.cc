@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "tessera/apps/answers/last_boxed.h"
 
 namespace tessera {
 namespace {
@@ -64,30 +65,6 @@ std::optional<std::string> FirstNumber(absl::string_view text) {
 }
 
 absl::string_view LineFrom(absl::string_view text, size_t at) { return text.substr(at, text.substr(at).find('\n')); }
-
-// What stands in the last \boxed{...}, or behind the last "\boxed ", up to a dollar sign or the end of its line. A box that is not closed
-// does not count.
-std::optional<std::string> LastBoxed(absl::string_view text) {
-  std::optional<std::string> found;
-  for (const absl::string_view name : {"\\boxed", "\\fbox"}) {
-    for (size_t at = text.find(name); at != absl::string_view::npos; at = text.find(name, at + 1)) {
-      absl::string_view rest = absl::StripLeadingAsciiWhitespace(text.substr(at + name.size()));
-      if (!absl::StartsWith(rest, "{")) {
-        found = std::string(absl::StripAsciiWhitespace(rest.substr(0, rest.find_first_of("$\n"))));
-        continue;
-      }
-      int depth = 0;
-      const auto end = std::find_if(rest.begin(), rest.end(), [&](char c) {
-        depth += c == '{';
-        depth -= c == '}';
-        return depth == 0;
-      });
-      if (end != rest.end()) found = std::string(rest.begin() + 1, end);
-    }
-    if (found.has_value()) return found;
-  }
-  return std::nullopt;
-}
 
 // The text behind the last of these, in any case.
 absl::string_view Behind(absl::string_view text, absl::string_view words) {

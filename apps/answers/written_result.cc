@@ -45,12 +45,12 @@ std::string StatisticsText(const OpenedEngine& opened, const Timings& timings, c
 }
 
 void TellSummary(const OpenedEngine& opened, const Timings& timings, const SamplingOptions* used) {
-  WriteError(absl::StrCat(SummaryText(opened, timings), FLAGS_stats ? StatisticsText(opened, timings, used) : ""));
+  WriteMessage(absl::StrCat(SummaryText(opened, timings), FLAGS_stats ? StatisticsText(opened, timings, used) : ""));
 }
 
 void TellIfContextIsFull(const Engine& engine, const Generation& result) {
   if (result.reason != FinishReason::kContextFull) return;
-  WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
+  WriteMessage(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
 }
 
 }  // namespace tessera

@@ -326,7 +326,7 @@ absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineR
   const absl::Status status =
       FLAGS_parallel == 1 ? AnswerInTurn(engine, flash_bytes_per_second, lines, adapters, draft, into)
                           : AnswerInParallel(engine, flash_bytes_per_second, lines, adapters, draft, chooser, into);
-  WriteError(adapters.ReadsLine());
+  WriteMessage(adapters.ReadsLine());
   return status;
 }
 

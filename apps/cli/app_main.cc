@@ -34,7 +34,7 @@ constexpr int kOk = 0, kFailed = 1, kWrongUsage = 2;
 const int64_t start_ns = RealClock().NowNanos();  // Before main.
 
 int Failure(const AppInfo& info, absl::string_view message, int code) {
-  WriteError(absl::StrCat(info.FullName(), ": ", Printable(message), "\n"));  // It may quote a file or a flag.
+  WriteMessage(absl::StrCat(info.FullName(), ": ", message, "\n"));
   if (code == kWrongUsage) WriteError(absl::StrCat("Try ", info.FullName(), " --help.\n"));
   return code;
 }

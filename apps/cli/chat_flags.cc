@@ -60,7 +60,7 @@ absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file, const Cha
                         absl::StrCat(conversation.status().message(), " (--chat_template), or go without (--raw)"));
   }
   if (conversation.ok() && conversation->raw() && !FLAGS_raw) {
-    WriteError(absl::StrCat("The model has no ", MissingChatTemplate(file),
+    WriteMessage(absl::StrCat("The model has no ", MissingChatTemplate(file),
                             ": the prompt is continued as it is (--raw says so without this note).\n"));
   }
   return conversation;

@@ -175,7 +175,7 @@ EngineOptions DraftModel::OptionsFor(const ModelConfig& config) {
   if (config.longest_context > 0) context_ = std::min(context_, config.longest_context);
   if (const std::string note = absl::StrCat("The draft model has a context of ", context_, " tokens: longer texts go on without it.\n");
       context_ < target_->context() && IsSaidFirst(note)) {
-    WriteError(note);
+    WriteMessage(note);
   }
   EngineOptions options = {.model_path = path_, .first = {.layers = source_.layers, .map = source_.map}};
   options.compute.pool = &target_->pool();
@@ -235,7 +235,7 @@ absl::Status DraftModel::PlanCopy(const LowBitCopy& copy, int64_t vocabulary) {
   ASSIGN_OR_RETURN(const int64_t weights, copy.WeightBytes());
   counted_->parts = {.weights = weights, .cache = cache_bytes, .scratch = its.graphs + its.hidden_states, .vocabulary = vocabulary,
                      .predictor = counted_->parts.predictor};
-  WriteError(absl::StrCat("A dry run makes no copy of the model: ", path_, " is not there.\n"));
+  WriteMessage(absl::StrCat("A dry run makes no copy of the model: ", path_, " is not there.\n"));
   return absl::OkStatus();
 }
 

@@ -13,7 +13,7 @@ namespace {
 std::string program_name;
 
 void Show(absl::string_view kind, absl::string_view message, absl::string_view place) {
-  WriteError(absl::StrCat(program_name, ": ", kind, Printable(message), place, "\n"));
+  WriteMessage(absl::StrCat(program_name, ": ", kind, message, place, "\n"));
 }
 
 class MessageSink final : public google::LogSink {

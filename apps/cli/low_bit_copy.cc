@@ -140,7 +140,7 @@ absl::Status LowBitCopy::Make(ThreadPool& pool) const {
   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(file_->gguf(), recipe_));
   std::error_code error;   // Without a folder, writing says so.
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
-  WriteError(absl::StrCat("Making a copy of ", model(), " to draft with (", recipe_.text(), "), once: ", path_, "\n"));
+  WriteMessage(absl::StrCat("Making a copy of ", model(), " to draft with (", recipe_.text(), "), once: ", path_, "\n"));
   CopyProgress progress;
   return PackModel(file_->gguf(), plan, path_, pool,
                    [&progress](PackStage stage, int64_t done, int64_t total) { progress.Update(stage, done, total); })

@@ -20,6 +20,12 @@ constexpr char kRope[] = "positions are computed as the model's file says, so le
 constexpr char kWarm[] = "no pass is computed to warm up, so leave it out";
 constexpr char kMapped[] = "weights are held in memory, at most as many as --memory_budget allows, so leave it out";
 
+constexpr char kProbabilities[] = "probabilities are not written beside an answer; tessera_logits shows them for a given text";
+constexpr char kEmbedding[] = "a text's embedding is not computed; tessera_states writes hidden states, of which one can be made";
+constexpr char kNuma[] = "memory lies where the system puts it; numactl starts a program on one node";
+constexpr char kCpus[] = "threads run where the system puts them, and --threads=N says how many; taskset starts a program on some CPUs";
+constexpr char kShift[] = "nothing is shifted out of a full context: the answer ends there, and --context=N makes room";
+
 // Those of llama.cpp, Ollama, vLLM, transformers, MLX and services.
 constexpr OtherName kNames[] = {
     {"m", "model", ""}, {"model_path", "model", ""}, {"hf", "model", ""}, {"hf_repo", "model", ""},
@@ -67,6 +73,14 @@ constexpr OtherName kNames[] = {
     {"warmup", "", kWarm}, {"no_warmup", "", kWarm},
     {"split_mode", "", kLayers}, {"sm", "", kLayers}, {"tensor_split", "", kLayers}, {"ts", "", kLayers}, {"main_gpu", "", kLayers},
     {"mg", "", kLayers}, {"device", "", kLayers}, {"dev", "", kLayers}, {"cpu_moe", "", kLayers}, {"n_cpu_moe", "", kLayers},
+    {"logprobs", "", kProbabilities}, {"top_logprobs", "", kProbabilities}, {"n_probs", "", kProbabilities},
+    {"logits_all", "", kProbabilities}, {"all_logits", "", kProbabilities},
+    {"embedding", "", kEmbedding}, {"embeddings", "", kEmbedding}, {"pooling", "", kEmbedding},
+    {"numa", "", kNuma}, {"cpu_mask", "", kCpus}, {"C", "", kCpus}, {"cpu_mask_batch", "", kCpus}, {"Cb", "", kCpus},
+    {"cpu_range", "", kCpus}, {"Cr", "", kCpus}, {"cpu_range_batch", "", kCpus}, {"Crb", "", kCpus},
+    {"cpu_strict", "", kCpus}, {"cpu_strict_batch", "", kCpus}, {"prio", "", kCpus}, {"prio_batch", "", kCpus},
+    {"poll", "", kCpus}, {"poll_batch", "", kCpus},
+    {"context_shift", "", kShift}, {"no_context_shift", "", kShift}, {"keep", "", kShift}, {"n_keep", "", kShift},
     {"ignore_eos", "", "an answer ends where the model ends it, so leave it out"},
     {"e", "", "texts of flags are taken as they are: let the shell write line breaks, as in $'two\\nlines'"},
     {"escape", "", "texts of flags are taken as they are: let the shell write line breaks, as in $'two\\nlines'"},

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/interrupt.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/write_all.h"
 
 namespace tessera {
@@ -38,5 +39,7 @@ absl::Status FinishOutput() {
 }
 
 void WriteError(absl::string_view text) { WriteAll(STDERR_FILENO, text); }
+
+void WriteMessage(absl::string_view text) { WriteError(Printable(text)); }
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
 // Standard output and standard error, unbuffered: what is written appears at once and is not lost.
 //
 //   RETURN_IF_ERROR(WriteOutput("Hello"));
-//   WriteError("summary: ...\n");
+//   WriteMessage("summary: ...\n");
 //
 // Results go to standard output, everything else to standard error. Either may be a pipe that does not block its writer: it is waited for.
 // Thread-safe.
@@ -22,7 +22,11 @@ void WriteOutputOrCancel(absl::string_view text, absl::Status& status);
 // Some file systems say only when a file is closed that what was written to it is lost. For the end of a program; nothing is closed.
 absl::Status FinishOutput();
 
-// Errors are ignored: nobody could be told.
+// Errors are ignored: nobody could be told. The text is written as it is, with colours and what else the program itself puts there.
 void WriteError(absl::string_view text);
+
+// Writes a message to standard error, with what could control a terminal or deceive its reader escaped (Printable): it may quote a file, a
+// flag, a model or a request.
+void WriteMessage(absl::string_view text);
 
 }  // namespace tessera

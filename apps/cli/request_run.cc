@@ -64,7 +64,7 @@ absl::Status RequestRun::Fail(std::string line, const absl::Status& error) {
 absl::Status RequestRun::End(const absl::Status& status) {
   const std::string summary = progress_.Summary();
   const absl::StatusOr<uint64_t> seed = SeedOfFlag();
-  WriteError(seed.ok() ? absl::StrCat(absl::StripSuffix(summary, "\n"), ", seed ", *seed, "\n") : summary);
+  WriteMessage(seed.ok() ? absl::StrCat(absl::StripSuffix(summary, "\n"), ", seed ", *seed, "\n") : summary);
   return into_ == nullptr ? status : EndOf(status, into_->Sync());
 }
 

@@ -42,7 +42,7 @@ void TellOfPenaltyLeftOut(const GgufFile& file) {
   const ModelSampling model = SamplingOfModel(file);
   const std::string line = absl::StrCat("repetition_penalty ", model.options.repetition_penalty, " (", model.OriginOf(kPenalty),
                                         ") is left out beside --beam: a step is drawn without the steps before it\n");
-  if (IsSaidFirst(line)) WriteError(line);
+  if (IsSaidFirst(line)) WriteMessage(line);
 }
 
 // How one field is chosen.
@@ -130,7 +130,7 @@ absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
   }
   if (!changed.empty() && !FLAGS_stats) {  // SamplingText says more.
     const std::string line = absl::StrCat("sampling as the model's file recommends: ", absl::StrJoin(changed, ", "), "\n");
-    if (IsSaidFirst(line)) WriteError(line);
+    if (IsSaidFirst(line)) WriteMessage(line);
   }
   if (!model.not_applied.empty()) {
     WarnOnce(absl::StrCat(file.path(), ": recommends sampling that there is not here: ", absl::StrJoin(model.not_applied, ", ")));

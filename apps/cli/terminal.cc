@@ -9,6 +9,7 @@
 #include "tessera/apps/cli/line_editor.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/word_wrap.h"
+#include "tessera/base/quoted.h"
 
 namespace tessera {
 namespace {
@@ -21,8 +22,9 @@ absl::string_view Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string LinesForPerson(absl::string_view text) {
-  if (isatty(STDERR_FILENO) != 1) return std::string(text);
+std::string LinesForPerson(absl::string_view message) {
+  const std::string text = Printable(message);
+  if (isatty(STDERR_FILENO) != 1) return text;
   WordWrap wrap(TerminalColumns(STDERR_FILENO));
   const std::string begin = wrap.Add(text);
   return begin + wrap.Finish();

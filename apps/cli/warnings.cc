@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/draft_flags.h"
 #include "tessera/base/cpu_quota.h"
+#include "tessera/model/files/forms_instead.h"
 #include "tessera/runtime/core.h"
 
 namespace tessera {
@@ -29,6 +30,14 @@ bool IsSaidFirstByAny(const std::string& text) {
     if (found == hash) return false;
   }
   return true;  // Said twice rather than not at all.
+}
+
+// A recipe of this run alone: what a packed file has was said when the file was written.
+void WarnOfForms(const Engine& engine) {
+  if (engine.options().compute.recipe.empty()) return;
+  const WeightRecipe& recipe = engine.model().layout().recipe();
+  const std::string instead = FormsInsteadText(FormsInstead(engine.model().gguf(), engine.config().tied_head, recipe));
+  if (!instead.empty()) WarnOnce(absl::StrCat("recipe: takes ", instead));
 }
 
 }  // namespace
@@ -80,6 +89,7 @@ void WarnOfShortages(const Engine& engine) {
     WarnOnce(absl::StrCat("context: takes ", engine.context(), " tokens, the most that the memory budget has room for, not the usual ",
                           engine.wanted_context(), "; --context=N sets it"));
   }
+  WarnOfForms(engine);
   WarnOnce(CoreOf(engine).pool().shortage());
   if (const Loading* const loading = engine.model().loading(); loading != nullptr) {
     for (const std::string& shortage : loading->Shortages()) WarnOnce(shortage);

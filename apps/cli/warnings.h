@@ -15,8 +15,8 @@
 namespace tessera {
 
 // Fewer threads than asked for, also for loading; a context above the trained one, or one that a budget made smaller than usual; a damaged
-// manifest whose copy is used; no memory for a copy of a file that must not be changed then; a model that is streamed through the page
-// cache.
+// manifest whose copy is used; a recipe whose formats do not fit some matrices; no memory for a copy of a file that must not be changed
+// then; a model that is streamed through the page cache.
 void WarnOfShortages(const Engine& engine);
 
 // Logs a warning, unless it is empty or was said before.

@@ -64,8 +64,10 @@ bool IsSearched(const Engine& engine, const WeightRecipe& recipe) {
   bool searched = false;
   for (const WrittenMatrix& matrix : MatricesOf(engine.config(), model.layout())) {
     if (!absl::StartsWith(matrix.tensor, "blk.")) continue;
-    const BlockFormat format = model.gguf().FindTensor(matrix.tensor)->format->format;
-    const ScaleSearch search = ScaleSearchOf(recipe.FormOf(matrix.tensor, engine.config().tied_head, format), format);
+    const GgufTensor& tensor = *model.gguf().FindTensor(matrix.tensor);
+    const BlockFormat format = tensor.format->format;
+    const WeightForm form = recipe.FormOf(matrix.tensor, engine.config().tied_head, format, tensor.shape[0]);
+    const ScaleSearch search = ScaleSearchOf(form, format);
     if (search == ScaleSearch::kNotSearched) return false;
     searched |= search == ScaleSearch::kSearched;
   }

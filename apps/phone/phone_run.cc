@@ -62,7 +62,8 @@ absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfFlags(EngineOptions& optio
   ModeledDevice::Options modeled = {.profile = phone->profile, .style = style, .timeline = options.timeline};
   if (fast) {
     modeled.tile_of = [recipe](const GraphWeight& weight) {
-      return recipe.FormOf(weight.spec.name, /*tied_head=*/weight.spec.name == "token_embd.weight", weight.spec.format).tile;
+      const auto& spec = weight.spec;
+      return recipe.FormOf(spec.name, /*tied_head=*/spec.name == "token_embd.weight", spec.format, spec.in_features).tile;
     };
   }
   options.compute.recipe = fast ? "" : recipe_text;
@@ -164,7 +165,7 @@ void PhoneRun::Spend(CpuWork work, int64_t amount) {
 }
 
 void PhoneRun::Begin(const SwitchReady& ready) {
-  if (!ready.profile.ok()) WriteError(absl::StrCat("profile of switching: ", ready.profile.message(), "\n"));
+  if (!ready.profile.ok()) WriteMessage(absl::StrCat("profile of switching: ", ready.profile.message(), "\n"));
   if (device_ != nullptr) before_ = device_->spent();
   begin_ns_ = clock_.NowNanos();
 }

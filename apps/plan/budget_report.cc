@@ -111,14 +111,14 @@ absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options, const std:
   std::optional<PassSpeeds> speeds;
   if (draft != nullptr) {
     ASSIGN_OR_RETURN(opened.draft_use, DraftUse::Settle(*opened.engine, *draft, with_draft));
-    WriteError(opened.draft_use->Line());
+    WriteMessage(opened.draft_use->Line());
     if (opened.draft_use->drafts) opened.draft = draft;
     speeds = opened.draft_use->speeds;
   }
   if (options.streaming.memory_budget == 0) return opened;
   const absl::StatusOr<BudgetReport> report = BudgetReport::Make(*opened.engine, speeds);
   RETURN_IF_ERROR(ExplainedBy(opened.draft.get(), report.status()));
-  WriteError(report->Line());
+  WriteMessage(report->Line());
   opened.flash_bytes_per_second = report->flash_bytes_per_second();
   return opened;
 }

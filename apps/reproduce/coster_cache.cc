@@ -30,7 +30,7 @@ absl::StatusOr<Graph> CosterCache::LayerGraphOf(const std::string& shape, const 
   Graph graph = BuildLayerGraph(model->config, model->layout, 0).graph;
   for (GraphWeight& weight : graph.weights) {
     if (weight.vector) continue;
-    const WeightForm form = forms.FormOf(weight.spec.name, model->config.tied_head, weight.spec.format);
+    const WeightForm form = forms.FormOf(weight.spec.name, model->config.tied_head, weight.spec.format, weight.spec.in_features);
     weight.spec.format = form.format;
     weight.tile = form.tile;
   }

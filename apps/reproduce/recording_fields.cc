@@ -6,8 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "tessera/base/sha256.h"
+#include "tessera/base/nearest_name.h"
 #include "tessera/base/quoted.h"
+#include "tessera/base/sha256.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -55,7 +56,8 @@ absl::Status CheckKeys(const JsonValue& line, const std::vector<absl::string_vie
   for (const std::string& key : line.Keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     ASSIGN_OR_RETURN(const JsonValue value, line.Value(key));
-    return value.Error("a field that is not known", absl::StrJoin(known, ", "));
+    const std::string meant = DidYouMean(key, {known.begin(), known.end()});
+    return value.Error("a field that is not known", absl::StrCat(absl::StrJoin(known, ", "), meant));
   }
   for (const absl::string_view key : known) {
     const absl::Status missing = line.Value(key).status();

@@ -4,13 +4,12 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <memory>
 #include <utility>
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -18,86 +17,27 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/scale/open_files.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/base/write_all.h"
 
 namespace tessera {
 namespace {
 
-constexpr int kLowestNumber = 10;        // Files here have it or a higher one, so none of them is one that the child gets.
-constexpr int kVerdict = 3;
+constexpr int kFirstGiven = 3;           // The number of the first file beside standard input, output and error.
 constexpr size_t kMostVerdict = 256;
 constexpr int kTickMillis = 20;
+constexpr int64_t kGraceNanos = 1'000'000'000;
 
 absl::Status SystemError(const char* call) { return absl::ErrnoToStatus(errno, call); }
-
-class File {
- public:
-  File() = default;
-  explicit File(int number) : number_(number) {}
-  File(File&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  File& operator=(File&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~File() { Close(); }
-  void Close() {
-    if (number_ >= 0) close(number_);
-    number_ = -1;
-  }
-  int number() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_ = -1;
-};
-
-// The same file under another number; `call` opened it.
-absl::StatusOr<File> Moved(File low, const char* call) {
-  if (!low.is_open()) return SystemError(call);
-  File moved(fcntl(low.number(), F_DUPFD_CLOEXEC, kLowestNumber));
-  if (!moved.is_open()) return SystemError("fcntl(F_DUPFD_CLOEXEC)");
-  return moved;
-}
-
-struct Pipe {
-  File reader = {}, writer = {};
-};
-
-absl::StatusOr<Pipe> NewPipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return SystemError("pipe");
-  File reader(ends[0]), writer(ends[1]);
-  Pipe pipe;
-  ASSIGN_OR_RETURN(pipe.reader, Moved(std::move(reader), "pipe"));
-  ASSIGN_OR_RETURN(pipe.writer, Moved(std::move(writer), "pipe"));
-  if (fcntl(pipe.reader.number(), F_SETFL, O_NONBLOCK) != 0) return SystemError("fcntl(F_SETFL)");
-  return pipe;
-}
-
-absl::StatusOr<File> InputFile(const std::string& text) {
-  ASSIGN_OR_RETURN(File file, Moved(File(memfd_create("input", MFD_CLOEXEC)), "memfd_create"));
-  if (const int error = WriteAll(file.number(), text); error != 0) return absl::ErrnoToStatus(error, "write");
-  if (lseek(file.number(), 0, SEEK_SET) != 0) return SystemError("lseek");
-  return file;
-}
-
-// An open folder that has no name any more.
-absl::StatusOr<File> NamelessFolder() {
-  const char* const parent = std::getenv("TMPDIR");
-  std::string path = absl::StrCat(parent == nullptr || *parent == '\0' ? "/tmp" : parent, "/tessera_XXXXXX");
-  if (mkdtemp(path.data()) == nullptr) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot make this folder"));
-  absl::StatusOr<File> folder = Moved(File(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)), "open");
-  if (rmdir(path.c_str()) != 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot remove this folder"));
-  return folder;
-}
 
 // All that the child needs, made before fork: after it, only calls that are safe in a signal's handler follow.
 struct Prepared {
   std::vector<char*> arguments = {}, environment = {};
-  File input = {}, folder = {};
+  OpenFile input = {}, folder = {};
   Pipe output = {}, verdict = {}, failure = {};
+  std::vector<OpenFile> joined = {};           // Given to the child as 3 and up.
+  bool judges = false;                         // Then the verdict is given after them.
   pid_t parent = 0;
 };
 
@@ -119,6 +59,7 @@ absl::StatusOr<Prepared> Prepare(const ChildOptions& options) {
   ASSIGN_OR_RETURN(prepared.folder, NamelessFolder());
   for (Pipe* pipe : {&prepared.output, &prepared.verdict, &prepared.failure}) {
     ASSIGN_OR_RETURN(*pipe, NewPipe());
+    RETURN_IF_ERROR(ReadWithoutWaiting(pipe->reader));
   }
   return prepared;
 }
@@ -151,12 +92,16 @@ const char* BecomeChild(const Prepared& prepared, const ChildOptions& options) {
   if (getppid() != prepared.parent) _exit(1);   // It ended before prctl took effect.
   if (fchdir(prepared.folder.number()) != 0) return "fchdir";
   const int output = prepared.output.writer.number();
-  const std::pair<int, int> files[] = {{prepared.input.number(), STDIN_FILENO}, {output, STDOUT_FILENO}, {output, STDERR_FILENO},
-                                       {prepared.verdict.writer.number(), kVerdict}};
+  const std::pair<int, int> files[] = {{prepared.input.number(), STDIN_FILENO}, {output, STDOUT_FILENO}, {output, STDERR_FILENO}};
   for (const auto& [from, to] : files) {
     if (dup2(from, to) < 0) return "dup2";
   }
-  if (close_range(kVerdict + 1, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return "close_range";
+  int next = kFirstGiven;
+  for (const OpenFile& file : prepared.joined) {
+    if (dup2(file.number(), next++) < 0) return "dup2";
+  }
+  if (prepared.judges && dup2(prepared.verdict.writer.number(), next++) < 0) return "dup2";
+  if (close_range(static_cast<unsigned>(next), ~0U, CLOSE_RANGE_CLOEXEC) != 0) return "close_range";
   if (!DefaultSignals()) return "signal";
   if (!SetLimits(options)) return "setrlimit";
   if (options.sandbox != nullptr) {
@@ -174,13 +119,14 @@ const char* BecomeChild(const Prepared& prepared, const ChildOptions& options) {
   _exit(written == static_cast<ssize_t>(sizeof(failure)) ? 127 : 126);
 }
 
-// What the parent does while the child runs.
+// One child, and what the parent does while the child runs.
 class Watch {
  public:
-  Watch(const ChildOptions& options, pid_t child, Prepared prepared)
-      // Real time: the child is not on any other clock.
-      : options_(options), clock_(RealClock()), child_(child), prepared_(std::move(prepared)), begin_(clock_.NowNanos()) {
-    for (Pipe* pipe : {&prepared_.output, &prepared_.verdict, &prepared_.failure}) pipe->writer.Close();
+  static absl::StatusOr<std::unique_ptr<Watch>> Start(const ChildOptions& options, Prepared prepared) {
+    const pid_t child = fork();
+    if (child == 0) RunAsChild(prepared, options);
+    if (child < 0) return SystemError("fork");
+    return std::unique_ptr<Watch>(new Watch(options, child, std::move(prepared)));
   }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -189,29 +135,45 @@ class Watch {
     while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {}
   }
 
-  absl::StatusOr<ChildEnd> ToTheEnd() {
-    ChildEnd end;
-    const int64_t most_nanos = static_cast<int64_t>(options_.seconds * 1e9);
-    bool ended = false;
-    while (!ended) {
-      ended = HasEnded(end);
-      Wait(ended ? 0 : kTickMillis);
-      const bool too_much = !Take(prepared_.output.reader, static_cast<size_t>(options_.most_output), end.output);
-      Take(prepared_.verdict.reader, kMostVerdict, end.verdict);
-      if (ended) break;
-      if (too_much) end.how = ChildEnd::How::kWroteTooMuch;
-      if (clock_.NowNanos() - begin_ > most_nanos) end.how = ChildEnd::How::kTimedOut;
-      if (end.how != ChildEnd::How::kExited) break;
-    }
-    end.seconds = static_cast<double>(clock_.NowNanos() - begin_) / 1e9;
+  // Takes what the child has written. True: it has ended, or is beyond a limit.
+  bool Look() {
+    if (done_) return true;
+    done_ = HasEnded();
+    const bool too_much = !Take(prepared_.output.reader, static_cast<size_t>(options_.most_output), end_.output);
+    Take(prepared_.verdict.reader, kMostVerdict, end_.verdict);
+    const int64_t nanos = clock_.NowNanos() - begin_;
+    end_.seconds = static_cast<double>(nanos) / 1e9;
+    if (too_much) end_.how = ChildEnd::How::kWroteTooMuch;
+    if (!done_ && nanos > static_cast<int64_t>(options_.seconds * 1e9)) end_.how = ChildEnd::How::kTimedOut;
+    is_beyond_ = too_much || end_.how == ChildEnd::How::kTimedOut;
+    done_ |= is_beyond_;
+    return done_;
+  }
+  bool is_beyond() const { return is_beyond_; }   // A limit of time or output.
+
+  // A closed file is -1, which poll passes over.
+  std::array<pollfd, 2> Polled() const {
+    return {{{prepared_.output.reader.number(), POLLIN, 0}, {prepared_.verdict.reader.number(), POLLIN, 0}}};
+  }
+
+  // Kills what is left.
+  absl::StatusOr<ChildEnd> End() {
+    if (!Look()) end_.how = ChildEnd::How::kStopped;
     Kill();
     std::string failure;
     Take(prepared_.failure.reader, sizeof(Failure), failure);
     if (failure.size() == sizeof(Failure)) return NotStarted(failure);
-    return end;
+    return end_;
   }
 
  private:
+  Watch(const ChildOptions& options, pid_t child, Prepared prepared)
+      // Real time: the child is not on any other clock.
+      : options_(options), clock_(RealClock()), child_(child), prepared_(std::move(prepared)), begin_(clock_.NowNanos()) {
+    for (Pipe* pipe : {&prepared_.output, &prepared_.verdict, &prepared_.failure}) pipe->writer.Close();
+    prepared_.joined.clear();
+  }
+
   // The whole group. Before the child leads one, the child alone.
   void Kill() const {
     kill(-child_, SIGKILL);
@@ -219,21 +181,16 @@ class Watch {
   }
 
   // It stays a zombie, whose number no other process gets, until the end of this watch.
-  bool HasEnded(ChildEnd& end) const {
+  bool HasEnded() {
     siginfo_t info = {};
     if (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return false;
-    end.how = info.si_code == CLD_EXITED ? ChildEnd::How::kExited : ChildEnd::How::kSignalled;
-    end.code = info.si_status;
+    end_.how = info.si_code == CLD_EXITED ? ChildEnd::How::kExited : ChildEnd::How::kSignalled;
+    end_.code = info.si_status;
     return true;
   }
 
-  void Wait(int millis) {
-    pollfd files[] = {{prepared_.output.reader.number(), POLLIN, 0}, {prepared_.verdict.reader.number(), POLLIN, 0}};
-    poll(files, 2, millis);   // A closed one is -1, which poll passes over. After an error or a signal the loop goes on.
-  }
-
   // Appends what there is. False: there is more than `most` in all.
-  static bool Take(File& file, size_t most, std::string& text) {
+  static bool Take(OpenFile& file, size_t most, std::string& text) {
     std::array<char, 65536> bytes;
     while (file.is_open()) {
       const ssize_t count = read(file.number(), bytes.data(), bytes.size());
@@ -260,16 +217,58 @@ class Watch {
   const pid_t child_;
   Prepared prepared_;
   const int64_t begin_;
+  ChildEnd end_ = {};
+  bool done_ = false, is_beyond_ = false;
 };
+
+// After an error or a signal the caller's loop goes on.
+void Wait(std::initializer_list<const Watch*> watches) {
+  std::vector<pollfd> files;
+  for (const Watch* watch : watches) {
+    for (const pollfd& file : watch->Polled()) files.push_back(file);
+  }
+  poll(files.data(), files.size(), kTickMillis);
+}
+
+// A pipe each way. The children's files are 3 and 4.
+absl::Status Join(Prepared& one, Prepared& other) {
+  ASSIGN_OR_RETURN(Pipe there, NewPipe());
+  ASSIGN_OR_RETURN(Pipe back, NewPipe());
+  one.joined.push_back(std::move(back.reader));
+  one.joined.push_back(std::move(there.writer));
+  other.joined.push_back(std::move(there.reader));
+  other.joined.push_back(std::move(back.writer));
+  return absl::OkStatus();
+}
 
 }  // namespace
 
 absl::StatusOr<ChildEnd> RunChild(const ChildOptions& options) {
   ASSIGN_OR_RETURN(Prepared prepared, Prepare(options));
-  const pid_t child = fork();
-  if (child == 0) RunAsChild(prepared, options);
-  if (child < 0) return SystemError("fork");
-  return Watch(options, child, std::move(prepared)).ToTheEnd();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Watch> child, Watch::Start(options, std::move(prepared)));
+  while (!child->Look()) Wait({child.get()});
+  return child->End();
+}
+
+absl::StatusOr<JoinedEnd> RunJoined(const ChildOptions& judged, const ChildOptions& judge) {
+  ASSIGN_OR_RETURN(Prepared of_judged, Prepare(judged));
+  ASSIGN_OR_RETURN(Prepared of_judge, Prepare(judge));
+  RETURN_IF_ERROR(Join(of_judged, of_judge));
+  of_judge.judges = true;
+  // The judged process begins first, and has no file of the judge's: neither its input nor its verdict is there on any number.
+  ASSIGN_OR_RETURN(const std::unique_ptr<Watch> first, Watch::Start(judged, std::move(of_judged)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Watch> second, Watch::Start(judge, std::move(of_judge)));
+  while (!second->Look()) {
+    if (first->Look() && first->is_beyond()) break;
+    Wait({first.get(), second.get()});
+  }
+  const Clock& clock = RealClock();   // Real time: the children are on no other clock.
+  const int64_t grace = second->is_beyond() ? 0 : kGraceNanos;
+  for (const int64_t begin = clock.NowNanos(); !first->Look() && clock.NowNanos() - begin < grace;) Wait({first.get()});
+  JoinedEnd end;
+  ASSIGN_OR_RETURN(end.judged, first->End());
+  ASSIGN_OR_RETURN(end.judge, second->End());
+  return end;
 }
 
 }  // namespace tessera

@@ -1,26 +1,31 @@
-// Runs a program that a model wrote, with the unit tests of its problem, in a sandbox: does it pass?
+// Runs a program that a model wrote, in a sandbox, and the unit tests of its problem outside of it: does the program pass?
 //
 //   ASSIGN_OR_RETURN(const std::unique_ptr<CodeChecker> checker, CodeChecker::Create({}));
-//   ASSIGN_OR_RETURN(const CodeResult result, checker->Check("def f(x):\n  return x\n\nassert f(1) == 1\n"));
+//   const CodeTrial trial = {.program = "def f(x):\n  return x\n", .tests = "assert f(1) == 1\n", .tested = {"f"}};
+//   ASSIGN_OR_RETURN(const CodeResult result, checker->Check(trial));
 //   if (result.outcome == CodeOutcome::kPassed) ...
 //
-// What holds for the code (sandbox.h, child_run.h): python3 in a process of its own, with the standard library and no other, in a folder
-// without a name. It can make no process, thread or socket, change no file, and read only files of its interpreter where the system has
-// Landlock (limits_reads). Time, CPU time, memory and output are limited; what goes on after that is killed. Hashes of texts are seeded
-// with 0, so that sets have one order.
+// Each trial has two processes of python3. One runs the program, and calls its functions for the other, which runs the tests: arguments and
+// values cross as plain data (code_sides.h). The tests, the values that they expect and the verdict are in the second process alone, so
+// the program can neither read what is expected nor say that it passed. Arguments are copies: tests do not see what the program does to
+// them. An object that is no plain value stays with the program; the tests can call it and read its fields, and it is equal to nothing.
 //
-// Passed is what ran to its end, test by test: then a secret of this run goes to a pipe. A program that leaves early, with whatever exit
-// code, has not passed. Code that looks for the secret in its interpreter could find it: this is no judge of code that wants to cheat.
-// Thread-safe after Create.
+// For both processes holds (sandbox.h, child_run.h): the standard library and no other, a folder without a name, no process, thread or
+// socket, no change to a file, and reading only files of the interpreter where the system has Landlock (limits_reads). Where it has
+// not, a program could read the tests, as any other file of the user. Time, CPU time, memory and output are limited; what goes on after
+// that is killed. Hashes of texts are seeded with 0, so that sets have one order. Thread-safe after Create.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tessera/apps/scale/child_run.h"
+#include "tessera/apps/scale/code_trial.h"
 #include "tessera/apps/scale/sandbox.h"
 
 namespace tessera {
@@ -32,6 +37,7 @@ struct CodeLimits {
   int64_t memory = int64_t{1} << 30;         // Bytes of address space, the interpreter's own included.
   int64_t output = int64_t{1} << 20;
   std::string interpreter = "/usr/bin/python3";
+  std::vector<std::string> readable = {};    // Folders that programs may read beside the interpreter's.
 };
 
 enum class CodeOutcome : uint8_t { kPassed, kFailed, kTimedOut, kWroteTooMuch, kKilled };
@@ -41,7 +47,7 @@ absl::string_view CodeOutcomeName(CodeOutcome outcome);
 
 struct CodeResult {
   CodeOutcome outcome = CodeOutcome::kFailed;
-  std::string message = {};   // The last line that it wrote, or how it ended; empty if it passed. Printable, at most 200 bytes.
+  std::string message = {};   // What failed, or how the program ended; empty if it passed. Printable, at most 200 bytes.
   double seconds = 0;
 };
 
@@ -52,9 +58,10 @@ class CodeChecker {
 
   bool limits_reads() const { return sandbox_.limits_reads(); }
   // Errors are those of the system; whatever the program does is a result.
-  absl::StatusOr<CodeResult> Check(absl::string_view program) const;
+  absl::StatusOr<CodeResult> Check(const CodeTrial& trial) const;
 
  private:
+  ChildOptions Child(const char* side, std::string input) const;
   CodeChecker(CodeLimits limits, Sandbox sandbox) : limits_(std::move(limits)), sandbox_(std::move(sandbox)) {}
 
   const CodeLimits limits_;

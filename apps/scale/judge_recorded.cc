@@ -4,8 +4,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/scale/candidate_scores.h"
 #include "tessera/apps/scale/code_checker.h"
 #include "tessera/apps/answers/same_answer.h"
@@ -35,16 +38,18 @@ absl::StatusOr<JudgedQuestion> Judged(const Question& question, const Task* task
 
 absl::Status CheckCode(const Task& task, Recorded& recorded) {
   ASSIGN_OR_RETURN(const std::unique_ptr<CodeChecker> checker, CodeChecker::Create({}));
-  std::map<std::string, bool> passed;
+  if (!checker->limits_reads()) WarnOnce("code: found a system without Landlock: programs can read what the user may, their tests, too");
+  std::map<std::pair<std::string, std::string>, bool> passed;   // By program and tests.
   Progress progress("questions", static_cast<int64_t>(recorded.questions.size()));
   int64_t done = 0;
   for (Question& question : recorded.questions) {
     for (Candidate& candidate : question.candidates) {
-      const std::string program = ProgramOf(task.kind, *question.problem, candidate.text);
-      auto known = passed.find(program);
+      const CodeTrial trial = TrialOf(task.kind, *question.problem, candidate.text);
+      const auto key = std::make_pair(trial.program, trial.tests);
+      auto known = passed.find(key);
       if (known == passed.end()) {
-        ASSIGN_OR_RETURN(const CodeResult result, checker->Check(program));
-        known = passed.emplace(program, result.outcome == CodeOutcome::kPassed).first;
+        ASSIGN_OR_RETURN(const CodeResult result, checker->Check(trial));
+        known = passed.emplace(key, result.outcome == CodeOutcome::kPassed).first;
       }
       candidate.right = known->second;
     }

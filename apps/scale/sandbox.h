@@ -13,6 +13,9 @@
 // which the interpreter needs to be started: with Landlock only `programs` can be, without it any file that the user may run, under the
 // same filter.
 //
+// The process keeps no capability in any set (effective, permitted, inheritable, ambient; bounding, if it could lower that), and can gain
+// none by what it executes (no_new_privs).
+//
 // Not hidden: the time, the process's own id and user, what /proc or a path says without being opened (that a file is there, its size),
 // and, without Landlock, whatever the user may read. Resources are not limited here (child_run.h). Thread-safe after Create.
 #pragma once

@@ -25,7 +25,7 @@ constexpr const char* kAllowed[] = {
     "read", "readv", "pread64", "write", "writev", "close", "lseek", "dup", "fstat", "newfstatat", "stat", "lstat", "statx", "fstatfs",
     "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "getdents64", "poll", "ppoll", "select", "pselect6",
     // Memory, signals to itself, the only thread.
-    "mmap", "munmap", "mremap", "mprotect", "madvise", "brk", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "futex",
+    "mmap", "munmap", "mremap", "mprotect", "brk", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "futex",
     "set_robust_list", "get_robust_list", "set_tid_address", "rseq", "arch_prctl", "sched_yield", "sched_getaffinity", "restart_syscall",
     // Its user, the time, and what it has used.
     "getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "uname", "sysinfo", "getrusage", "times", "getrlimit",
@@ -42,6 +42,11 @@ struct Condition {
 
 constexpr uint64_t kWrites = O_ACCMODE | O_CREAT | O_TRUNC;   // O_TMPFILE needs O_ACCMODE to be more than O_RDONLY.
 constexpr Condition kConditions[] = {
+    // Advices that only give the process's own pages back to the system. All others fail: some punch holes in files (MADV_REMOVE), share
+    // pages with other processes, which their timing shows (MADV_MERGEABLE), push pages of others out (MADV_PAGEOUT, MADV_WILLNEED),
+    // split or merge them for later calls (MADV_HUGEPAGE, MADV_COLLAPSE), or break memory (MADV_HWPOISON).
+    {"madvise", 2, 0xFFFFFFFF, MADV_DONTNEED},   // What free() of glibc does with large heaps, and Python's arenas.
+    {"madvise", 2, 0xFFFFFFFF, MADV_FREE},       // What the allocator of newer interpreters (mimalloc) does.
     {"open", 1, kWrites, O_RDONLY},
     {"openat", 2, kWrites, O_RDONLY},
     {"fcntl", 1, 0xFFFFFFFF, F_GETFD},

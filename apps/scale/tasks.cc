@@ -4,10 +4,12 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "tessera/apps/answers/extract_answer.h"
 #include "tessera/apps/bench/evaluation_sets.h"
@@ -110,6 +112,17 @@ absl::string_view BeforeFunction(const Problem& problem) {
   return absl::string_view(problem.prompt).substr(0, at);
 }
 
+// The functions and classes that Python code defines at the beginning of lines.
+std::vector<std::string> DefinedIn(absl::string_view code) {
+  std::vector<std::string> names;
+  for (absl::string_view line : absl::StrSplit(code, '\n')) {
+    if (!absl::ConsumePrefix(&line, "def ") && !absl::ConsumePrefix(&line, "class ")) continue;
+    line = absl::StripAsciiWhitespace(line);
+    names.emplace_back(line.substr(0, line.find_first_of("(: \t")));
+  }
+  return names;
+}
+
 }  // namespace
 
 const std::vector<std::string>& TaskNames() {
@@ -160,14 +173,16 @@ std::optional<std::string> AnswerIn(TaskKind kind, absl::string_view sample) {
   return std::nullopt;
 }
 
-std::string ProgramOf(TaskKind kind, const Problem& problem, absl::string_view sample) {
-  if (kind == TaskKind::kProgram) return absl::StrCat(ExtractCode(CutAt(sample, kAfterProgram)), "\n", problem.tests);
-  const std::string code = ExtractCode(sample);
-  // An assistant gives the whole function, and may define others before it; what goes on with the prompt ends where the function does.
-  if (absl::StrContains(code, absl::StrCat("def ", problem.entry_point, "("))) {
-    return absl::StrCat(BeforeFunction(problem), "\n", code, "\n", problem.tests);
+CodeTrial TrialOf(TaskKind kind, const Problem& problem, absl::string_view sample) {
+  if (kind == TaskKind::kProgram) {
+    return {.program = ExtractCode(CutAt(sample, kAfterProgram)), .tests = problem.tests, .tested = DefinedIn(problem.solution)};
   }
-  return absl::StrCat(problem.prompt, CutAt(code, kAfterFunction), "\n", problem.tests);
+  const std::string before(BeforeFunction(problem)), code = ExtractCode(sample);
+  CodeTrial trial = {.before = before, .tests = problem.tests, .tested = {problem.entry_point}};
+  // An assistant gives the whole function, and may define others before it; what goes on with the prompt ends where the function does.
+  const bool whole = absl::StrContains(code, absl::StrCat("def ", problem.entry_point, "("));
+  trial.program = whole ? absl::StrCat(before, "\n", code) : absl::StrCat(problem.prompt, CutAt(code, kAfterFunction), "\n");
+  return trial;
 }
 
 }  // namespace tessera

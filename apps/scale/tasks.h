@@ -4,7 +4,7 @@
 //   for (const Problem& problem : task.problems) Write(problem.prompt, task.stop);
 //   const std::optional<std::string> answer = AnswerIn(task.kind, sample);                     // "18"; none: it has none
 //   if (answer.has_value() && SameAnswer(*answer, task.problems[0].answer)) ...
-//   ASSIGN_OR_RETURN(result, checker->Check(ProgramOf(task.kind, problem, sample)));           // code has no answer, but tests
+//   ASSIGN_OR_RETURN(result, checker->Check(TrialOf(task.kind, problem, sample)));             // code has no answer, but tests
 //
 //   name       file               kind          prompt
 //   gsm8k      gsm8k_test.jsonl   kNumber       the question, and to reason up to \boxed{} (Qwen2.5's; 0-shot, as paper 001)
@@ -22,6 +22,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tessera/apps/scale/code_trial.h"
 
 namespace tessera {
 
@@ -59,7 +60,8 @@ inline bool IsCode(TaskKind kind) { return kind == TaskKind::kCompletion || kind
 // What a sample answers, by extract_answer.h; of code, the code.
 std::optional<std::string> AnswerIn(TaskKind kind, absl::string_view sample);
 
-// The program that tests a sample. REQUIRES: IsCode(kind).
-std::string ProgramOf(TaskKind kind, const Problem& problem, absl::string_view sample);
+// A sample and the problem's tests. The tests take from the sample the function of the problem (kCompletion), or what the set's own
+// solution defines (kProgram). REQUIRES: IsCode(kind).
+CodeTrial TrialOf(TaskKind kind, const Problem& problem, absl::string_view sample);
 
 }  // namespace tessera

@@ -123,7 +123,8 @@ void WriteMetadata(JsonWriter& json, const GgufFile& file) {
 std::string FormatOf(const GgufFile& file, const WeightRecipe& recipe, const std::string& name) {
   const GgufTensor* tensor = file.FindTensor(name);
   if (tensor == nullptr) return "";
-  const WeightForm form = recipe.FormOf(name, /*tied_head=*/file.FindTensor("output.weight") == nullptr, tensor->format->format);
+  const bool tied_head = file.FindTensor("output.weight") == nullptr;
+  const WeightForm form = recipe.FormOf(name, tied_head, tensor->format->format, tensor->shape[0]);
   return form.tile.has_value() ? TileSchemeName(*form.tile) : InfoOf(form.format).name;
 }
 

@@ -75,4 +75,13 @@ void WriteMatrices(absl::Span<const WrittenMatrix> matrices, JsonWriter& json) {
   json.EndArray();
 }
 
+void WriteFormsInstead(absl::Span<const FormInstead> instead, JsonWriter& json) {
+  json.BeginArray();
+  for (const FormInstead& one : instead) {
+    json.BeginObject().Key("tensor").String(one.tensor).Key("wanted").String(InfoOf(one.wanted).name);
+    json.Key("form").String(InfoOf(one.taken).name).EndObject();
+  }
+  json.EndArray();
+}
+
 }  // namespace tessera

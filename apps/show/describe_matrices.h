@@ -9,6 +9,7 @@
 
 #include "absl/types/span.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/model/files/forms_instead.h"
 #include "tessera/model/files/weight_errors.h"
 
 namespace tessera {
@@ -19,5 +20,8 @@ std::string MatrixTable(absl::Span<const WrittenMatrix> matrices);
 
 // An array of objects: "tensor", "form", "weights", "bytes", "bits_per_weight", "padding_bytes", "relative_error" (null: not measured).
 void WriteMatrices(absl::Span<const WrittenMatrix> matrices, JsonWriter& json);
+
+// An array of objects: "tensor", "wanted", "form".
+void WriteFormsInstead(absl::Span<const FormInstead> instead, JsonWriter& json);
 
 }  // namespace tessera

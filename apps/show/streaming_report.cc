@@ -42,7 +42,7 @@ void StreamedRun::WriteMembers(JsonWriter& json) const {
 void StreamedRun::WriteError() const {
   WarnOfShortages(engine_);
   const std::string streaming = engine_.model().streamer() == nullptr ? "" : StreamingText(Figures());
-  tessera::WriteError(absl::StrCat(streaming, "peak memory ", PeakText(engine_), "\n"));
+  tessera::WriteMessage(absl::StrCat(streaming, "peak memory ", PeakText(engine_), "\n"));
 }
 
 }  // namespace tessera

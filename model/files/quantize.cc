@@ -23,7 +23,7 @@ bool IsMatrix(const GgufTensor& tensor) {
 
 WeightForm FormFor(const GgufTensor& tensor, const WeightRecipe& recipe, bool tied_head) {
   if (!IsMatrix(tensor)) return {.format = tensor.format->format};
-  return recipe.FormOf(tensor.name, tied_head, tensor.format->format);
+  return recipe.FormOf(tensor.name, tied_head, tensor.format->format, tensor.shape[0]);
 }
 
 // The form's name if GGUF files cannot hold it; else empty.

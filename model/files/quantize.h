@@ -30,9 +30,9 @@ namespace tessera {
 
 class QuantizedModel {
  public:
-  // `file` must outlive the result. Errors: InvalidArgument (file, tensor, found, expected) if rows are not whole blocks of a format, or
-  // GGUF files cannot hold a form of the recipe; if the recipe has a rule for what the model does not have; also if the model could not be
-  // run, by its configuration or its tensors: its copy would be refused as well.
+  // `file` must outlive the result. Errors: InvalidArgument (file, tensor, found, expected) if rows are not whole blocks of a format nor
+  // of the one that takes its place (FormatForRows), or GGUF files cannot hold a form of the recipe; if the recipe has a rule for what the
+  // model does not have; also if the model could not be run, by its configuration or its tensors: its copy would be refused as well.
   static absl::StatusOr<QuantizedModel> Plan(const GgufFile& file, const WeightRecipe& recipe);
 
   // The first form that the recipe gives a matrix of the file and that no GGUF file can hold: "int4-tile", "T2". Empty: there is none.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "glog/logging.h"
 #include "tessera/base/json.h"
+#include "tessera/base/nearest_name.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/read_through.h"
@@ -124,7 +125,8 @@ absl::Status SafetensorsParser::ReadTensor(const std::string& name, const JsonVa
   if (!entry.is_object()) return file_.WrongTensor(name, "", absl::StrCat("found ", JsonKindName(entry.kind()), ", expected ", kFields));
   for (const std::string& key : entry.Keys()) {
     if (key == "dtype" || key == "shape" || key == "data_offsets") continue;
-    return file_.WrongTensor(name, "", absl::StrCat("found the field ", Quoted(key), ", expected ", kFields, " alone"));
+    return file_.WrongTensor(name, "", absl::StrCat("found the field ", Quoted(key), ", expected ", kFields, " alone",
+                                               DidYouMean(key, {"dtype", "shape", "data_offsets"})));
   }
   SafetensorsTensor tensor = {.name = name, .type = SafetensorsType::kF32, .shape = {}, .count = 0, .size = 0, .offset = 0};
   ASSIGN_OR_RETURN(const std::string type, entry.String("dtype"));

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "tessera/base/nearest_name.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/quant/tile_matrix.h"
@@ -48,6 +49,22 @@ absl::Status Wrong(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat("found ", parts...));
 }
 
+// The block formats that can be written.
+std::vector<BlockFormat> WrittenFormats() {
+  std::vector<BlockFormat> written;
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    if (info.quantize != nullptr) written.push_back(info.format);
+  }
+  return written;
+}
+
+std::vector<std::string> FormNames() {
+  std::vector<std::string> names = {kKeep, kCommon, "int4-tile", "int8-tile", "int4-common", "int4-channel", "int8-channel", "int4-tensor"};
+  for (const BlockFormat format : WrittenFormats()) names.push_back(InfoOf(format).name);
+  for (const KnownRecipe& known : kKnown) names.push_back(known.name);
+  return names;
+}
+
 // -1: none of that name.
 int FindPart(absl::string_view name) {
   const auto found = std::find(std::begin(kPartNames), std::end(kPartNames), name);
@@ -77,7 +94,23 @@ TileScheme CommonTileOf(BlockFormat format) {
   return {TileCode::kInt4, TileScales::kCommonGroup};
 }
 
+// The formats with blocks of 32 that take the place of those with blocks of 256: one with as many bits a weight or a few more. For 2 and 3
+// bits it is the smallest, with a table of 16 numbers.
+struct Instead {
+  BlockFormat wanted, taken;
+};
+constexpr Instead kInstead[] = {
+    {BlockFormat::kQ2_K, BlockFormat::kIQ4_NL}, {BlockFormat::kQ3_K, BlockFormat::kIQ4_NL}, {BlockFormat::kQ4_K, BlockFormat::kQ5_0},
+    {BlockFormat::kQ5_K, BlockFormat::kQ5_1},   {BlockFormat::kQ6_K, BlockFormat::kQ8_0},
+};
+
 }  // namespace
+
+BlockFormat FormatForRows(BlockFormat wanted, int64_t row) {
+  if (row % InfoOf(wanted).values_per_block == 0) return wanted;
+  const auto found = std::find_if(std::begin(kInstead), std::end(kInstead), [&](const Instead& one) { return one.wanted == wanted; });
+  return found == std::end(kInstead) ? wanted : found->taken;
+}
 
 ScaleSearch ScaleSearchOf(const WeightForm& form, BlockFormat format) {
   if (form.tile.has_value()) {
@@ -103,7 +136,7 @@ absl::StatusOr<WeightRecipe::Form> WeightRecipe::ParseForm(absl::string_view tex
     return Wrong("the recipe ", known->name, " beside other rules, expected it alone, or its rules: ", known->text);
   }
   return Wrong("the form ", Quoted(text), ", expected ", kKeep, ", ", kCommon, ", a tile scheme such as int4-tile, a block format such as ",
-               "Q4_0, or one of the recipes ", KnownNames(), " alone");
+               "Q4_0, or one of the recipes ", KnownNames(), " alone", DidYouMean(text, FormNames()));
 }
 
 std::string WeightRecipe::TextOf(const Form& form) {
@@ -130,7 +163,11 @@ absl::Status WeightRecipe::AddRules(absl::string_view text) {
       continue;
     }
     const int part = FindPart(rule.substr(0, equals));
-    if (part < 0) return Wrong("the part ", Quoted(rule.substr(0, equals)), ", expected one of ", PartList());
+    const absl::string_view name = rule.substr(0, equals);
+    if (part < 0) {
+      return Wrong("the part ", Quoted(name), ", expected one of ", PartList(),
+                   DidYouMean(name, {std::begin(kPartNames), std::end(kPartNames)}));
+    }
     if (given[part]) return Wrong("the part ", kPartNames[part], " twice, expected it once");
     if (part < kFirstOfLayers && form.kind != Kind::kKeep && form.kind != Kind::kBlocks) {
       return Wrong(kPartNames[part], "=", TextOf(form), ", expected ", kKeep, " or a block format: ",
@@ -162,7 +199,13 @@ const WeightRecipe& WeightRecipe::Default() {
   return *recipe;
 }
 
-WeightForm WeightRecipe::FormOf(absl::string_view tensor, bool tied_head, BlockFormat format) const {
+WeightForm WeightRecipe::FormOf(absl::string_view tensor, bool tied_head, BlockFormat format, int64_t row) const {
+  WeightForm form = RuleFor(tensor, tied_head, format);
+  if (!form.tile.has_value()) form.format = FormatForRows(form.format, row);
+  return form;
+}
+
+WeightForm WeightRecipe::RuleFor(absl::string_view tensor, bool tied_head, BlockFormat format) const {
   const int part = PartOf(tensor, tied_head);
   if (part < 0) return {.format = format};
   const Form& form = forms_[part];

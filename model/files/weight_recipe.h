@@ -1,7 +1,7 @@
 // Which form each matrix of a model takes: as its file has it, another block format, or tiles for a phone NPU's matrix unit.
 //
 //   ASSIGN_OR_RETURN(const WeightRecipe recipe, WeightRecipe::Parse("int4-tile,ffn_down=int8-tile,head=keep"));     // or "001"
-//   const WeightForm form = recipe.FormOf("blk.3.ffn_down.weight", /*tied_head=*/true, BlockFormat::kQ4_1);
+//   const WeightForm form = recipe.FormOf("blk.3.ffn_down.weight", /*tied_head=*/true, BlockFormat::kQ4_1, /*row=*/576);
 //   if (form.tile.has_value()) Use(TileSchemeName(*form.tile));                                                      // "int8-tile"
 //
 // A recipe is the name of a known one (KnownRecipes), or rules separated by commas, in any order:
@@ -11,7 +11,7 @@
 //                not), attn_q, attn_k, attn_v, attn_output, ffn_gate, ffn_up, ffn_down
 //
 //   keep         as the file has it
-//   Q4_0 ...     a block format that can be written
+//   Q4_0 ...     a block format that can be written; for rows that are no whole blocks of 256, FormatForRows of it
 //   int4-tile    a tile scheme (quant/tile_scheme.h); not for head and embedding, which are the CPU's (paper 001, section 7.2.2)
 //   common-tile  groups of 32 along the inputs, exactly the file's numbers where those are Q4_0, IQ4_NL or Q8_0; else int4-common
 //
@@ -45,6 +45,11 @@ enum class ScaleSearch : uint8_t { kSearched, kNothing, kNotSearched };
 // format: in the file.
 ScaleSearch ScaleSearchOf(const WeightForm& form, BlockFormat format);
 
+// Returns the format that rows of so many weights take where a recipe says `wanted`: `wanted` itself, if they are whole blocks of it. A K
+// format has blocks of 256; where those do not fit, one with blocks of 32 takes its place: Q5_0 that of Q4_K, Q5_1 that of Q5_K, Q8_0 that
+// of Q6_K, and IQ4_NL that of Q2_K and Q3_K. ggml's own quantizer does the same, and so files can be compared.
+BlockFormat FormatForRows(BlockFormat wanted, int64_t row);
+
 struct KnownRecipe { const char *name, *text, *meaning; };
 absl::Span<const KnownRecipe> KnownRecipes();
 
@@ -59,8 +64,10 @@ class WeightRecipe {
   static const WeightRecipe& Default();
 
   // tensor: a matrix of the model, by its name in the file or in graphs ("blk.0.ffn_up.weight", "ffn_up.weight"). format: in the file.
-  // Matrices that are no part are kept.
-  WeightForm FormOf(absl::string_view tensor, bool tied_head, BlockFormat format) const;
+  // row: how many weights a row has (inputs): the form is that of FormatForRows. Matrices that are no part are kept.
+  WeightForm FormOf(absl::string_view tensor, bool tied_head, BlockFormat format, int64_t row) const;
+  // The same, whether or not rows are whole blocks of the form.
+  WeightForm RuleFor(absl::string_view tensor, bool tied_head, BlockFormat format) const;
   // InvalidArgument (found, expected) if a rule is about the embedding table of a model that has none beside its head.
   absl::Status CheckFor(bool tied_head) const;
 

@@ -56,7 +56,7 @@ class LayoutPlanner {
   GraphWeight Formed(const TensorNeed& need, const GgufTensor& tensor) const {
     GraphWeight weight = {{need.label, BlockFormat::kF32, need.rows, need.columns}, need.vector};
     if (need.vector) return weight;
-    const WeightForm form = layout_.recipe_.FormOf(need.name, tied_head_, tensor.format->format);
+    const WeightForm form = layout_.recipe_.FormOf(need.name, tied_head_, tensor.format->format, need.columns);
     weight.tile = form.tile;
     if (!form.tile.has_value()) weight.spec.format = form.format;
     return weight;

@@ -11,6 +11,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/text/chat_template.h"
+#include "tessera/runtime/chat/other_fields.h"
 #include "tessera/runtime/chat/parallel_answers.h"
 #include "tessera/runtime/chat/prompt_size.h"
 
@@ -150,7 +151,8 @@ absl::Status CheckFields(const JsonValue& object, absl::Span<const absl::string_
   for (const std::string& name : object.Keys()) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const absl::StatusOr<JsonValue> field = object.Value(name);
-    return (field.ok() ? *field : object).Error("a field that is not read", absl::StrCat("one of ", absl::StrJoin(known, ", ")));
+    return (field.ok() ? *field : object).Error(
+        "a field that is not read", absl::StrCat("one of ", absl::StrJoin(known, ", "), ForeignFieldHint(name, known)));
   }
   return absl::OkStatus();
 }

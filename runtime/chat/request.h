@@ -54,7 +54,7 @@ class Request {
 // an object without a string or a whole number there.
 absl::StatusOr<std::string> IdTextOf(const JsonValue& object);
 
-// InvalidArgument for the first field that is not in `known`: nothing that a request says is passed over.
+// InvalidArgument for the first field that is not in `known`, with the field that may be meant: nothing that a request says is passed over.
 absl::Status CheckFields(const JsonValue& object, absl::Span<const absl::string_view> known);
 
 // The dialogue of an object: "messages" (each with role and content, and what else the model's template reads), "tools" and

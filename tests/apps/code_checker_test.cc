@@ -1,4 +1,5 @@
-// Programs that models wrote, run with their tests: what passes, and what hostile ones can do.
+// Programs that models wrote: what they can do in their sandbox, and what their tests see of them. code_attacks_test.cc has those that want
+// to pass.
 #include "tessera/apps/scale/code_checker.h"
 
 #include <sys/prctl.h>
@@ -25,9 +26,15 @@ class CodeCheckerTest : public testing::Test {
     if (prctl(PR_GET_SECCOMP) < 0) GTEST_SKIP() << "this system has no seccomp filters";
   }
 
-  static CodeResult Run(const std::string& program, CodeLimits limits = {}) {
-    if (limits.cpu_seconds == CodeLimits().cpu_seconds) return Must(Shared().Check(program));
-    return Must(Must(CodeChecker::Create(limits))->Check(program));
+  // Passed: the program came to its end, where it defines what its tests ask for.
+  static CodeResult Run(const std::string& program, const CodeLimits& limits = {}) {
+    const CodeTrial trial = {.program = program + "\ndef came_to_its_end():\n  return 1\n", .tests = "assert came_to_its_end() == 1\n"};
+    const bool usual = limits.cpu_seconds == CodeLimits().cpu_seconds && limits.readable.empty();
+    return usual ? Must(Shared().Check(trial)) : Must(Must(CodeChecker::Create(limits))->Check(trial));
+  }
+  // What tests say of a program that works.
+  static std::string Tested(const std::string& program, const std::string& tests, const std::string& before = "") {
+    return Must(Shared().Check({.program = program, .before = before, .tests = tests, .tested = {"f"}})).message;
   }
   static const CodeChecker& Shared() {
     static const auto* const checker = new std::unique_ptr<CodeChecker>(Must(CodeChecker::Create({})));
@@ -43,7 +50,8 @@ class CodeCheckerTest : public testing::Test {
 
 TEST_F(CodeCheckerTest, HeaderExample) {
   const std::unique_ptr<CodeChecker> checker = Must(CodeChecker::Create({}));
-  const CodeResult result = Must(checker->Check("def f(x):\n  return x\n\nassert f(1) == 1\n"));
+  const CodeTrial trial = {.program = "def f(x):\n  return x\n", .tests = "assert f(1) == 1\n", .tested = {"f"}};
+  const CodeResult result = Must(checker->Check(trial));
   EXPECT_EQ(result.outcome, CodeOutcome::kPassed) << result.message;
   EXPECT_GT(result.seconds, 0);
 }
@@ -68,8 +76,68 @@ TEST_F(CodeCheckerTest, LeavingEarlyIsNotPassing) {
     EXPECT_EQ(Run(leave + "\n").outcome, CodeOutcome::kFailed) << leave;
   }
   EXPECT_EQ(Run("import os; os._exit(0)\n").message, "it ended before its tests did, with exit code 0");
-  EXPECT_EQ(Run("import os; os.write(3, b'0' * 32); os._exit(0)\n").outcome, CodeOutcome::kFailed) << "a guess";
-  EXPECT_EQ(Run("import os; os.write(3, b'0' * 100000)\n").outcome, CodeOutcome::kFailed);
+}
+
+TEST_F(CodeCheckerTest, PlainValuesCrossAsTheyAre) {
+  const std::string echo = "def f(x):\n  return x\n";
+  EXPECT_EQ(Tested(echo, "for x in [None, True, False, 0, -255, 10 ** 20000, 1.5, float('inf'), 'a\\0\\ud800\\u202e', b'\\xff', 2 - 1j,\n"
+                         "          [], (), set(), {}, [1, [2, (3,)]], {(1, 2): {'a'}}, frozenset({1}), {1: 2.0, None: [True]}]:\n"
+                         "  assert f(x) == x and type(f(x)) is type(x), x\n"), "");
+  EXPECT_EQ(Tested(echo, "assert str(f(-0.0)) == '-0.0' and f(float('nan')) != f(float('nan'))\n"), "");
+  EXPECT_EQ(Tested("def f(x, kind, *, key):\n  return kind(x), key\n", "assert f('5', int, key=3) == (5, 3)\n"), "");
+  EXPECT_EQ(Tested(echo, "assert f(f) == 1\n"), "AssertionError");
+  EXPECT_EQ(Tested(echo, "f(lambda: 1)\n"), "the tests give a value of type function, expected plain ones");
+}
+
+TEST_F(CodeCheckerTest, ValuesThatInheritPlainOnesAreThese) {
+  EXPECT_EQ(Tested("import collections, enum\nclass E(enum.IntEnum):\n  A = 3\nP = collections.namedtuple('P', 'x y')\n"
+                   "def f():\n  return E.A, collections.Counter('aab'), P(1, 2), collections.OrderedDict(a=1)\n",
+                   "assert f() == (3, {'a': 2, 'b': 1}, (1, 2), {'a': 1})\n"), "");
+}
+
+TEST_F(CodeCheckerTest, ObjectsStayWithTheProgram) {
+  const std::string nodes = "class Node:\n  def __init__(self, value):\n    self.value, self.left = value, None\n"
+                            "def f(node):\n  return node.value + (f(node.left) if node.left else 0)\n"
+                            "def squares(n):\n  return (i * i for i in range(n))\ndef no():\n  return collections.deque()\n"
+                            "import collections\n";
+  EXPECT_EQ(Tested(nodes, "root = Node(1)\nroot.left = Node(20)\nassert f(root) == 21 and root.left.value == 20\n"), "");
+  EXPECT_EQ(Tested(nodes, "assert list(squares(3)) == [0, 1, 4] and not no()\n"), "");
+  EXPECT_EQ(Tested(nodes, "assert squares(3) == [0, 1, 4]\n"), "AssertionError") << "as in Python";
+}
+
+TEST_F(CodeCheckerTest, TestsRunWithWhatTheirProblemGivesThem) {
+  EXPECT_EQ(Tested("def f(x):\n  return x ** 0.5\n", "assert math.isclose(f(2), 1.41421356, rel_tol=1e-6)\n", "import math\n"), "");
+  EXPECT_EQ(Tested("def helper(x):\n  return 7\ndef f(x):\n  return x\n", "def check(f):\n  assert f(helper(1)) == 2\ncheck(f)\n",
+                   "def helper(x):\n  return 2\n"), "") << "a helper of the problem is not the program's";
+  const CodeTrial own_sum = {.program = "def sum(a):\n  return 5\n", .tests = "assert sum([1]) == 5\n", .tested = {"sum"}};
+  EXPECT_EQ(Must(Shared().Check(own_sum)).message, "");
+  EXPECT_EQ(Tested("def g():\n  pass\n", "assert f() == 1\n"), "NameError: name 'f' is not defined");
+  EXPECT_EQ(Tested("def f(x):\n  x.append(1)\n", "x = []\nf(x)\nassert x == []\n"), "") << "arguments are copies";
+}
+
+TEST_F(CodeCheckerTest, AnErrorOfTheProgramCanBeExpected) {
+  const std::string program = "def f(x):\n  if x < 0:\n    raise ValueError('negative')\n  return x\n";
+  EXPECT_EQ(Tested(program, "try:\n  f(-1)\n  assert False\nexcept ValueError as e:\n  assert str(e) == 'negative'\n"), "");
+  EXPECT_EQ(Tested(program, "f(-1)\n"), "ValueError: negative");
+}
+
+TEST_F(CodeCheckerTest, NoCapabilityIsLeftAndNoneCanBeGained) {
+  const CodeResult result = Run("lines = dict(line.split(':', 1) for line in open('/proc/self/status'))\n"
+                                "found = {name: int(lines[name], 16) for name in ('CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb')}\n"
+                                "assert not any(found.values()), found\n"
+                                "assert int(lines['NoNewPrivs']) == 1, 'NoNewPrivs'\nassert int(lines['Seccomp']) == 2, 'Seccomp'\n",
+                                {.readable = {"/proc"}});
+  if (prctl(PR_CAPBSET_READ, 0, 0, 0, 0) == 1 && geteuid() != 0) GTEST_SKIP() << "only a superuser can empty a bounding set";
+  EXPECT_EQ(result.message, "");
+}
+
+TEST_F(CodeCheckerTest, OnlyAdvicesThatGiveMemoryBackAreTaken) {
+  const CodeResult result = Run("import mmap\ntaken = []\nfor advice in [*range(128)]:\n"
+                                "  pages = mmap.mmap(-1, 1 << 16, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n  pages[0] = 1\n"
+                                "  try:\n    pages.madvise(advice)\n    taken.append(advice)\n"
+                                "  except OSError as e:\n    assert 'not permitted' in str(e), (advice, str(e))\n"
+                                "assert taken == [mmap.MADV_DONTNEED, 8], taken\n");   // 8: MADV_FREE.
+  EXPECT_EQ(result.message, "");
 }
 
 TEST_F(CodeCheckerTest, ItIsNotTheMainModuleAndHasNoInput) {

@@ -60,9 +60,9 @@ TEST_F(LowBitCopies, AreInTheFormatOfTheirNameAndAHeadInFewBitsStays) {
       EXPECT_TRUE(copy.Make(pool_).ok());
       EXPECT_TRUE(copy.Check().ok()) << copy.Check();
       const WeightRecipe recipe = Must(ModelFile::Open(copy.path()))->recipe();
-      EXPECT_EQ(InfoOf(recipe.FormOf("blk.0.ffn_up.weight", false, head).format).name, std::string(format));
-      EXPECT_EQ(recipe.FormOf("output.weight", false, head).format, head == BlockFormat::kF16 ? BlockFormat::kQ4_0 : head);
-      EXPECT_EQ(recipe.FormOf("token_embd.weight", false, head).format, head == BlockFormat::kF16 ? BlockFormat::kQ4_0 : head);
+      EXPECT_EQ(InfoOf(recipe.FormOf("blk.0.ffn_up.weight", false, head, 512).format).name, std::string(format));
+      EXPECT_EQ(recipe.FormOf("output.weight", false, head, 512).format, head == BlockFormat::kF16 ? BlockFormat::kQ4_0 : head);
+      EXPECT_EQ(recipe.FormOf("token_embd.weight", false, head, 512).format, head == BlockFormat::kF16 ? BlockFormat::kQ4_0 : head);
     }
   }
 }

@@ -154,6 +154,26 @@ std::string CommandOf(const std::string& program) {
   return command;
 }
 
+// U+202E turns what stands behind it, U+200B has no width, U+009B begins a sequence for the terminal.
+TEST(OddInputs, NoMessageTurnsOrHidesItsText) {
+  for (const std::string hidden : {"\xe2\x80\xae", "\xe2\x80\x8b", "\xc2\x9b", "\xf3\xa0\x81\x81", "\xd8\x9c", "\xe2\x80\xa8"}) {
+    const std::string name = "a" + hidden + "b";
+    for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+             {"--model=/nowhere/" + name}, {"--" + name}, {name}, {"--n_predict=" + name},
+             {"--model=" + TinyPath("llama"), "--adapter=" + name},
+             {"--model=" + TinyPath("llama"), "--speculate=" + name}}) {
+      const Ended ended = RunProgram("tessera_generate", arguments, "the");
+      EXPECT_NE(ended.code, 0) << arguments[0];
+      EXPECT_EQ(ended.errors.find(hidden), std::string::npos) << ended.errors;
+      EXPECT_NE(ended.errors.find("\\x"), std::string::npos) << ended.errors;
+    }
+    const Ended request = RunProgram("tessera_generate", {"--jsonl", "--model=" + TinyPath("llama")},
+                                     "{\"id\": 1, \"text\": \"a\", \"" + name + "\": 1}\n");
+    EXPECT_EQ(request.output.find(hidden), std::string::npos) << request.output;
+    EXPECT_EQ(request.errors.find(hidden), std::string::npos) << request.errors;
+  }
+}
+
 TEST(OddInputs, OutputThatCannotBeWrittenIsAFailure) {
   const TemporaryFolder folder;
   const std::string message = folder.Path("message");

@@ -39,7 +39,8 @@ TEST(OtherNames, AllAreAnswered) {
   for (const char* flag :
        {"repeat_last_n", "n_ctx", "ngl", "t", "c", "no_mmap", "mlock", "flash_attn", "fa", "cache_type_k", "lora", "grammar",
         "json_schema", "interactive", "i", "cnv", "md", "model_draft", "draft", "repeat_penalty", "file", "f", "log_disable",
-        "no_warmup", "batch_size", "b", "ubatch_size", "n_gpu_layers", "ctx_size"}) {
+        "no_warmup", "batch_size", "b", "ubatch_size", "n_gpu_layers", "ctx_size", "logprobs", "n_probs", "embedding", "numa", "cpu_mask",
+        "cpu_range", "context_shift", "no_context_shift", "keep"}) {
     const OtherName* const other = FindOtherName(flag);
     ASSERT_NE(other, nullptr) << flag;
     const std::string answer = *other->ours != 0 ? absl::StrCat(": did you mean --", other->ours, "?") : absl::StrCat(": ", other->note);
@@ -65,6 +66,13 @@ TEST(OtherNames, ErrorsNameOurFlag) {
       {"-np=4", "-np: did you mean --parallel?"},                  {"--n_samples=3", "--n_samples: did you mean --answers?"},
       {"--stream", "--stream: text is always written as it comes, so leave it out"},
       {"-ngl", "-ngl: every layer is computed on the CPU, so leave it out"},
+      {"--n-probs=5", "--n-probs: probabilities are not written beside an answer; tessera_logits shows them for a given text"},
+      {"--embedding", "--embedding: a text's embedding is not computed; tessera_states writes hidden states, of which one can be made"},
+      {"--numa=distribute", "--numa: memory lies where the system puts it; numactl starts a program on one node"},
+      {"--cpu-mask=f", "--cpu-mask: threads run where the system puts them, and --threads=N says how many; taskset starts a program on "
+                       "some CPUs"},
+      {"--no-context-shift",
+       "--no-context-shift: nothing is shifted out of a full context: the answer ends there, and --context=N makes room"},
   };
   for (const auto& [flag, error] : cases) {
     const Ended ended = RunProgram("tessera_generate", {flag});

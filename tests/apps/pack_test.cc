@@ -72,6 +72,21 @@ TEST_F(Pack, ARecipeWithTilesMakesAFileForTheNpuPath) {
   EXPECT_EQ(RunProgram("tessera_pack", {"--recipe=int5", TinyPath("llama"), out_}).code, 2);
 }
 
+TEST_F(Pack, ARecipeThatDoesNotFitSomeRowsSaysWhatTheyTake) {
+  const Ended ended = RunProgram("tessera_pack", {"--json", "--recipe=int4-tile,ffn_down=Q6_K", TinyPath("llama"), out_});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue instead = *Json(ended.output).Array("instead");
+  ASSERT_GT(instead.size(), 0);
+  EXPECT_EQ(*instead[0].String("form"), "Q8_0");
+  const std::string sentence = "Q8_0 instead of Q6_K in ";
+  const Ended table = RunProgram("tessera_pack", {"--dry_run", "--recipe=int4-tile,ffn_down=Q6_K", TinyPath("llama")});
+  EXPECT_TRUE(absl::StrContains(table.output, sentence)) << table.output;
+  const Ended of_run = RunProgram("tessera_generate", {"--path=npu", "--recipe=int4-tile,ffn_down=Q6_K", "--raw", "--prompt=a",
+                                                       "--n_predict=2", "--model=" + TinyPath("llama")});
+  ASSERT_EQ(of_run.code, 0) << of_run.errors;
+  EXPECT_TRUE(absl::StrContains(of_run.errors, sentence)) << of_run.errors;
+}
+
 TEST_F(Pack, HoldsSomeUnitsAndNotTheModel) {
   const std::string model = RealModelPath("gemma3");
   if (model.empty()) FAIL() << RealModelMissing("gemma3");

@@ -64,7 +64,7 @@ TEST(PhoneCosts, ABlockIsLoadedInTheTimeThatADeviceTakes) {
   const WeightLayout layout = Must(WeightLayout::Plan(*gguf, config, WeightEncoding::kPacked));
   ModeledDevice::Options options = {.profile = Must(LoadDeviceProfile("8gen2")), .style = style};
   options.tile_of = [&](const GraphWeight& weight) {
-    return recipe.FormOf(weight.spec.name, config.tied_head, weight.spec.format).tile;
+    return recipe.FormOf(weight.spec.name, config.tied_head, weight.spec.format, weight.spec.in_features).tile;
   };
   ThreadPool pool(1);
   HostDevice numbers(pool);

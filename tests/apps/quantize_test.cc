@@ -96,6 +96,30 @@ TEST_F(QuantizeProgram, TheTableSaysSizesAndErrors) {
   ExpectTensors(Json(dry.output), /*measured=*/false);
 }
 
+// The tiny model's rows have 64 and 128 weights.
+TEST_F(QuantizeProgram, AKFormatThatDoesNotFitIsReplacedAndSaidOnce) {
+  const Ended ended = RunProgram("tessera_quantize", {"--format=Q4_K", "--head_format=Q6_K", TinyPath("llama"), out_});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_TRUE(absl::StrContains(ended.output, "Q5_0 instead of Q4_K in ")) << ended.output;
+  EXPECT_TRUE(absl::StrContains(ended.output, "weights are no whole blocks of 256")) << ended.output;
+  EXPECT_EQ(ended.output.find("instead of Q4_K"), ended.output.rfind("instead of Q4_K"));
+  EXPECT_EQ(RunProgram("tessera_inspect", {"--verify", "--model=" + out_}).code, 0);
+  const Ended answer = RunProgram("tessera_generate", {"--raw", "--prompt=the", "--n_predict=4", "--json", "--model=" + out_});
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  EXPECT_EQ(JsonValue::Parse(answer.output)->Ints("tokens")->size(), 4u);
+  for (const std::string out : {out_, folder_.Path("model.tsr")}) {
+    const JsonValue json = Json(RunProgram("tessera_quantize", {"--format=Q3_K", "--json", TinyPath("llama"), out}).output);
+    ASSERT_GT(json.Array("instead")->size(), 7) << out;
+    const JsonValue first = (*json.Array("instead"))[0];
+    EXPECT_EQ(*first.String("wanted"), "Q3_K");
+    EXPECT_EQ(*first.String("form"), "IQ4_NL");
+    EXPECT_GT(*json.Double("bits_per_weight"), 4.5) << "the head is as it was";
+    EXPECT_EQ(RunProgram("tessera_inspect", {"--verify", "--model=" + out}).code, 0);
+  }
+  const JsonValue fits = Json(RunProgram("tessera_quantize", {"--format=Q4_0", "--dry_run", "--json", TinyPath("llama")}).output);
+  EXPECT_EQ(fits.Array("instead")->size(), 0);
+}
+
 TEST_F(QuantizeProgram, AModelOffTheGridWritesTheSameText) {
   const Ended ended = RunProgram("tessera_quantize", {"--off_grid=7", "--json", TinyPath("llama"), out_});
   ASSERT_EQ(ended.code, 0) << ended.errors;

@@ -50,17 +50,25 @@ Problem Completion() {
 
 TEST(Tasks, AFunctionGoesOnFromItsPromptOrIsGivenWhole) {
   const Problem problem = Completion();
-  EXPECT_EQ(ProgramOf(TaskKind::kCompletion, problem, "    return math.pi * r * r\n\ndef more():\n    pass\n"),
-            absl::StrCat(problem.prompt, "    return math.pi * r * r\n", "\n", problem.tests));
+  const CodeTrial on = TrialOf(TaskKind::kCompletion, problem, "    return math.pi * r * r\n\ndef more():\n    pass\n");
+  EXPECT_EQ(on.program, absl::StrCat(problem.prompt, "    return math.pi * r * r\n", "\n"));
   const std::string whole = "def square(r):\n    return r * r\n\ndef area(r):\n    return 3\n";
-  EXPECT_EQ(ProgramOf(TaskKind::kCompletion, problem, absl::StrCat("Sure:\n```python\n", whole, "```\n")),
-            absl::StrCat("import math\n\n", "\n", whole, "\n", problem.tests));
+  const CodeTrial given = TrialOf(TaskKind::kCompletion, problem, absl::StrCat("Sure:\n```python\n", whole, "```\n"));
+  EXPECT_EQ(given.program, absl::StrCat("import math\n\n", "\n", whole));
+  for (const CodeTrial& trial : {on, given}) {
+    EXPECT_EQ(trial.before, "import math\n\n") << "the prompt's own, without the sample";
+    EXPECT_EQ(trial.tests, problem.tests);
+    EXPECT_EQ(trial.tested, (std::vector<std::string>{"area"}));
+  }
 }
 
 TEST(Tasks, AProgramEndsWhereItSaysDone) {
-  const Problem problem = {.id = "3", .tests = "\nassert f() == 1\n"};
-  EXPECT_EQ(ProgramOf(TaskKind::kProgram, problem, "def f():\n  return 1\n[DONE]\nMore text."),
-            "def f():\n  return 1\n\n\nassert f() == 1\n");
+  const Problem problem = {.id = "3", .solution = "import re\nclass A:\n  def g(self):\n    pass\ndef f (x) :\n  pass\n",
+                           .tests = "\nassert f() == 1\n"};
+  const CodeTrial trial = TrialOf(TaskKind::kProgram, problem, "def f():\n  return 1\n[DONE]\nMore text.");
+  EXPECT_EQ(trial.program, "def f():\n  return 1\n");
+  EXPECT_EQ(trial.tests, problem.tests);
+  EXPECT_EQ(trial.tested, (std::vector<std::string>{"A", "f"})) << "what the set's own solution defines";
   EXPECT_EQ(AnswerIn(TaskKind::kProgram, "```\nx\n```[DONE]"), "x\n");
 }
 

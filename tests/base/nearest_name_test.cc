@@ -7,6 +7,9 @@ namespace {
 
 TEST(NearestName, HeaderExample) {
   std::string meant = NearestName("tempature", {"temperature", "top_k"});
+  std::string hint = DidYouMean("tempature", {"temperature", "top_k"});
+  EXPECT_EQ(hint, "; did you mean temperature?");
+  EXPECT_EQ(DidYouMean("zebra", {"temperature", "top_k"}), "");
   EXPECT_EQ(meant, "temperature");
 }
 

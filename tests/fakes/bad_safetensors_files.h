@@ -108,7 +108,7 @@ inline std::vector<SpoiledSafetensors> BadSafetensorsFrames() {
       {"length-largest", [](B& b) { b.length = ~uint64_t{0}; }, length + "found 18446744073709551615" + most},
       {"header-an-array", [](B& b) { b.header = "[]"; }, "header at byte 8: found \"[]\"" + begins},
       {"header-after-a-blank", [](B& b) { b.header = " {}"; }, "header at byte 8: found \" {}\"" + begins},
-      {"header-with-byte-order-mark", [](B& b) { b.header = "\xef\xbb\xbf{}"; }, "header at byte 8: found \"\xef\xbb\xbf{}\"" + begins},
+      {"header-with-byte-order-mark", [](B& b) { b.header = "\xef\xbb\xbf{}"; }, "header at byte 8: found \"\\xef\\xbb\\xbf{}\"" + begins},
       {"header-with-zeros", [header](B& b) { b.header = header + std::string(3, '\0'); },
        absl::StrCat("header at byte ", end, ": found a zero byte, expected JSON")},
       {"header-cut", [header](B& b) { b.header = header.substr(0, header.size() - 1); }, unread},

@@ -97,7 +97,7 @@ absl::Status Run() {
   const absl::StatusOr<Speeds> speeds = Measure(*engine, benchmark);
   const absl::Status traced = trace.Finish(speeds.status());
   RETURN_IF_ERROR(speeds.status());
-  if (phone != nullptr) WriteError(phone->Summary(*engine));
+  if (phone != nullptr) WriteMessage(phone->Summary(*engine));
   const absl::Status shown = ShowResult(heading, SpeedsText(*speeds), [&](JsonWriter& json) {
     WriteSpeed(json, "prompt", FLAGS_prompt_tokens, speeds->prompt);
     WriteSpeed(json, "generation", FLAGS_generate_tokens, speeds->generation);

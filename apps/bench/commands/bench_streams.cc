@@ -108,7 +108,7 @@ absl::Status Run() {
     ASSIGN_OR_RETURN(asked.sorts, SortsOf(*engine, categories));
   }
   ASSIGN_OR_RETURN(const StreamSpeed speed, MeasureStreams(*engine, asked));
-  if (phone != nullptr) WriteError(phone->Summary(*engine));
+  if (phone != nullptr) WriteMessage(phone->Summary(*engine));
   return ShowResult(heading, StreamSpeedText(speed), [&](JsonWriter& json) { WriteStreamSpeed(json.Key("streams"), speed); });
 }
 

@@ -33,7 +33,7 @@ struct Checked {
 // Empty: the set's own solution is right.
 absl::StatusOr<std::string> WhyWrong(const Task& task, const Problem& problem, const CodeChecker* checker) {
   if (IsCode(task.kind)) {
-    ASSIGN_OR_RETURN(const CodeResult result, checker->Check(ProgramOf(task.kind, problem, problem.solution)));
+    ASSIGN_OR_RETURN(const CodeResult result, checker->Check(TrialOf(task.kind, problem, problem.solution)));
     return result.outcome == CodeOutcome::kPassed ? "" : result.message;
   }
   const std::optional<std::string> answer = AnswerIn(task.kind, problem.solution);
@@ -58,7 +58,7 @@ std::string TextOf(const std::vector<Checked>& all, const CodeChecker* checker) 
   for (const Checked& one : all) {
     const int64_t right = one.problems - static_cast<int64_t>(one.wrong.size());
     absl::StrAppend(&text, one.task, ": ", right, " of ", one.problems, " own solutions are right\n");
-    for (const Wrong& wrong : one.wrong) absl::StrAppend(&text, "  ", wrong.id, ": ", wrong.why, "\n");
+    for (const Wrong& wrong : one.wrong) absl::StrAppend(&text, "  ", PrintableLine(wrong.id), ": ", wrong.why, "\n");
   }
   if (checker == nullptr) return text;
   absl::StrAppend(&text, "code: no processes, threads, sockets or changes to files; reading ",
@@ -100,9 +100,9 @@ absl::Status Run() {
 Command ScaleCheck() {
   return {{.subcommand = "check",
            .summary = "Judges the own solutions of evaluation sets. That shows what the rules for samples miss. Answers of gsm8k and "
-                      "math500 are extracted and compared; programs of humaneval and mbpp run with their tests, each in a sandbox: it "
-                      "can change no file, open no socket and start nothing, and has limits on time, memory and output. --task=all is "
-                      "all four.",
+                      "math500 are extracted and compared; programs of humaneval and mbpp run each in a sandbox: it can change no file, "
+                      "open no socket and start nothing, and has limits on time, memory and output. Their tests run in another "
+                      "process, which decides. --task=all is all four.",
            .examples = {"tessera_scale check --task=all --data=FOLDER", "tessera_scale check --task=math500 --data=FOLDER --json"},
            .groups = {{"Set", {"task", "data"}}, {"Output", {"json"}}}},
           Run};

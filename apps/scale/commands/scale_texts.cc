@@ -69,7 +69,7 @@ absl::Status WriteAll(const RecordedSet& set, const Engine& engine) {
     return WriteOutput(RequestOf(text, tokens));
   }));
   RETURN_IF_ERROR(WriteFileAtomically(FLAGS_out, labels));
-  WriteError(absl::StrCat(written, " texts of ", set.recorded.questions.size(), " problems, labels in ", FLAGS_out, "; ", left_out,
+  WriteMessage(absl::StrCat(written, " texts of ", set.recorded.questions.size(), " problems, labels in ", FLAGS_out, "; ", left_out,
                           " left out: empty, or longer than the context of ", engine.context(), " tokens\n"));
   return absl::OkStatus();
 }

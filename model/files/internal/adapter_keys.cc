@@ -1,7 +1,11 @@
 #include "tessera/model/files/internal/adapter_keys.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/base/nearest_name.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 
@@ -121,8 +125,12 @@ absl::Status JudgeAdapterKeys(const JsonValue& json, AdapterKeys keys) {
     if (rule != keys.end() && rule->judgement != AdapterKey::kNothing) continue;
     ASSIGN_OR_RETURN(const JsonValue value, json.Value(key));
     if (IsNothing(value)) continue;
-    const absl::string_view why = rule == keys.end() ? "what it means is not known" : rule->why;
-    return value.Error(ShownValue(value), absl::StrCat("nothing: ", why));
+    if (rule != keys.end()) return value.Error(ShownValue(value), absl::StrCat("nothing: ", rule->why));
+    std::vector<std::string> read;
+    for (const AdapterKey& one : keys) {
+      if (one.judgement == AdapterKey::kRead) read.push_back(one.key);
+    }
+    return value.Error(ShownValue(value), absl::StrCat("nothing: what it means is not known", DidYouMean(key, read)));
   }
   return absl::OkStatus();
 }

@@ -54,7 +54,8 @@ absl::StatusOr<std::string> TextOfPart(const JsonValue& part) {
   const std::vector<std::string> keys = part.Keys();
   for (size_t i = 0; i < keys.size(); ++i) {
     const JsonValue value = part[static_cast<int64_t>(i)];
-    if (keys[i] != "type" && keys[i] != "text" && !value.is_null()) return value.Error("a field of a part", "type and text alone");
+    if (keys[i] == "type" || keys[i] == "text" || value.is_null()) continue;
+    return value.Error("a field of a part", absl::StrCat("type and text alone", DidYouMean(keys[i], {"type", "text"})));
   }
   return part.String("text");
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tessera/base/nearest_name.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -19,7 +20,7 @@ absl::Status CheckFields(const JsonValue& message, absl::string_view form) {
   for (const std::string& key : message.Keys()) {
     const bool may_be_unread = IsKnownField(FieldHolder::kMessage, key) && key != "tool_calls";
     if (may_be_unread || SaysNothing(*message.Value(key))) continue;
-    return message.Error(Quoted(key), absl::StrCat("role and content alone in the form ", form));
+    return message.Error(Quoted(key), absl::StrCat("role and content alone in the form ", form, DidYouMean(key, {"role", "content"})));
   }
   return absl::OkStatus();
 }

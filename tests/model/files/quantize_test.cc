@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/forms_instead.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/split_model.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -276,12 +277,29 @@ TEST_F(Quantize, WhatCannotBeRoundedIsNamedAndTheOldFileStays) {
     EXPECT_TRUE(absl::StrContains(status.message(), old_) && absl::StrContains(status.message(), "token_embd.weight") &&
                 absl::StrContains(status.message(), expected)) << status;
   };
-  expect("265 rows of 64 values in Q4_K", BlockFormat::kQ4_K);
   numbers[70] = 1e30f;
   expect("number 70: found 1e+30, expected at most 65504 in Q4_1", BlockFormat::kQ4_1);
   numbers[70] = std::numeric_limits<float>::quiet_NaN();
   expect("F32 value 70", BlockFormat::kQ4_1);
   EXPECT_EQ(*ReadFileToString(new_, 100), "as it was");
+}
+
+TEST_F(Quantize, RowsTooShortForAKFormatTakeTheNextOne) {
+  const auto file = *GgufFile::Open(Written(TinyModelBuilder({})));   // Rows of 64 and 128 weights.
+  ASSERT_EQ(Run(*file, "Q4_K,head=Q6_K"), absl::OkStatus());
+  const auto copy = *GgufFile::Open(new_);
+  const WeightRecipe recipe = *WeightRecipe::Parse("Q4_K,head=Q6_K");
+  const std::vector<FormInstead> instead = FormsInstead(*file, /*tied_head=*/false, recipe);
+  ASSERT_GT(instead.size(), 7u);
+  for (const FormInstead& one : instead) {
+    EXPECT_EQ(copy->FindTensor(one.tensor)->format->format, one.taken) << one.tensor;
+    EXPECT_EQ(one.taken, one.tensor == "output.weight" ? BlockFormat::kQ8_0 : BlockFormat::kQ5_0) << one.tensor;
+  }
+  const std::string text = FormsInsteadText(instead);
+  const std::string of_head = "Q8_0 instead of Q6_K in 1 matrix (output), whose rows of 64 weights are no whole blocks of 256";
+  EXPECT_TRUE(absl::StrContains(text, of_head)) << text;
+  EXPECT_TRUE(absl::StrContains(text, "Q5_0 instead of Q4_K in ")) << text;
+  EXPECT_EQ(FormsInsteadText(FormsInstead(*file, false, *WeightRecipe::Parse("Q4_0"))), "");
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "tessera/model/files/weight_recipe.h"
 
+#include <string>
+#include <utility>
+
 #include <gtest/gtest.h>
 
-#include <string>
-
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/quant/tile_matrix.h"
@@ -19,7 +21,7 @@ TEST(WeightRecipe, HeaderExample) {
   const auto Use = [&](const std::string& name) { used = name; };
   const auto run = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const WeightRecipe recipe, WeightRecipe::Parse("int4-tile,ffn_down=int8-tile,head=keep"));
-    const WeightForm form = recipe.FormOf("blk.3.ffn_down.weight", /*tied_head=*/true, BlockFormat::kQ4_1);
+    const WeightForm form = recipe.FormOf("blk.3.ffn_down.weight", /*tied_head=*/true, BlockFormat::kQ4_1, /*row=*/576);
     if (form.tile.has_value()) Use(TileSchemeName(*form.tile));
     EXPECT_TRUE(recipe == WeightRecipe::Default());
     return absl::OkStatus();
@@ -30,7 +32,7 @@ TEST(WeightRecipe, HeaderExample) {
 
 TEST(WeightRecipe, RulesGiveEachPartItsForm) {
   const WeightRecipe recipe = Must(WeightRecipe::Parse("ffn_down=Q8_0, int4-tile ,attn_v=keep,head=Q4_0"));
-  const auto form = [&](const char* tensor, bool tied = false) { return recipe.FormOf(tensor, tied, BlockFormat::kQ4_1); };
+  const auto form = [&](const char* tensor, bool tied = false) { return recipe.FormOf(tensor, tied, BlockFormat::kQ4_1, 576); };
   EXPECT_TRUE(form("blk.12.attn_q.weight") == (WeightForm{BlockFormat::kQ4_1, kInt4Tile}));
   EXPECT_TRUE(form("ffn_up.weight") == (WeightForm{BlockFormat::kQ4_1, kInt4Tile})) << "a label of graphs";
   EXPECT_TRUE(form("blk.0.ffn_down.weight") == WeightForm{BlockFormat::kQ8_0});
@@ -47,7 +49,7 @@ TEST(WeightRecipe, RulesGiveEachPartItsForm) {
 
 TEST(WeightRecipe, CommonTilesHoldTheFilesNumbersWhereTheyCan) {
   const WeightRecipe recipe = Must(WeightRecipe::Parse("ggml-hexagon"));
-  const auto tile = [&](BlockFormat format) { return *recipe.FormOf("blk.0.ffn_up.weight", false, format).tile; };
+  const auto tile = [&](BlockFormat format) { return *recipe.FormOf("blk.0.ffn_up.weight", false, format, 576).tile; };
   EXPECT_TRUE(tile(BlockFormat::kQ4_0) == (TileScheme{TileCode::kInt4, TileScales::kCommonGroup}));
   EXPECT_TRUE(tile(BlockFormat::kIQ4_NL) == (TileScheme{TileCode::kIq4Nl, TileScales::kCommonGroup}));
   EXPECT_TRUE(tile(BlockFormat::kQ8_0) == (TileScheme{TileCode::kInt8, TileScales::kCommonGroup}));
@@ -59,7 +61,7 @@ TEST(WeightRecipe, CommonTilesHoldTheFilesNumbersWhereTheyCan) {
 
 TEST(WeightRecipe, SaysWhoseScalesAreSearched) {
   const auto search = [](const char* form, BlockFormat format) {
-    return ScaleSearchOf(Must(WeightRecipe::Parse(form)).FormOf("blk.0.ffn_up.weight", false, format), format);
+    return ScaleSearchOf(Must(WeightRecipe::Parse(form)).FormOf("blk.0.ffn_up.weight", false, format, 512), format);
   };
   for (const char* form : {"int4-tile", "nf4-common", "int8-channel", "common-tile", "T2", "T3", "Q2_K", "Q6_K", "IQ4_NL"}) {
     EXPECT_EQ(search(form, BlockFormat::kF16), ScaleSearch::kSearched) << form;
@@ -83,7 +85,7 @@ TEST(WeightRecipe, KnownOnesAreWhatTheyArePublishedAs) {
     EXPECT_EQ(recipe.name(), known.name);
     EXPECT_TRUE(recipe.has_tiles());
   }
-  EXPECT_TRUE(*WeightRecipe::Default().FormOf("blk.0.ffn_down.weight", true, BlockFormat::kQ4_1).tile == kInt8Tile);
+  EXPECT_TRUE(*WeightRecipe::Default().FormOf("blk.0.ffn_down.weight", true, BlockFormat::kQ4_1, 576).tile == kInt8Tile);
   EXPECT_EQ(WeightRecipe::Default().name(), "001");
 }
 
@@ -137,6 +139,31 @@ TEST(WeightRecipe, ARuleForATableThatIsTheHeadIsRefused) {
             "found embedding=Q8_0 for a model whose embedding table is its head, expected head=Q8_0");
   EXPECT_TRUE(recipe.CheckFor(/*tied_head=*/false).ok());
   EXPECT_TRUE(WeightRecipe::Default().CheckFor(/*tied_head=*/true).ok());
+}
+
+TEST(WeightRecipe, RowsThatAreNoWholeBlocksOf256TakeBlocksOf32) {
+  const std::pair<BlockFormat, BlockFormat> pairs[] = {
+      {BlockFormat::kQ2_K, BlockFormat::kIQ4_NL}, {BlockFormat::kQ3_K, BlockFormat::kIQ4_NL}, {BlockFormat::kQ4_K, BlockFormat::kQ5_0},
+      {BlockFormat::kQ5_K, BlockFormat::kQ5_1},   {BlockFormat::kQ6_K, BlockFormat::kQ8_0}};
+  for (const auto& [wanted, instead] : pairs) {
+    const WeightRecipe recipe = Must(WeightRecipe::Parse(InfoOf(wanted).name));
+    EXPECT_EQ(recipe.FormOf("ffn_up.weight", true, BlockFormat::kF16, 576).format, instead);
+    EXPECT_EQ(recipe.FormOf("ffn_up.weight", true, BlockFormat::kF16, 1536).format, wanted);
+    EXPECT_EQ(recipe.RuleFor("ffn_up.weight", true, BlockFormat::kF16).format, wanted);
+    EXPECT_EQ(recipe.text(), InfoOf(wanted).name) << "a packed file says what was wanted";
+    EXPECT_GE(InfoOf(instead).bytes_per_block * 8, InfoOf(wanted).bytes_per_block) << "no fewer bits";
+  }
+  // Each format with blocks of 256 that can be written has one: else its rows would be refused.
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    if (info.quantize == nullptr || info.values_per_block <= 32) continue;
+    EXPECT_NE(FormatForRows(info.format, 32), info.format) << info.name;
+  }
+  EXPECT_EQ(FormatForRows(BlockFormat::kQ4_1, 33), BlockFormat::kQ4_1) << "refused where it is written";
+}
+
+TEST(WeightRecipe, AMistypedPartOrFormIsFollowedByTheOneThatIsMeant) {
+  EXPECT_TRUE(absl::EndsWith(WeightRecipe::Parse("Q4_0,ffn_don=Q8_0").status().message(), "; did you mean ffn_down?"));
+  EXPECT_TRUE(absl::EndsWith(WeightRecipe::Parse("Q4K").status().message(), "; did you mean Q4_K?"));
 }
 
 }  // namespace

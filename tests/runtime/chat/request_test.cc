@@ -89,7 +89,9 @@ TEST(Request, AFieldThatIsNotReadIsAnErrorThatNamesIt) {
   EXPECT_EQ(error(R"("text": "a", "max_tokens": 3, "temperature": 2, "stop": ["b"])"),
             "line 1: max_tokens: found a field that is not read, expected one of id, text, special, tokens, messages, tools, "
             "template_args, continue_final_message, n, n_predict, stop, seed, temperature, top_k, top_p, min_p, repetition_penalty, "
-            "penalty_window, adapter, answers, distinct_first_tokens, best_of");
+            "penalty_window, adapter, answers, distinct_first_tokens, best_of; did you mean n_predict?");
+  EXPECT_TRUE(absl::EndsWith(error(R"("text": "a", "tempature": 2)"), "best_of; did you mean temperature?"));
+  EXPECT_TRUE(absl::EndsWith(error(R"("text": "a", "logprobs": 5)"), "answer: tessera_logits shows them for a given text"));
   EXPECT_EQ(error(R"("text": "a", "n": 1, "special": true)"), "none");
   EXPECT_TRUE(absl::StrContains(error(R"("tokens": [70], "special": true)"), "special without text"));
   EXPECT_TRUE(absl::StrContains(error(R"("tokens": [70], "N": 1)"), "line 1: N: found a field"));

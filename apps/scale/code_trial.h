@@ -1,0 +1,20 @@
+// A program that a model wrote, and what its tests are: what a CodeChecker judges (code_checker.h).
+//
+//   const CodeTrial trial = {.program = "def f(x):\n  return x\n", .tests = "assert f(1) == 1\n", .tested = {"f"}};
+//
+// Values: any threads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct CodeTrial {
+  std::string program = {};                // The only part that nobody has looked at.
+  std::string before = {};                 // Statements that the tests need, such as imports: they run with the tests alone.
+  std::string tests = {};                  // Statements that raise an error where the program is wrong.
+  std::vector<std::string> tested = {};    // Names that the tests take from the program, even where Python has such a name.
+};
+
+}  // namespace tessera
