@@ -1,7 +1,8 @@
 // Flag files, and texts that flags take: a file is refused in words that name it and the line, or each text is the one that its last line
-// says. Lists of adapters, scorers, drafters, branches, rules and sizes are refused in words, or mean the same when they are said again.
+// says. Lists of adapters and their parts, scorers, drafters, branches, rules and sizes are refused in words, or mean the same when they are said again.
 //
 // An input's first byte says which of them follows.
+#include <cmath>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@
 #include "tessera/apps/cli/command_line.h"
 #include "tessera/apps/cli/scorer_flags.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/chat/adapter_parts.h"
 #include "tessera/spec/branches.h"
 #include "tessera/spec/drafter_registry.h"
 #include "tessera/spec/prune_rule.h"
@@ -34,7 +36,7 @@
 namespace tessera {
 namespace {
 
-enum Kind : char { kFile, kAdapters, kScorer, kDrafters, kBranches, kPrune, kWords, kKinds };
+enum Kind : char { kFile, kAdapters, kScorer, kDrafters, kBranches, kPrune, kWords, kParts, kKinds };
 constexpr char kPromptFlag[] = "--prompt=";
 
 // In words; whoever shows them makes them printable (apps/cli/output.h).
@@ -137,13 +139,29 @@ absl::Status UseWords(const std::string& text) {
   return io.ok() || pin.ok() ? absl::OkStatus() : verify;
 }
 
+absl::Status UseParts(const std::string& text) {
+  const AdapterNames names = {.listed = {"style", "facts", "a@2"}};
+  const auto wrong = [](const std::string& found, const std::string& expected) {
+    return absl::InvalidArgumentError(absl::StrCat("use_adapter: found ", found, ", expected ", expected));
+  };
+  const auto parts = ParseAdapterParts(text, names, "none", wrong);
+  if (!parts.ok()) return RefusedFlag(parts.status(), "use_adapter: ");
+  CHECK(!parts->empty() && parts->size() <= kMostAdapterParts) << text;
+  for (const AdapterPart& part : *parts) CHECK(std::isfinite(part.scale)) << text;
+  const auto again = ParseAdapterParts(AdapterPartsName(*parts), names, "none", wrong);
+  CHECK(again.ok() && again->size() == parts->size()) << again.status() << " of " << text;
+  for (size_t i = 0; i < parts->size(); ++i) CHECK((*again)[i].name == (*parts)[i].name) << text;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status RunInput(absl::Span<const std::byte> input) {
   FuzzBytes bytes(input);
   const int kind = bytes.Below(kKinds);
   const std::string text = bytes.Rest();
-  constexpr absl::Status (*kUse[])(const std::string&) = {UseFile, UseAdapters, UseScorer, UseDrafters, UseBranches, UsePrune, UseWords};
+  constexpr absl::Status (*kUse[])(const std::string&) = {UseFile, UseAdapters, UseScorer, UseDrafters, UseBranches, UsePrune, UseWords,
+                                                      UseParts};
   return kUse[kind](text);
 }
 
@@ -178,6 +196,10 @@ std::vector<FuzzSeed> Seeds() {
                            "tau=nan",
                            "threshold=-1", "threshold=1,threshold=2", "ancestors=2", "treshold=1", "tau"}) {
     add(kPrune, text);
+  }
+  for (const char* parts : {"style", "style,facts@0.5", "a@2", "a@2@3", "facts@-1e-3", "style,style", "facts@", "@1", "styl", ",", "",
+                            "style@nan", "style@1e99", "none"}) {
+    add(kParts, parts);
   }
   for (const char* word : {"auto", "io_uring", "first", "always", "spread", "x", ""}) add(kWords, word);
   return seeds;

@@ -1,5 +1,5 @@
 // Small texts from outside: files of lines to which a run adds, sizes in bytes, hashes, and the files by which a system says what CPU time
-// it grants. A file of lines gives its bytes back, line by line, whatever a kill left at its end; a size is refused in words, or is the
+// it grants and which CPUs it has. A file of lines gives its bytes back, line by line, whatever a kill left at its end; a size is refused in words, or is the
 // size that its own text says again; a hash is read only in the form in which it is written.
 //
 // An input's first byte says which of them follows.
@@ -14,10 +14,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "glog/logging.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/cpu_quota.h"
 #include "tessera/base/line_file.h"
+#include "tessera/base/processor_cores.h"
 #include "tessera/base/sha256.h"
 #include "tessera/base/text_file.h"
 #include "tessera/tests/fakes/must.h"
@@ -29,7 +31,7 @@
 namespace tessera {
 namespace {
 
-enum Kind : char { kLines, kSize, kHash, kQuota, kKinds };
+enum Kind : char { kLines, kSize, kHash, kQuota, kCores, kKinds };
 
 const TemporaryFolder& TheFolder() {
   static const auto folder = std::make_unique<TemporaryFolder>(TemporaryFolder::InMemory());   // It goes when the program ends.
@@ -107,13 +109,36 @@ absl::Status UseQuota(const std::string& bytes) {
   return absl::OkStatus();
 }
 
+// What the system says of four CPUs: files, with zero bytes between. Nothing is an error, and no text takes all CPUs away.
+absl::Status UseCores(const std::string& bytes) {
+  const std::string devices = TheFolder().Path("devices"), cpus = devices + "/system/cpu";
+  std::vector<std::string> paths = {cpus + "/possible", devices + "/cpu_core/cpus", devices + "/cpu_atom/cpus"};
+  for (int cpu = 0; cpu < 4; ++cpu) {
+    for (const char* file : {"/topology/core_cpus_list", "/cpu_capacity", "/cpufreq/cpuinfo_max_freq"}) {
+      paths.push_back(absl::StrCat(cpus, "/cpu", cpu, file));
+    }
+  }
+  const std::vector<std::string> texts = absl::StrSplit(bytes, '\0');
+  for (size_t i = 0; i < paths.size(); ++i) {
+    std::filesystem::create_directories(std::filesystem::path(paths[i]).parent_path());
+    Write(paths[i], i < texts.size() ? texts[i] : "");
+  }
+  const ProcessorCores cores = ProcessorCores::Read(devices);
+  for (const unsigned long allowed : {0ul, 1ul, 10ul, 15ul}) {
+    const CpuSet set(allowed);
+    const int fast = cores.FastCores(set);
+    CHECK(fast >= 1 && fast <= std::max(1, static_cast<int>(set.count()))) << fast << " of " << allowed;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status RunInput(absl::Span<const std::byte> input) {
   FuzzBytes bytes(input);
   const int kind = bytes.Below(kKinds);
   const std::string text = bytes.Rest();
-  return kind == kLines ? UseLines(text) : kind == kSize ? UseSize(text) : kind == kHash ? UseHash(text) : UseQuota(text);
+  return kind == kLines ? UseLines(text) : kind == kSize ? UseSize(text) : kind == kHash ? UseHash(text) : kind == kQuota ? UseQuota(text) : UseCores(text);
 }
 
 std::vector<FuzzSeed> Seeds() {
@@ -135,6 +160,14 @@ std::vector<FuzzSeed> Seeds() {
   for (const char* groups : {"0::/\n", "0::/a/b\n", "4:cpu,cpuacct:/\n", "1:memory:/x\n0::/\n", ":::", "0", "0::", "\n\n", "0::/../..\n"}) {
     for (const char* most : {"150000 100000\n", "max 100000\n", "-1 1", "0 0", "1", "9223372036854775807 1", "1 9223372036854775808", ""}) {
       add(kQuota, std::string(groups) + '\0' + most);
+    }
+  }
+  const std::string zero(1, '\0');
+  for (const char* possible : {"0-3\n", "0", "0,2-3", "3-0", "0-9999999999", "", "-1", "0-3,", "x"}) {
+    for (const char* siblings : {"0-1\n", "0", "0,2", "0-3"}) {
+      std::string files = absl::StrCat(possible, zero, "0-1", zero, "2-3");
+      for (int cpu = 0; cpu < 4; ++cpu) absl::StrAppend(&files, zero, siblings, zero, 1024 >> cpu, zero, 3000000 + cpu);
+      add(kCores, files);
     }
   }
   return seeds;
