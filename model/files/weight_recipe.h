@@ -47,7 +47,8 @@ ScaleSearch ScaleSearchOf(const WeightForm& form, BlockFormat format);
 
 // Returns the format that rows of so many weights take where a recipe says `wanted`: `wanted` itself, if they are whole blocks of it. A K
 // format has blocks of 256; where those do not fit, one with blocks of 32 takes its place: Q5_0 that of Q4_K, Q5_1 that of Q5_K, Q8_0 that
-// of Q6_K, and IQ4_NL that of Q2_K and Q3_K. ggml's own quantizer does the same, and so files can be compared.
+// of Q6_K, as ggml's own quantizer does it, so that files can be compared. IQ4_NL takes that of Q2_K and Q3_K: as many bits as Q4_0, which
+// ggml takes there, and smaller errors.
 BlockFormat FormatForRows(BlockFormat wanted, int64_t row);
 
 struct KnownRecipe { const char *name, *text, *meaning; };
