@@ -4,6 +4,7 @@
 //
 // An input's first byte says which template the model has; the rest is the line.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,7 +66,9 @@ void CheckRead(const TextRequest& read, const Engine& engine) {
   if (read.stop.has_value()) CHECK_LE(read.stop->size(), static_cast<size_t>(RequestLimits::kMostStops));
   for (const std::optional<int>& count : {read.answers, read.best_of}) CHECK(count.value_or(1) >= 1 && count.value_or(1) <= kMostTexts);
   CHECK(!read.answers.has_value() || !read.best_of.has_value());
-  if (read.adapter.value_or("") != "") CHECK(std::find(Adapters().begin(), Adapters().end(), *read.adapter) != Adapters().end());
+  for (const AdapterPart& part : read.adapter.value_or(AdapterParts())) {
+    CHECK(std::find(Adapters().begin(), Adapters().end(), part.name) != Adapters().end() && std::isfinite(part.scale)) << part.name;
+  }
 }
 
 bool Same(const TextRequest& a, const TextRequest& b) {
@@ -90,8 +93,8 @@ absl::Status RunInput(absl::Span<const std::byte> input) {
     CheckAnswer(ErrorAnswer(7, request.status()), nullptr);
     return request.status();
   }
-  const absl::StatusOr<TextRequest> read = ReadTextRequest(*request, engine, chat, {}, Adapters());
-  const absl::StatusOr<TextRequest> again = ReadTextRequest(*request, engine, chat, {}, Adapters());
+  const absl::StatusOr<TextRequest> read = ReadTextRequest(*request, engine, chat, {}, {.listed = Adapters()});
+  const absl::StatusOr<TextRequest> again = ReadTextRequest(*request, engine, chat, {}, {.listed = Adapters()});
   CHECK(read.status() == again.status()) << again.status();
   if (read.ok()) {
     CheckRead(*read, engine);

@@ -190,7 +190,10 @@ absl::Status UseTask(int number, const std::string& bytes) {
   CHECK(task->name == name && !task->problems.empty());
   for (const Problem& problem : task->problems) {
     CHECK(!problem.id.empty() && (IsCode(task->kind) ? !problem.tests.empty() : !problem.answer.empty())) << problem.id;
-    if (IsCode(task->kind)) CHECK(!ProgramOf(task->kind, problem, "```python\nx = 1").empty());
+    if (IsCode(task->kind)) {
+      const CodeTrial trial = TrialOf(task->kind, problem, "```python\nx = 1");
+      CHECK(!trial.program.empty() && trial.tests.find(problem.tests) != std::string::npos) << problem.id;
+    }
     AnswerIn(task->kind, problem.solution);
   }
   CHECK(Sha256Sum::Parse(HashOfQuestions(*task, 2)).has_value());
