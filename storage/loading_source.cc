@@ -295,15 +295,17 @@ absl::StatusOr<WeightLease> LoadingSource::Impl::Lease(const UnitPart& part) {
   CHECK(unit >= 0 && unit < units() && offset >= 0 && bytes >= 0 && bytes <= reader_.UnitBytes(unit) - offset)
       << "unit " << unit << " of " << units() << ": " << bytes << " bytes at " << offset;
   if (!resident_) {  // (4)
-    if (asked_) Settle();
     const Range range = ChunksOf(part);
     RETURN_IF_ERROR(Need(range));
     if (!All(range, [](State state) { return state >= kMoved; }) && EnterCache()) {
       if (All(range, [](State state) { return state >= kCached && state <= kMoved; })) {
-        return WeightLease(this, unit, cache_->bytes().subspan(reader_.UnitOffset(unit) + offset, bytes), /*pinned=*/true);
+        WeightLease lease(this, unit, cache_->bytes().subspan(reader_.UnitOffset(unit) + offset, bytes), /*pinned=*/true);
+        if (asked_) Settle();   // After the lease: threads on other CPUs would move the first one's pages before it is there.
+        return lease;
       }
       LeaveCache();
     }
+    if (asked_) Settle();
     Move(range);
   }
   return WeightLease(memory_.get(), unit, memory_->Unit(unit).subspan(offset, bytes), /*pinned=*/true);

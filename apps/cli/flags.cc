@@ -5,7 +5,7 @@
 #include <gflags/gflags.h>
 
 DEFINE_string(model, "", "FILE|A file (GGUF or .tsr), or a fetched model: smollm2 (default), gemma3, ...");
-DEFINE_int32(threads, 0, "N|Most threads; 0: one per fast core within a quota. Texts stay the same.");
+DEFINE_int32(threads, 0, "N|Most threads; 0: one per fast core within quota. Texts stay the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: as many as the program needs, at most 8192.");
 DEFINE_int32(cache_tokens, 0, "TOKENS|Most tokens of all texts together; 0: the default. At least --context.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; npu: as a phone's NPU; reference: plain FP32.");

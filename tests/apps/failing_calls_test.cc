@@ -229,7 +229,6 @@ constexpr Case kMeasurements[] = {
     {"tessera_scale check", kChecked, {"read", EIO, ".jsonl"}, "mbpp.jsonl: cannot read"},
     {"tessera_scale check", kChecked, {"pipe2", EMFILE, ""}, "pipe"},
     {"tessera_scale check", kChecked, {"fork", EAGAIN, "", 1}, "fork"},
-    {"tessera_scale check", kChecked, {"getrandom", EPERM, ""}, "getrandom"},
     {"tessera_scale check", kChecked, {"memfd_create", ENOSYS, ""}, "memfd_create"},
     {"tessera_spec_bench", kSpeculated, {"read", EIO, ".jsonl"}, ".jsonl: cannot read"},
     {"tessera_spec_bench", kSpeculated, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read"},

@@ -101,7 +101,8 @@ TEST(Warnings, EveryProgramSaysWhatItsFlagsDoNotGive) {
 TEST(Warnings, ThreadsBeyondCpusOrTheirQuotaAreSaid) {
   EXPECT_EQ(ThreadsWarning(/*asked=*/0, /*taken=*/4, /*quota=*/1.5), "");
   EXPECT_EQ(ThreadsWarning(2, 2, std::nullopt), "");
-  EXPECT_EQ(ThreadsWarning(2, 2, 1.5), "") << "two threads are the nearest number";
+  EXPECT_EQ(ThreadsWarning(1, 1, 1.5), "") << "the quota's whole CPUs";
+  EXPECT_EQ(ThreadsWarning(2, 2, 1.5), "threads: found 2; a quota grants the time of 1.5 CPUs, for which threads then wait");
   EXPECT_EQ(ThreadsWarning(4, 2, std::nullopt), "threads: found 4, takes 2, one for each CPU that may be used");
   EXPECT_EQ(ThreadsWarning(4, 4, 1.5), "threads: found 4; a quota grants the time of 1.5 CPUs, for which threads then wait");
   EXPECT_EQ(ThreadsWarning(8, 4, 1.5), "threads: found 8, takes 4, one for each CPU that may be used; a quota grants the time of 1.5 "

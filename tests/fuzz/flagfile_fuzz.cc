@@ -1,5 +1,6 @@
 // Flag files, and texts that flags take: a file is refused in words that name it and the line, or each text is the one that its last line
-// says. Lists of adapters and their parts, scorers, drafters, branches, rules and sizes are refused in words, or mean the same when they are said again.
+// says. Lists of adapters and their parts, scorers, drafters, branches, rules and sizes are refused in words, or mean the same when they
+// are said again.
 //
 // An input's first byte says which of them follows.
 #include <cmath>

@@ -1,6 +1,6 @@
 // Small texts from outside: files of lines to which a run adds, sizes in bytes, hashes, and the files by which a system says what CPU time
-// it grants and which CPUs it has. A file of lines gives its bytes back, line by line, whatever a kill left at its end; a size is refused in words, or is the
-// size that its own text says again; a hash is read only in the form in which it is written.
+// it grants and which CPUs it has. A file of lines gives its bytes back, line by line, whatever a kill left at its end; a size is refused
+// in words, or is the size that its own text says again; a hash is read only in the form in which it is written.
 //
 // An input's first byte says which of them follows.
 #include <algorithm>
@@ -138,7 +138,8 @@ absl::Status RunInput(absl::Span<const std::byte> input) {
   FuzzBytes bytes(input);
   const int kind = bytes.Below(kKinds);
   const std::string text = bytes.Rest();
-  return kind == kLines ? UseLines(text) : kind == kSize ? UseSize(text) : kind == kHash ? UseHash(text) : kind == kQuota ? UseQuota(text) : UseCores(text);
+  constexpr absl::Status (*kUse[])(const std::string&) = {UseLines, UseSize, UseHash, UseQuota, UseCores};
+  return kUse[kind](text);
 }
 
 std::vector<FuzzSeed> Seeds() {
