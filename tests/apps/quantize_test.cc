@@ -107,7 +107,7 @@ TEST_F(QuantizeProgram, AKFormatThatDoesNotFitIsReplacedAndSaidOnce) {
   const Ended answer = RunProgram("tessera_generate", {"--raw", "--prompt=the", "--n_predict=4", "--json", "--model=" + out_});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   EXPECT_EQ(JsonValue::Parse(answer.output)->Ints("tokens")->size(), 4u);
-  for (const std::string out : {out_, folder_.Path("model.tsr")}) {
+  for (const std::string& out : {out_, folder_.Path("model.tsr")}) {
     const JsonValue json = Json(RunProgram("tessera_quantize", {"--format=Q3_K", "--json", TinyPath("llama"), out}).output);
     ASSERT_GT(json.Array("instead")->size(), 7) << out;
     const JsonValue first = (*json.Array("instead"))[0];
