@@ -90,8 +90,8 @@ absl::Status CheckWritable(const std::string& path);
 
 // Replaces a file with the appended bytes, or leaves it untouched: until Commit everything goes to a temporary file beside it. For files
 // too large for memory. Links are followed and stay; another name of the old file (a hard link) keeps the old bytes. Only regular files
-// and new ones are written so: text_file.h takes others, too. Each writer first removes what killed ones left in the folder. Move-only,
-// thread-compatible; at most kMostAtOnce are written at once, by all threads together.
+// and new ones are written so: text_file.h takes others, too. Each writer first removes the files that killed writers left in the folder.
+// Move-only, thread-compatible; at most kMostAtOnce are written at once, by all threads together.
 class AtomicFileWriter {
  public:
   static constexpr int kMostAtOnce = 16;
@@ -126,9 +126,9 @@ class AtomicFileWriter {
 // The same for contents that are all in memory: a reader finds the old file or the whole new one. Thread-safe.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents);
 
-// Removes temporary files that killed writers left in the folder of `path`, whatever they were to become. Those of living writers, which
-// hold a lock (flock) on them, stay, and so does each file whose name no writer gave (internal/temporary_name.h). Best effort: a file that
-// cannot be removed stays.
+// Removes temporary files that killed writers left in the folder of `path`, whichever file they were to become. Files of living writers,
+// which hold a lock (flock) on them, stay, and so does each file whose name no writer gave (internal/temporary_name.h). Best effort: a file
+// that cannot be removed stays.
 void RemoveStaleTemporaryFiles(const std::string& path);
 
 // Removes the temporary files of all writers that are under way, and keeps later ones from staying. For code that is about to end the

@@ -25,7 +25,7 @@ struct LockWait {
   const std::atomic<bool>* cancel = nullptr;
 };
 
-// Returns what `work` returns, or the error of opening the folder; "" is the current folder. Unavailable (folder, holder where the system
+// Returns the status of `work`, or the error of opening the folder; "" is the current folder. Unavailable (folder, holder where the system
 // tells it) without a call of `work` if another thread or process keeps the folder locked for longer than the wait. REQUIRES: `work` does
 // not lock the same folder.
 absl::Status WithFolderLocked(const std::string& folder, absl::FunctionRef<absl::Status()> work, const LockWait& wait = {});

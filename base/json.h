@@ -8,7 +8,7 @@
 //
 // The text is hostile until checked: depth, size and number of values are bounded, a key given twice, bytes that are not UTF-8
 // and numbers beyond a double are errors. Errors are InvalidArgument: Parse names line and byte, the getters the path
-// ("request: messages[2].content"), what was found and what was expected. An absent key is such an error, too, and never NotFound: the
+// ("request: messages[2].content"), the value found and the value expected. An absent key is such an error, too, and never NotFound: the
 // file is there. A value shares its document: cheap to copy, and thread-safe, since nothing changes after Parse.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Tells a process from the one that it was forked of, whose other threads are not in it: what waits for them would wait for ever.
+// Tells a process from its parent. A forked process has none of the other threads of its parent: a wait for them would never end.
 //
 //   const int64_t made_in = ForksSoFar();                 // when threads are started
 //   if (ForksSoFar() != made_in) return;                  // they are another process's

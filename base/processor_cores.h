@@ -3,8 +3,8 @@
 //   const ProcessorCores cores = ProcessorCores::Read();            // once: a few small files for each CPU
 //   const int threads = cores.FastCores(CpusOfThread());            // 8 of 24 on 8 fast cores with two CPUs each and 8 slow ones
 //
-// Two CPUs of one core share what computes, and products fill that with one thread. Work is shared out evenly, so a slow core makes all
-// others wait for it. What the system does not tell, or tells in a way that makes no sense, takes no CPU away: a machine that says nothing
+// Two CPUs of one core share its units, which one thread of a product fills. Work is shared out evenly, so a slow core makes all
+// others wait for it. A file that is missing, or makes no sense, takes no CPU away: a machine that says nothing
 // has one core for each CPU. Thread-safe.
 #pragma once
 
@@ -21,12 +21,12 @@ namespace tessera {
 
 using CpuSet = std::bitset<CPU_SETSIZE>;   // By the numbers of CPUs. CPUs beyond are not told apart.
 
-// Those that the calling thread may run on. Where the system does not tell which, the first AvailableCpus().
+// Returns the CPUs that the calling thread may run on. Where the system does not tell them: the first AvailableCpus().
 CpuSet CpusOfThread();
 
 class ProcessorCores {
  public:
-  // devices: the folder where Linux shows what it knows of CPUs.
+  // devices: the folder in which Linux describes CPUs.
   static ProcessorCores Read(const std::string& devices = "/sys/devices");
 
   // Returns the number of fast cores that have a CPU in `allowed`, at least 1. A core is fast if it is one of the kind for performance, or

@@ -42,7 +42,7 @@ class AdapterMixes {
   struct Options {
     AdapterCache* cache = nullptr;      // For mixes; others may be in it, too. Must outlive this.
     std::function<absl::StatusOr<AdapterLease>(int number)> lease_part = nullptr;
-    bool parts_are_in_cache = true;     // What lease_part leases.
+    bool parts_are_in_cache = true;     // lease_part gives leases of the cache.
     std::vector<LoraShape> shapes = {};     // As LoraShapesOf has them.
     std::vector<int> padded_ranks = {};     // As LoraAdapter::PadTo takes them. Empty: mixes have no padding.
     int most_known = kMostKnown;            // More only while so many have leases.

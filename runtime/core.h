@@ -91,7 +91,7 @@ class EngineCore {
   using Hold = std::unique_lock<std::mutex>;
   // FailedPrecondition if another call holds the core, or its pass is under way. REQUIRES, as for AwaitHold: this thread does not hold it.
   absl::StatusOr<Hold> TryHold();
-  // Waits instead, for what cannot fail. In a forked process nobody else is there to be waited for, or to give the core back.
+  // Waits instead, for calls that cannot fail. In a forked process nobody else is there to be waited for, or to give the core back.
   Hold AwaitHold() { return is_forked() ? Hold() : Hold(mutex_); }
   // Waits for other threads' calls and passes instead. FailedPrecondition within a pass of this very thread.
   absl::StatusOr<Hold> AwaitTurn();

@@ -57,11 +57,11 @@ class HistoryStore {
   // vocabulary, as models with a padded head may choose, is not kept.
   void Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> answer);
   // FailedPrecondition if the file there is not this store's, ResourceExhausted if it is larger than max_bytes, Unavailable if another
-  // process keeps the folder locked for longer than LockWait has it; otherwise what the system says. The file is then as it was, and the
+  // process keeps the folder locked for longer than LockWait says; otherwise the error of the system. The file is then as it was, and the
   // next Save tries again.
   absl::Status Save();
-  // Waits for saves of other processes, as Save does. If path() is a link, the file that it points to is removed, too; and so are those of
-  // the first version with the store's name, of whatever vocabulary.
+  // Waits for saves of other processes, as Save does. If path() is a link, the file that it points to is removed, too; and so are files of
+  // the first version with the store's name, of any vocabulary.
   absl::Status Clear();
 
   // Gives all texts, a kSeparator after each, for as long as `read` runs: Add and Clear wait for it. The generation is another one

@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// Returns what stands in the last \boxed{...}, or behind the last "\boxed ", up to a dollar sign or the end of its line. A box that is not
+// Returns the text in the last \boxed{...}, or behind the last "\boxed ", up to a dollar sign or the end of its line. A box that is not
 // closed does not count. Without any \boxed, the same of \fbox. Adds to `steps` the number of bytes that were looked at: at most some for
 // each byte of the text, however many boxes stay open.
 std::optional<std::string> LastBoxed(absl::string_view text, int64_t* steps = nullptr);

@@ -21,7 +21,7 @@ struct NamedCurve {
   std::vector<std::pair<double, double>> points;   // Rows, seconds.
 };
 
-// InvalidArgument (source, field, found, expected). Those of ReadTextFile (base/text_file.h) for files.
+// InvalidArgument (source, field, found, expected). Errors of files are the errors of ReadTextFile (base/text_file.h).
 absl::StatusOr<NamedCurve> ParseCurve(absl::string_view text, absl::string_view source);
 absl::StatusOr<NamedCurve> ReadCurve(const std::string& path);
 

@@ -9,9 +9,9 @@
 // A text that names none has --use_adapter or, without it, the only adapter; of several it has none. They are read before the engine is
 // opened, so that a memory budget counts them like all else that the process has; --lora_mode says how they lie in memory. With
 // --adapter_memory files are checked and as many are read as it has room for; the others are read as texts name them, and take the places
-// of those that were used least recently (runtime/adapter_cache.h). A text may also have one of --adapter_folder (adapter_folder.h), and
-// one that is composed of several (runtime/adapter_mixes.h). Wrong flags are wrong usage; errors of files are those of ReadAdapter and of
-// opening the model. Threads: one at a time; adapters themselves may be read by any.
+// of the adapters that were used least recently (runtime/adapter_cache.h). A text may also have one of --adapter_folder (adapter_folder.h),
+// and an adapter that is composed of several (runtime/adapter_mixes.h). Wrong flags are wrong usage; errors of files are the errors of
+// ReadAdapter and of opening the model. Threads: one at a time; adapters themselves may be read by any.
 #pragma once
 
 #include <cstdint>
@@ -63,18 +63,18 @@ class Adapters {   // Move-only.
   static absl::StatusOr<Adapters> OfFlags(EngineOptions& options);
 
   const std::vector<std::string>& names() const { return known_.listed; }   // As listed.
-  const AdapterNames& known() const { return known_; }                      // With those of --adapter_folder.
-  // That of a text which names none: a number, or kNone. Those of names() have their places there, others follow.
+  const AdapterNames& known() const { return known_; }                      // With the names of --adapter_folder.
+  // Returns the number of the adapter of a text that names none, or kNone. Adapters of names() have their places there; others follow.
   int chosen() const { return chosen_; }
   const std::string& chosen_name() const { return chosen_name_; }           // "pirate,plain@0.5"; empty: none.
-  // Returns the number of an adapter as a request has it (AdapterPartsOf). Errors are the request's alone: those of AdapterFolder, and
-  // WrongUsage (adapter) for one that is composed where none may be: with --lora_mode=mask, with --device but by --use_adapter, and with
-  // --memory_budget alone, which has no room for it. REQUIRES: names that known() has.
+  // Returns the number of an adapter as a request has it (AdapterPartsOf). Errors concern the request alone: the errors of AdapterFolder,
+  // and WrongUsage (adapter) for one that is composed where none may be: with --lora_mode=mask, with --device but by --use_adapter, and
+  // with --memory_budget alone, which has no room for it. REQUIRES: names that known() has.
   absl::StatusOr<int> Named(const std::optional<AdapterParts>& parts) const;
-  // The error is the request's alone: those of AdapterPartsOf and Named.
+  // The error concerns the request alone: the errors of AdapterPartsOf and Named.
   absl::StatusOr<int> OfRequest(const JsonValue& body) const;
 
-  // Null for kNone. With --adapter_memory there are errors, those of AdapterCache::Lease, and where it is composed those of
+  // Null for kNone. With --adapter_memory there are the errors of AdapterCache::Lease, and for a composed adapter the errors of
   // AdapterMixes::Lease, all of them of a text alone. ResourceExhausted: there may be room once other leases have ended. Whoever has a
   // lease and takes another gives the first one back before: room is for --parallel of them.
   absl::StatusOr<AdapterLease> Lease(int number) const;
@@ -104,7 +104,7 @@ class Adapters {   // Move-only.
   absl::StatusOr<int> NumberOf(const AdapterParts& parts) const;
   int64_t bytes() const { return (set_ != nullptr ? set_->bytes() : 0) + (cache_ != nullptr ? cache_->bytes() : 0); }
   int64_t padding_bytes() const;
-  // Numbers of the cache are those behind the set's.
+  // Numbers behind the numbers of the set belong to the cache.
   int InSet() const { return set_ == nullptr ? 0 : set_->size(); }
 
   AdapterNames known_;
@@ -113,8 +113,8 @@ class Adapters {   // Move-only.
   int chosen_ = kNone;
   LoraMode mode_ = LoraMode::kGraph;
   bool has_budget_ = false;                   // --memory_budget, and no --adapter_memory.
-  // All that are listed, and in the cache those that are composed of them. Null: there are none, or the cache has all; then paddings_ says
-  // how much of each that is listed is padding.
+  // All listed adapters; in the cache also adapters that are composed of them. Null: there are none, or the cache has all; then paddings_
+  // says how much of each that is listed is padding.
   std::shared_ptr<const AdapterSet> set_;
   std::unique_ptr<AdapterCache> cache_;
   std::vector<int64_t> paddings_;

@@ -1,4 +1,4 @@
-// Adapters that nobody listed: those of --adapter_folder, each by the name of its file or folder there.
+// Finds adapters in the folder of --adapter_folder, each by the name of its file or folder there.
 //
 //   ASSIGN_OR_RETURN(const std::unique_ptr<AdapterFolder> folder, AdapterFolder::Open("lora/"));
 //   folder->ReadInto(&cache, base);
@@ -7,7 +7,7 @@
 //   }
 //
 // Names come from outside. One is a file or a folder directly in DIR, links followed: it has no slash, begins with no dot, and is
-// printable. What lies there is looked at whenever it is named. A file that was written, replaced or renamed since (another device,
+// printable. A file is looked at whenever a request names it. A file that was written, replaced or renamed since (another device,
 // number, size or time) is another adapter from then on, with another number: texts that have the one before keep it, and nothing is
 // shared. Threads: one at a time; the cache's reads may be on any.
 #pragma once
@@ -24,10 +24,10 @@ namespace tessera {
 
 class AdapterFolder {
  public:
-  // WrongUsage (adapter_folder) for what is no folder.
+  // WrongUsage (adapter_folder) for a path that is no folder.
   static absl::StatusOr<std::unique_ptr<AdapterFolder>> Open(const std::string& path);
 
-  // Empty: there is such an adapter, or at least a file or folder. Else what was expected, as AdapterNames::why_not has it.
+  // Empty: there is such an adapter, or at least a file or folder. Else the words for a name that was expected (AdapterNames::why_not).
   std::string WhyNot(const std::string& name) const;
 
   void ReadInto(AdapterCache* cache, std::shared_ptr<const AdapterBase> base) { cache_ = cache, base_ = std::move(base); }

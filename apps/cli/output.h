@@ -22,7 +22,7 @@ void WriteOutputOrCancel(absl::string_view text, absl::Status& status);
 // Some file systems say only when a file is closed that what was written to it is lost. For the end of a program; nothing is closed.
 absl::Status FinishOutput();
 
-// Errors are ignored: nobody could be told. The text is written as it is, with colours and what else the program itself puts there.
+// Errors are ignored: nobody could be told. The text is written as it is, with the colours that the program itself puts there.
 void WriteError(absl::string_view text);
 
 // Writes a message to standard error, with what could control a terminal or deceive its reader escaped (Printable): it may quote a file, a

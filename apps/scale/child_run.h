@@ -6,8 +6,8 @@
 // The process leads a session and a group of its own, which is killed as a whole in the end, and dies with the thread that called. It works
 // in a folder that was made for it and has no name any more, so nothing can be put there, and nothing of it can be left behind. It has
 // the environment that is given here, no signals ignored or blocked, and no files but these: 0 reads `input`, 1 and 2 go to the output.
-// RunJoined runs two such processes that talk: in each, 3 reads what the other writes to 4; and 5 of the judge alone goes to its verdict.
-// Threads: any; a child does nothing between fork and execve that another thread's locks could stop.
+// RunJoined runs two such processes that talk: in each, descriptor 3 reads the bytes that the other writes to 4; and 5 of the judge alone
+// goes to its verdict. Threads: any; a child does nothing between fork and execve that another thread's locks could stop.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 //
 // Each trial has two processes of python3. One runs the program, and calls its functions for the other, which runs the tests: arguments and
 // values cross as plain data (code_sides.h). The tests, the values that they expect and the verdict are in the second process alone, so
-// the program can neither read what is expected nor say that it passed. Arguments are copies: tests do not see what the program does to
+// the program can neither read the expected values nor say that it passed. Arguments are copies: tests do not see how the program changes
 // them. An object that is no plain value stays with the program; the tests can call it and read its fields, and it is equal to nothing.
 //
 // For both processes holds (sandbox.h, child_run.h): the standard library and no other, a folder without a name, no process, thread or
@@ -47,7 +47,7 @@ absl::string_view CodeOutcomeName(CodeOutcome outcome);
 
 struct CodeResult {
   CodeOutcome outcome = CodeOutcome::kFailed;
-  std::string message = {};   // What failed, or how the program ended; empty if it passed. Printable, at most 200 bytes.
+  std::string message = {};   // The test that failed, or how the program ended; empty if it passed. Printable, at most 200 bytes.
   double seconds = 0;
 };
 

@@ -1,4 +1,4 @@
-// A program that a model wrote, and what its tests are: what a CodeChecker judges (code_checker.h).
+// A program that a model wrote, and its tests: a CodeChecker judges them (code_checker.h).
 //
 //   const CodeTrial trial = {.program = "def f(x):\n  return x\n", .tests = "assert f(1) == 1\n", .tested = {"f"}};
 //

@@ -1,9 +1,9 @@
-// Open files that close themselves, with numbers that leave those of a child's own files free.
+// Open files that close themselves, with numbers that a child's own files do not take.
 //
 //   ASSIGN_OR_RETURN(Pipe pipe, NewPipe());
 //   RETURN_IF_ERROR(ReadWithoutWaiting(pipe.reader));
 //
-// Errors are those of the system. Thread-compatible.
+// Errors are the errors of the system. Thread-compatible.
 #pragma once
 
 #include <string>

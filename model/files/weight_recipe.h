@@ -46,9 +46,9 @@ enum class ScaleSearch : uint8_t { kSearched, kNothing, kNotSearched };
 ScaleSearch ScaleSearchOf(const WeightForm& form, BlockFormat format);
 
 // Returns the format that rows of so many weights take where a recipe says `wanted`: `wanted` itself, if they are whole blocks of it. A K
-// format has blocks of 256; where those do not fit, one with blocks of 32 takes its place: Q5_0 that of Q4_K, Q5_1 that of Q5_K, Q8_0 that
-// of Q6_K, as ggml's own quantizer does it, so that files can be compared. IQ4_NL takes that of Q2_K and Q3_K: as many bits as Q4_0, which
-// ggml takes there, and smaller errors.
+// format has blocks of 256; where those do not fit, one with blocks of 32 takes its place: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0
+// for Q6_K, as ggml's own quantizer does it, so that files can be compared. IQ4_NL takes the place of Q2_K and Q3_K: as many bits as Q4_0,
+// which ggml takes there, and smaller errors.
 BlockFormat FormatForRows(BlockFormat wanted, int64_t row);
 
 struct KnownRecipe { const char *name, *text, *meaning; };
@@ -65,7 +65,7 @@ class WeightRecipe {
   static const WeightRecipe& Default();
 
   // tensor: a matrix of the model, by its name in the file or in graphs ("blk.0.ffn_up.weight", "ffn_up.weight"). format: in the file.
-  // row: how many weights a row has (inputs): the form is that of FormatForRows. Matrices that are no part are kept.
+  // row: how many weights a row has (inputs): FormatForRows chooses the form by it. Matrices that are no part are kept.
   WeightForm FormOf(absl::string_view tensor, bool tied_head, BlockFormat format, int64_t row) const;
   // The same, whether or not rows are whole blocks of the form.
   WeightForm RuleFor(absl::string_view tensor, bool tied_head, BlockFormat format) const;

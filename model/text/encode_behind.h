@@ -4,7 +4,7 @@
 //   tokens = EncodeAnswer(*tokenizer, prompt, "Yes");                        // as a model writes it behind the prompt of a dialogue
 //
 // A vocabulary with a space prefix (Tokenizer::adds_space_prefix) puts the space before a text's beginning, and behind special tokens, as
-// the model was trained on. Text that continues other text has no such space. Tokens at the border are not merged: those that are there
+// the model was trained on. Text that continues other text has no such space. Tokens at the border are not merged: tokens that are there
 // stay. Thread-safe (no state).
 #pragma once
 

@@ -5,9 +5,9 @@
 //   if (asked.has_value()) Compose(*asked);                                                              // {{"style", 1}, {"facts", 0.5}}
 //
 // A text has names with commas between, each with "@SCALE" or without it, which is a scale of 1; a list of texts has a name in each. A
-// name that is known as it stands is taken as it stands, with an "@" in it, too. What else there may be is refused with what was found:
+// name that is known as it stands is taken as it stands, with an "@" in it, too. Anything else is refused with the text found:
 // names that nobody knows, scales that are no finite numbers of 32 bits, a name twice, more than kMostAdapterParts. Thread-safe (pure
-// functions, but for AdapterNames::why_not).
+// functions, except AdapterNames::why_not).
 #pragma once
 
 #include <functional>
@@ -34,12 +34,12 @@ using AdapterParts = std::vector<AdapterPart>;   // Empty: no adapter.
 
 struct AdapterNames {
   std::vector<std::string> listed = {};
-  // Returns an empty text for a name beyond the listed ones that is known, too; else what was expected in its place. Null: there are no
+  // Returns an empty text for a name beyond the listed ones that is known, too; else words for a name that was expected. Null: there are no
   // others.
   std::function<std::string(const std::string& name)> why_not = nullptr;
 };
 
-// Makes an error of what was found and expected.
+// Makes an error of the text found and the text expected.
 using WrongAdapter = absl::FunctionRef<absl::Status(const std::string& found, const std::string& expected)>;
 
 // text: "style" or "style,facts@0.5". no_adapter: how none is said there, for messages.

@@ -4,9 +4,9 @@
 //   ASSIGN_OR_RETURN(Generation answer, answerer.Run(prompt, {.max_tokens = 64, .on_text = [](absl::string_view text) { Print(text); }}));
 //   answerer.timings().output_tokens;                                // of all answers; timings.h writes them as JSON
 //
-// An answer has the tokens that it would have from an empty session. What a stop text hid of an answer leaves the session again: no later
-// prompt and no file has it (shown_text.h). Threads: as the engine. EngineOptions::cancel ends a prompt or an answer early, which is no
-// error.
+// An answer has the tokens that it would have from an empty session. The part of an answer that a stop text hid leaves the session again:
+// no later prompt and no file has it (shown_text.h). Threads: as the engine. EngineOptions::cancel ends a prompt or an answer early, which
+// is no error.
 #pragma once
 
 #include <cstdint>

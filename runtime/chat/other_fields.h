@@ -1,4 +1,4 @@
-// How other interfaces call what a request's fields do here, so that an error can name ours, or say what is here instead.
+// Names of request fields in other interfaces, so that an error can name our field, or say which feature is here instead.
 //
 //   ForeignFieldHint("max_tokens", {"id", "text", "n_predict"});       // "; did you mean n_predict?"
 //   ForeignFieldHint("logprobs", {"id", "text"});                      // "; probabilities are not written beside an answer: ..."
@@ -18,12 +18,12 @@ namespace tessera {
 struct OtherField {
   const char* theirs;
   const char* ours;   // A field that may be one of ours, depending on the request; "": there is none.
-  const char* note;   // If there is none: what is here instead.
+  const char* note;   // Where no field of ours fits: the feature that is here instead.
 };
 
 absl::Span<const OtherField> OtherFields();  // All.
 
-// Returns what follows a message about the field `name` of a request: the field of `known` that is meant, or what is here instead; empty if
+// Returns a hint for a message about the field `name` of a request: the field of `known` that is meant, or the feature here; empty if
 // nothing is known of it.
 std::string ForeignFieldHint(absl::string_view name, absl::Span<const absl::string_view> known);
 

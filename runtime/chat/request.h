@@ -83,8 +83,8 @@ struct TextRequest {
   std::optional<int> best_of = {};                     // "best_of": one of so many texts, as runtime/scale/sample_set.h chooses it.
   std::optional<AdapterParts> adapter = {};            // As AdapterPartsOf has it.
 };
-// sampling: for what the request does not say; adapters: those that it may name. Errors are those of PromptTokens and AdapterPartsOf, and
-// of each field with what was found and expected.
+// sampling: values for fields that the request lacks; adapters: names that it may have. Errors: PromptTokens, AdapterPartsOf, and
+// each field with the value found and the value expected.
 absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat,
                                             const SamplingOptions& sampling = {}, const AdapterNames& adapters = {});
 

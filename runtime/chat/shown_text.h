@@ -1,4 +1,4 @@
-// What a reader saw of the tokens of a text, so that the text goes on from there.
+// Finds the part of a text that its reader saw, so that the text goes on from there.
 //
 //   const ShownText shown = ShownTextOf(result, engine->tokenizer(), /*starts_text=*/false);
 //   session->Truncate(std::min(session->length(), prompt + shown.tokens));                      // the rest of the session was hidden
@@ -19,7 +19,7 @@ namespace tessera {
 
 struct ShownText {
   int tokens = 0;          // So many of the result's, the first ones, were shown as a whole, or are not to be shown.
-  std::string rest = {};   // What was shown behind them. Most often nothing.
+  std::string rest = {};   // Text that was shown behind these tokens. Most often empty.
 };
 
 // starts_text: as the result was made with (GenerateOptions::starts_text).
