@@ -48,7 +48,7 @@ ScaleSearch ScaleSearchOf(const WeightForm& form, BlockFormat format);
 // Returns the format that rows of so many weights take where a recipe says `wanted`: `wanted` itself, if they are whole blocks of it. A K
 // format has blocks of 256; where those do not fit, one with blocks of 32 takes its place: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0
 // for Q6_K, as ggml's own quantizer does it, so that files can be compared. IQ4_NL takes the place of Q2_K and Q3_K: as many bits as Q4_0,
-// which ggml takes there, and smaller errors.
+// which ggml takes there, and a lower perplexity (docs/flags.md).
 BlockFormat FormatForRows(BlockFormat wanted, int64_t row);
 
 struct KnownRecipe { const char *name, *text, *meaning; };

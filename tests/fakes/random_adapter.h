@@ -20,6 +20,16 @@ namespace tessera {
 
 inline constexpr unsigned kAllTargets = (1u << kLoraTargets) - 1;
 
+// Returns the shape of a small model for adapters that no model runs with.
+inline ModelConfig SmallConfig(int layers) {
+  ModelConfig config;
+  config.layers.resize(static_cast<size_t>(layers));
+  config.width = config.feed_forward = 64;
+  config.heads = config.kv_heads = 4;
+  config.head_size = 16;
+  return config;
+}
+
 // As the format holds them.
 inline std::vector<std::byte> RoundedTo(BlockFormat format, const std::vector<float>& numbers) {
   std::vector<std::byte> rounded(numbers.size() * static_cast<size_t>(InfoOf(format).bytes_per_block));

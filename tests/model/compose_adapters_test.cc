@@ -21,15 +21,6 @@
 namespace tessera {
 namespace {
 
-ModelConfig SmallConfig() {
-  ModelConfig config;
-  config.layers.resize(2);
-  config.width = config.feed_forward = 64;
-  config.heads = config.kv_heads = 4;
-  config.head_size = 16;
-  return config;
-}
-
 LoraAdapter Golden(const LoadedWeights& model, const std::string& name, float scale = 1) {
   return Must(MakeLoraAdapter(Must(ReadAdapter(GoldenPath("lora/" + name), model.file(), model.config())), model.config(), scale));
 }
@@ -44,7 +35,7 @@ absl::StatusOr<int64_t> Example(const LoraAdapter& style, const LoraAdapter& fac
 }
 
 TEST(ComposeAdapters, HeaderExample) {
-  const ModelConfig config = SmallConfig();
+  const ModelConfig config = SmallConfig(2);
   const LoraAdapter style = RandomAdapter(config, 4, kAllTargets, 1, 2, BlockFormat::kF16), facts = RandomAdapter(config, 8, 5, 2);
   EXPECT_GT(Must(Example(style, facts, LoraShapesOf(config))), style.bytes() + facts.bytes());
 }
@@ -104,7 +95,7 @@ TEST(ComposeAdapters, OneAtAScaleIsTheFilesAdapterAtThatScale) {
 BlockFormat FormatOf(const std::vector<AdapterShare>& parts) { return Must(ComposeAdapters(parts)).Layer(0)[0].format; }
 
 TEST(ComposeAdapters, NumbersTake16BitsWhereThatLosesNothing) {
-  const ModelConfig config = SmallConfig();
+  const ModelConfig config = SmallConfig(2);
   const LoraAdapter a = RandomAdapter(config, 4, kAllTargets, 1, 2, BlockFormat::kBF16),
                     b = RandomAdapter(config, 8, kAllTargets, 2, 2, BlockFormat::kBF16),
                     wide = RandomAdapter(config, 8, kAllTargets, 4, 2, BlockFormat::kF32);
@@ -137,7 +128,7 @@ TEST(ComposeAdapters, FormatsThatDifferBecomeOneThatHoldsAllNumbers) {
 
 // Ranks one behind another, each part's numbers as they were but for its share of the scale.
 TEST(ComposeAdapters, NumbersAreThoseOfThePartsInTheirOrder) {
-  const ModelConfig config = SmallConfig();
+  const ModelConfig config = SmallConfig(2);
   const LoraAdapter a = RandomAdapter(config, 3, kAllTargets, 1, 2, BlockFormat::kBF16),
                     b = RandomAdapter(config, 5, 1u << static_cast<int>(LoraTarget::kDown), 2, 1, BlockFormat::kF16);
   const LoraAdapter composed = Must(ComposeAdapters(std::vector<AdapterShare>{{&a}, {&b, 3}}));
@@ -157,7 +148,7 @@ TEST(ComposeAdapters, NumbersAreThoseOfThePartsInTheirOrder) {
 }
 
 TEST(ComposeAdapters, WhatCannotBeComposedIsNamed) {
-  const ModelConfig config = SmallConfig();
+  const ModelConfig config = SmallConfig(2);
   ModelConfig deeper = config, wider = config;
   deeper.layers.resize(3);
   wider.width = 128;

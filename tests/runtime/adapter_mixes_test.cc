@@ -19,18 +19,9 @@
 namespace tessera {
 namespace {
 
-ModelConfig SmallConfig() {
-  ModelConfig config;
-  config.layers.resize(1);
-  config.width = config.feed_forward = 64;
-  config.heads = config.kv_heads = 4;
-  config.head_size = 16;
-  return config;
-}
-
 constexpr int kRank = 4;
 LoraAdapter Part(int number) {
-  return RandomAdapter(SmallConfig(), kRank, kAllTargets, static_cast<uint64_t>(number), 1, BlockFormat::kF16);
+  return RandomAdapter(SmallConfig(1), kRank, kAllTargets, static_cast<uint64_t>(number), 1, BlockFormat::kF16);
 }
 const int64_t kBytes = Part(0).bytes();   // A part has so many.
 
@@ -38,7 +29,7 @@ const int64_t kBytes = Part(0).bytes();   // A part has so many.
 struct Mixed {
   explicit Mixed(int64_t parts, int most_known = AdapterMixes::kMostKnown, std::vector<int> padded = {})
       : cache({.most_bytes = parts * kBytes}),
-        mixes({.cache = &cache, .lease_part = [this](int number) { return cache.Lease(number); }, .shapes = LoraShapesOf(SmallConfig()),
+        mixes({.cache = &cache, .lease_part = [this](int number) { return cache.Lease(number); }, .shapes = LoraShapesOf(SmallConfig(1)),
                .padded_ranks = std::move(padded), .most_known = most_known}) {
     for (int i = 0; i < 4; ++i) {
       cache.Add({.name = "p" + std::to_string(i), .bytes = kBytes, .read = [i]() -> absl::StatusOr<LoraAdapter> { return Part(i); }});
@@ -51,7 +42,7 @@ struct Mixed {
 };
 
 TEST(AdapterMixes, HeaderExample) {
-  const ModelConfig config = SmallConfig();
+  const ModelConfig config = SmallConfig(1);
   const auto run = [&]() -> absl::StatusOr<int> {
     AdapterCache cache({.most_bytes = 4 * kBytes});
     const int style = cache.Add({.name = "style", .bytes = kBytes, .read = [] { return absl::StatusOr<LoraAdapter>(Part(1)); }});
