@@ -37,9 +37,10 @@ struct Stack {
   }
 };
 
+// placeholder: one of a whole model's adapter is named by its matrix.
 absl::Status WrongPlace(int layer, int placeholder, const absl::AlphaNum& what, const absl::AlphaNum& found, const std::string& expected) {
-  return absl::InvalidArgumentError(absl::StrCat("adapter layer ", layer, " placeholder ", placeholder, " ", what, ": found ", found,
-                                                 ", expected ", expected));
+  return absl::InvalidArgumentError(absl::StrCat("adapter layer ", layer, " ", LoraTargetName(static_cast<LoraTarget>(placeholder)), " ",
+                                                 what, ": found ", found, ", expected ", expected));
 }
 
 absl::Status AddPart(const AdapterShare& share, int layer, int placeholder, Stack& stack) {

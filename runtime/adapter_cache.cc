@@ -32,6 +32,11 @@ void AdapterCache::SetBytes(int number, int64_t bytes) {
 
 // A lease that ends on another thread meanwhile is seen by the next call.
 absl::Status AdapterCache::MakeRoom(const Entry& entry) {
+  if (entry.source.bytes > options_.most_bytes) {
+    return absl::FailedPreconditionError(absl::StrCat("adapter ", Quoted(entry.source.name), ": found ",
+                                                      FormatByteSize(options_.most_bytes), " for adapters, expected room for ",
+                                                      FormatByteSize(entry.source.bytes)));
+  }
   while (bytes_ > options_.most_bytes - entry.source.bytes) {
     Entry* oldest = nullptr;
     for (Entry& other : entries_) {

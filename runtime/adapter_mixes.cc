@@ -77,9 +77,13 @@ absl::StatusOr<int64_t> AdapterMixes::PlannedBytes(const Known& known) const {
 absl::Status AdapterMixes::Prepare(int number, Known& known) {
   int64_t beside = 0;
   for (const MixPart& part : known.mix) {
-    ASSIGN_OR_RETURN(AdapterLease lease, options_.lease_part(part.number));
-    if (options_.parts_are_in_cache) beside += lease->bytes();
-    known.parts.push_back(std::move(lease));
+    absl::StatusOr<AdapterLease> lease = options_.lease_part(part.number);
+    // The cache has given up all that is not leased: if only this mix's own parts are left, no time will bring room.
+    const bool is_alone = options_.parts_are_in_cache && options_.cache->bytes() == beside;
+    if (absl::IsResourceExhausted(lease.status()) && is_alone) return absl::FailedPreconditionError(lease.status().message());
+    RETURN_IF_ERROR(lease.status());
+    if (options_.parts_are_in_cache) beside += (*lease)->bytes();
+    known.parts.push_back(*std::move(lease));
   }
   ASSIGN_OR_RETURN(const int64_t bytes, PlannedBytes(known));
   const int64_t most = options_.cache->most_bytes();

@@ -52,7 +52,8 @@ class AdapterMixes {
   AdapterMixes(const AdapterMixes&) = delete;   // The cache's sources point here.
   AdapterMixes& operator=(const AdapterMixes&) = delete;
 
-  // Returns the mix's number in the cache. Composes nothing. name: for messages.
+  // Returns the mix's number in the cache, which is good until the next call, or while its lease lives. Composes nothing. name: for
+  // messages.
   int NumberOf(const AdapterMix& mix, const std::string& name);
   bool Has(int number) const { return known_.count(number) > 0; }
   int known() const { return static_cast<int>(known_.size()); }

@@ -258,10 +258,10 @@ absl::StatusOr<int> Adapters::NumberOf(const AdapterParts& parts) const {
 }
 
 absl::StatusOr<int> Adapters::Named(const std::optional<AdapterParts>& parts) const {
-  if (!parts.has_value()) return chosen_;
-  if (parts->empty()) return kNone;
-  if (IsMix(*parts) && *parts != chosen_parts_) RETURN_IF_ERROR(CheckMayMix(AdapterPartsName(*parts)));
-  return NumberOf(*parts);
+  const AdapterParts& asked = parts.has_value() ? *parts : chosen_parts_;
+  if (asked.empty()) return kNone;
+  if (IsMix(asked) && asked != chosen_parts_) RETURN_IF_ERROR(CheckMayMix(AdapterPartsName(asked)));
+  return NumberOf(asked);   // Anew each time: other compositions, or another file in the folder, may have come since.
 }
 
 absl::StatusOr<int> Adapters::OfRequest(const JsonValue& body) const {

@@ -64,10 +64,11 @@ class Adapters {   // Move-only.
 
   const std::vector<std::string>& names() const { return known_.listed; }   // As listed.
   const AdapterNames& known() const { return known_; }                      // With the names of --adapter_folder.
-  // Returns the number of the adapter of a text that names none, or kNone. Adapters of names() have their places there; others follow.
+  // Returns the number of the adapter of a program's one text, or kNone. Adapters of names() have their places there; others follow.
   int chosen() const { return chosen_; }
   const std::string& chosen_name() const { return chosen_name_; }           // "pirate,plain@0.5"; empty: none.
-  // Returns the number of an adapter as a request has it (AdapterPartsOf). Errors concern the request alone: the errors of AdapterFolder,
+  // Returns the number of an adapter as a request has it (AdapterPartsOf); for a request that names none the chosen one's. A number is good
+  // until the next call, or while its lease lives. Errors concern the request alone: the errors of AdapterFolder,
   // and WrongUsage (adapter) for one that is composed where none may be: with --lora_mode=mask, with --device but by --use_adapter, and
   // with --memory_budget alone, which has no room for it. REQUIRES: names that known() has.
   absl::StatusOr<int> Named(const std::optional<AdapterParts>& parts) const;

@@ -84,7 +84,7 @@ class ParallelRequests {
   // Until there are texts enough, or nothing to read: that is waited for only while nothing is written. Texts go on after a few lines that
   // ask for none.
   absl::Status ReadRequests() {
-    if (waiting_.has_value()) Start(*std::exchange(waiting_, std::nullopt));
+    if (waiting_.has_value() && answers_.unended() != waiting_beside_) Start(*std::exchange(waiting_, std::nullopt));
     const int most_held = kMostHeld * FLAGS_parallel;
     const auto holds_most = [&] { return static_cast<int>(held_.size()) >= most_held || held_bytes_ > limits_.waiting; };
     for (int lines = 0; !at_end_ && !waiting_.has_value() && answers_.unended() < FLAGS_parallel && !holds_most(); ++lines) {
@@ -143,6 +143,7 @@ class ParallelRequests {
     absl::StatusOr<AdapterLease> adapter = adapters_.Lease(*number);
     if (absl::IsResourceExhausted(adapter.status()) && answers_.unended() > 0) {
       waiting_ = std::move(taken);
+      waiting_beside_ = answers_.unended();
       return;
     }
     if (!adapter.ok()) return Fail(taken.turn, taken.request, adapter.status());
@@ -289,6 +290,7 @@ class ParallelRequests {
   FailedRequests failed_;
   std::map<int64_t, std::shared_ptr<Asked>> asked_;   // By turn: those that have not ended.
   std::optional<Taken> waiting_;           // For room for its adapter; nothing is read meanwhile.
+  int waiting_beside_ = 0;                  // Texts that were written then: it is tried again once others are.
   std::map<int64_t, Line> held_;           // Those whose turn has not come.
   int64_t held_bytes_ = 0;
   RequestRun& run_;

@@ -15,6 +15,7 @@
 #include "tessera/apps/cli/adapter_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/adapter_mixes.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/must.h"
@@ -221,6 +222,20 @@ TEST_F(ComposedAdapterFlags, WhatCannotBeComposedIsRefusedByName) {
 }
 
 // An error of one request, with what it needs; the others go on.
+// More compositions than are known at once have come between.
+TEST(ComposedAdapterPrograms, TheChosenOneIsTheSameHoweverManyOthersWereAsked) {
+  std::string requests = Asked("");
+  for (int i = 1; i <= AdapterMixes::kMostKnown + 4; ++i) {
+    absl::StrAppend(&requests, R"({"id": 2, "text": "the", "n": 1, "temperature": 0, "adapter": "all@)", i * 0.001, "\"}\n");
+  }
+  const Ended ended = RunProgram("tessera_generate", With({"--jsonl", "--context=128", "--use_adapter=some,all@0.5"}),
+                                 absl::StrCat(requests, Asked("")));
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  const std::vector<std::string> answers = Answers(ended);
+  ASSERT_EQ(answers.size(), static_cast<size_t>(AdapterMixes::kMostKnown) + 6);
+  EXPECT_EQ(answers.front(), answers.back());
+}
+
 TEST(ComposedAdapterPrograms, OneThatNeverFitsIsAnErrorOfItsRequest) {
   const Ended ended = RunProgram("tessera_generate", With({"--jsonl", "--parallel=2", "--context=128", "--adapter_memory=40KiB"}),
                                  Asked(kSome) + Asked(kMix) + Asked(kSome));

@@ -160,10 +160,10 @@ TEST(ComposeAdapters, WhatCannotBeComposedIsNamed) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     return std::string(status.message());
   };
-  EXPECT_EQ(error({{&large}, {&large}}), "adapter layer 0 placeholder 0 rank of all parts: found 1200, expected at most 1024");
+  EXPECT_EQ(error({{&large}, {&large}}), "adapter layer 0 attn_q rank of all parts: found 1200, expected at most 1024");
   EXPECT_EQ(error({{&large}, {&other}}), "adapter layers x placeholders: found 3 x 7, expected 2 x 7, as the first part");
-  EXPECT_EQ(error({{&large}, {&wide}}), "adapter layer 0 placeholder 0 matrix: found 128 x 64, expected 64 x 64, as another part");
-  EXPECT_EQ(error({{&loud, 1000}}), "adapter layer 0 placeholder 0 scale: found 1e+41, expected a number that 32 bits hold");
+  EXPECT_EQ(error({{&large}, {&wide}}), "adapter layer 0 attn_q matrix: found 128 x 64, expected 64 x 64, as another part");
+  EXPECT_EQ(error({{&loud, 1000}}), "adapter layer 0 attn_q scale: found 1e+41, expected a number that 32 bits hold");
   EXPECT_TRUE(absl::StrContains(error({{&faint, 1e-20f}}), "expected a number that 32 bits hold"));
 }
 

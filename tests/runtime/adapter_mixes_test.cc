@@ -104,6 +104,14 @@ TEST(AdapterMixes, OneThatNeverFitsIsRefusedWithWhatItNeeds) {
   EXPECT_EQ(Must(mixed.Lease({{0, 0.5f}}))->bytes(), kBytes) << "the error was its own";
 }
 
+TEST(AdapterMixes, OneWhosePartsAloneDoNotFitIsRefusedForGood) {
+  Mixed mixed(1);
+  Must(mixed.cache.Lease(2));
+  const absl::Status status = mixed.Lease({{0, 1}, {1, 1}}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << "no text's end brings room: " << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), FormatByteSize(kBytes))) << status;
+}
+
 TEST(AdapterMixes, OneThatWasForgottenIsANewAdapterAndOneThatIsUsedIsNotForgotten) {
   Mixed mixed(20, /*most_known=*/2);
   const AdapterLease used = Must(mixed.Lease({{0, 0.5f}}));
