@@ -139,7 +139,7 @@ absl::Status Run() {
   if (FLAGS_jsonl) PlanRequests({}, options);
   ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
   if (FLAGS_dry_run) {
-    return ShowLoadPlan(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
+    return ShowLoadPlanOfCutText(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
       ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(engine.tokenizer(), text));
       return static_cast<int64_t>(windows.size()) * FLAGS_window;
     });
@@ -154,7 +154,7 @@ absl::Status Run() {
     RETURN_IF_ERROR(lines.EditLines());
   } else {
     ASSIGN_OR_RETURN(text, ReadPrompt());
-    PlanPrompt(static_cast<int64_t>(text.size()), options);
+    PlanCutText(static_cast<int64_t>(text.size()), options);
   }
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
   return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened, lines, adapters) : ShowText(opened, text, adapters));

@@ -333,10 +333,11 @@ absl::Status Run() {
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, OptionsFor(asked, trace.timeline()));
   if (FLAGS_dry_run) {
-    return ShowLoadPlan(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
+    const auto count = [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
       ASSIGN_OR_RETURN(const StatesTexts texts, TextsOfPrompt(engine, text));
       return texts.rows();
-    });
+    };
+    return FLAGS_generate ? ShowLoadPlan(options, count) : ShowLoadPlanOfCutText(options, count);
   }
   std::string text;
   LineReader lines;
@@ -344,7 +345,7 @@ absl::Status Run() {
     RETURN_IF_ERROR(lines.EditLines());
   } else if (FLAGS_tokens_of.empty()) {
     ASSIGN_OR_RETURN(text, ReadPrompt());
-    PlanPrompt(static_cast<int64_t>(text.size()), options);
+    (FLAGS_generate ? PlanPrompt : PlanCutText)(static_cast<int64_t>(text.size()), options);
   }
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
   ASSIGN_OR_RETURN(const StatesFile::Content content, ContentFor(asked, opened.engine->config()));

@@ -287,9 +287,9 @@ absl::Status ShowPlan(const EngineOptions& options, const std::optional<std::str
   return WriteOutput(absl::StrCat(PlanText(plan), budget ? "\n" + budget->Table() : "", use.empty() ? "" : "\n", use));
 }
 
-}  // namespace
-
-absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt, DraftModel* draft) {
+// plan_prompt: makes the plan include a prompt of so many bytes.
+absl::Status ShowLoadPlanWith(void (*plan_prompt)(int64_t bytes, EngineOptions& options), const EngineOptions& options,
+                              const PromptCounter& count_prompt, DraftModel* draft) {
   TellWhatIsNotWritten();
   std::optional<std::string> prompt;
   if (count_prompt != nullptr) {
@@ -297,10 +297,20 @@ absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& cou
   }
   if (prompt.has_value() && options.workload.request_bytes == nullptr) {
     EngineOptions with_prompt = options;
-    PlanPrompt(static_cast<int64_t>(prompt->size()), with_prompt);
+    plan_prompt(static_cast<int64_t>(prompt->size()), with_prompt);
     return ShowPlan(with_prompt, prompt, count_prompt, draft);
   }
   return ShowPlan(options, prompt, count_prompt, draft);
+}
+
+}  // namespace
+
+absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt, DraftModel* draft) {
+  return ShowLoadPlanWith(PlanPrompt, options, count_prompt, draft);
+}
+
+absl::Status ShowLoadPlanOfCutText(const EngineOptions& options, const PromptCounter& count_prompt) {
+  return ShowLoadPlanWith(PlanCutText, options, count_prompt, /*draft=*/nullptr);
 }
 
 }  // namespace tessera

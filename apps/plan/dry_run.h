@@ -27,4 +27,7 @@ using PromptCounter = std::function<absl::StatusOr<int64_t>(const Engine& engine
 // (draft_or_pins.h); null: none. REQUIRES: the options' plans count it (DraftModel::CountIn).
 absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt = nullptr, DraftModel* draft = nullptr);
 
+// The same for a program that cuts a prompt into windows (PlanCutText).
+absl::Status ShowLoadPlanOfCutText(const EngineOptions& options, const PromptCounter& count_prompt);
+
 }  // namespace tessera

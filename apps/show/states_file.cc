@@ -40,6 +40,12 @@ std::vector<SafetensorsWriter::Tensor> TensorsOf(const StatesFile::Content& cont
   return tensors;
 }
 
+// 0 for a tensor that is not there.
+int64_t CountOf(const SafetensorsFile& file, const char* name) {
+  const SafetensorsTensor* const tensor = file.FindTensor(name);
+  return tensor == nullptr ? 0 : tensor->count;
+}
+
 // All numbers of a tensor of one dimension.
 template <typename T>
 absl::StatusOr<std::vector<T>> Numbers(const SafetensorsFile& file, const char* name, SafetensorsType type) {
@@ -60,13 +66,10 @@ absl::StatusOr<std::vector<T>> Numbers(const SafetensorsFile& file, const char* 
 
 absl::StatusOr<StatesTexts> StatesTexts::Read(const std::string& path, int context, int vocabulary, const RequestLimits& limits) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SafetensorsFile> file, SafetensorsFile::Open(path));
-  const SafetensorsTensor* const all_tokens = file->FindTensor("tokens"), * const all_starts = file->FindTensor("starts");
-  if (all_tokens != nullptr && all_starts != nullptr) {
-    RETURN_IF_ERROR(limits.CheckKept(BytesOf(all_starts->count, all_tokens->count)));
-  }
-  ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, Numbers<TokenId>(*file, "tokens", SafetensorsType::kI32));
-  ASSIGN_OR_RETURN(const std::vector<int64_t> starts, Numbers<int64_t>(*file, "starts", SafetensorsType::kI64));
-  ASSIGN_OR_RETURN(const std::vector<int64_t> prompts, Numbers<int64_t>(*file, "prompts", SafetensorsType::kI64));
+  RETURN_IF_ERROR(limits.CheckKept(BytesOf(std::max(CountOf(*file, "starts"), CountOf(*file, "prompts")), CountOf(*file, "tokens"))));
+  ASSIGN_OR_RETURN(std::vector<TokenId> tokens, Numbers<TokenId>(*file, "tokens", SafetensorsType::kI32));
+  ASSIGN_OR_RETURN(std::vector<int64_t> starts, Numbers<int64_t>(*file, "starts", SafetensorsType::kI64));
+  ASSIGN_OR_RETURN(std::vector<int64_t> prompts, Numbers<int64_t>(*file, "prompts", SafetensorsType::kI64));
   const auto wrong = [&](const char* tensor, int64_t place, int64_t found, const std::string& expected) {
     return file->WrongTensor(tensor, "", absl::StrCat("number ", place, ": found ", found, ", expected ", expected));
   };
@@ -80,7 +83,6 @@ absl::StatusOr<StatesTexts> StatesTexts::Read(const std::string& path, int conte
   }
   if (starts.front() != 0) return wrong("starts", 0, starts.front(), "0");
   if (starts.back() != all) return wrong("starts", static_cast<int64_t>(prompts.size()), starts.back(), absl::StrCat(all));
-  StatesTexts texts;
   for (size_t i = 0; i < prompts.size(); ++i) {
     const int64_t begin = starts[i], end = starts[i + 1];   // begin is checked: it was an end, or 0.
     if (end <= begin || end > all || end - begin > context) {
@@ -89,10 +91,11 @@ absl::StatusOr<StatesTexts> StatesTexts::Read(const std::string& path, int conte
     if (prompts[i] < 0 || prompts[i] > end - begin) {
       return wrong("prompts", static_cast<int64_t>(i), prompts[i], absl::StrCat("0 to ", end - begin));
     }
-    const absl::Span<const TokenId> text =
-        absl::MakeConstSpan(tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
-    texts.Add(text.first(static_cast<size_t>(prompts[i])), text.subspan(static_cast<size_t>(prompts[i])));
   }
+  StatesTexts texts;
+  texts.tokens_ = std::move(tokens);
+  texts.starts_ = std::move(starts);
+  texts.prompts_ = std::move(prompts);
   return texts;
 }
 

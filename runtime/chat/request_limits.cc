@@ -68,6 +68,11 @@ void PlanPrompt(int64_t bytes, EngineOptions& options) {
   };
 }
 
+void PlanCutText(int64_t bytes, EngineOptions& options) {
+  if (options.streaming.memory_budget == 0) return;
+  options.workload.request_bytes = [bytes](int context) { return bytes * kOfTextByte + kOfContextToken * context; };
+}
+
 RequestLimits RequestLimits::Of(const Engine& engine) {
   const int64_t longest = engine.tokenizer().LongestPiece(), context = engine.context();
   RequestLimits limits = {.text = longest * context, .limited_by = "context"};

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "absl/status/status.h"
@@ -33,7 +34,8 @@ struct RequestLimits {
   int64_t values = kMostValues;    // Values of JSON in a request.
   int64_t template_memory = jinja::RenderOptions().max_text_bytes;   // As ChatLimits::memory_bytes.
   int64_t waiting = int64_t{1} << 30;   // Answers that wait for the answers of earlier requests.
-  int64_t kept = int64_t{1} << 36;      // Texts of all requests, as tokens, where a program needs them together.
+  // Texts of all requests, as tokens, where a program needs them together; without a budget there is no limit.
+  int64_t kept = std::numeric_limits<int64_t>::max();
   std::string limited_by = {};     // The option that makes `text` so small: "context" or "memory_budget". Empty: none does.
   std::string reason = {};         // How `text` follows from it: "a context of 8192 tokens of at most 128 bytes".
 
@@ -62,5 +64,8 @@ void PlanRequests(const RequestPlan& plan, EngineOptions& options);
 
 // Makes the memory plan of a budget include one prompt of so many bytes, which is not read from a line.
 void PlanPrompt(int64_t bytes, EngineOptions& options);
+
+// The same for a text that is cut into windows: all of it counts, as the context does not bound it.
+void PlanCutText(int64_t bytes, EngineOptions& options);
 
 }  // namespace tessera

@@ -221,6 +221,19 @@ TEST_F(StatesProgram, TextsThatABudgetHasNoRoomForAreRefusedAndTheOthersWritten)
   EXPECT_TRUE(absl::StrContains(again.errors, "of tokens")) << again.errors;
 }
 
+TEST_F(StatesProgram, APromptThatABudgetHasNoRoomForIsRefused) {
+  const PackedModel packed(TinyPath("llama"));
+  const std::string text = folder_.Path("text");
+  ASSERT_TRUE(WriteFileAtomically(text, std::string(6'000'000, 'a')).ok());
+  for (const char* program : {"tessera_states", "tessera_perplexity"}) {
+    std::vector<std::string> flags = {"--model=" + packed.path(), "--prompt_file=" + text, "--window=64", "--memory_budget=64MiB"};
+    if (std::string(program) == "tessera_states") flags.push_back("--out=" + out_);
+    const Ended ended = RunProgram(program, flags);
+    EXPECT_EQ(ended.code, 2) << program << ended.errors;
+    EXPECT_TRUE(absl::StrContains(ended.errors, "--memory_budget: ")) << ended.errors;
+  }
+}
+
 TEST_F(StatesProgram, WrongFlagsAreNamedAndNothingIsWritten) {
   const std::pair<const char*, std::vector<std::string>> cases[] = {
       {"--layers: found \"8x\"", {"--layers=0,8x"}},
