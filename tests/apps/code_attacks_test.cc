@@ -70,11 +70,6 @@ def f(x):
 )", "AssertionError");
 }
 
-TEST_F(CodeAttacks, TheSecretOfOldIsNotThere) {
-  ExpectFails("import os, sys\nframe = sys._getframe()\nwhile frame:\n  s = {**frame.f_globals, **frame.f_locals}.get('secret')\n"
-              "  if s: os.write(3, s); os._exit(0)\n  frame = frame.f_back\ndef f(x):\n  return 0\n", "AssertionError");
-}
-
 TEST_F(CodeAttacks, LeavingIsNotPassing) {
   for (const std::string leave : {"exit(0)", "import sys; sys.exit(0)", "import os; os._exit(0)", "raise SystemExit(0)",
                                   "raise KeyboardInterrupt"}) {
@@ -120,8 +115,29 @@ TEST_F(CodeAttacks, WhatTheProgramPatchesIsItsOwn) {
   ExpectFails("import builtins, sys, json, os\nfor name in ('len', 'abs', 'all', 'any', 'isinstance', 'sorted', 'set'):\n"
               "  setattr(builtins, name, lambda *a, **k: 3)\nbuiltins.AssertionError = Exception\n"
               "sys.excepthook = lambda *a: None\ndef len(x):\n  return 3\ndef f(x):\n  return []\n", "", "assert len(f(4)) == 3\n");
-  ExpectFails("import json\njson.dumps = lambda message: '[\"value\", null]'\ndef f(x):\n  return 0\n", "AssertionError");
-  ExpectFails("import sys\nsys.settrace(lambda *a: None)\nsys.modules['json'] = None\ndef f(x):\n  return 0\n", "AssertionError");
+  ExpectFails("import json\njson.dumps = lambda message: '[\"value\", [\"i\", \"%x\"]]' % 918273645\ndef f(x):\n  return 0\n",
+              "AssertionError");
+  EXPECT_EQ(Attack("import sys\nsys.settrace(lambda *a: None)\nsys.modules['json'] = None\ndef f(x):\n  return 918273645\n").message, "");
+}
+
+TEST_F(CodeAttacks, ProgramsThatUseTheirModuleOrErrorsOfTheirOwnAreRight) {
+  EXPECT_EQ(Attack("from __future__ import annotations\nfrom dataclasses import dataclass\nimport pickle\n@dataclass\nclass Node:\n"
+                   "  val: int\n  next: 'Node' = None\ndef f(x):\n  return pickle.loads(pickle.dumps(Node(x))).val\n",
+                   "assert f(4) == 4\n").message, "");
+  const std::string tests = "for i in range(3):\n  try:\n    f(i)\n    assert False\n  except ValueError as error:\n    pass\n";
+  EXPECT_EQ(Attack("import json\nclass V(ValueError):\n  pass\ndef f(x):\n  if x == 0: raise V('neg')\n  if x == 1: json.loads('{')\n"
+                   "  b'\\xff'.decode()\n", tests).message, "");
+  ExpectFails("class V(ValueError, StopIteration):\n  pass\ndef f(x):\n  raise V(1)\n", "V: 1", tests);
+  ExpectFails("class Own(Exception):\n  pass\ndef f(x):\n  raise Own('why')\n", "Own: why", tests);
+}
+
+TEST_F(CodeAttacks, AMessageHasAtMostTwoHundredBytes) {
+  for (const char* const text : {"'\\x1b' * 400", "'\\u20ac' * 400"}) {
+    const std::string message = Attack(absl::StrCat("def f(x):\n  raise ValueError(", text, ")\n")).message;
+    EXPECT_GT(message.size(), 150u);
+    EXPECT_LE(message.size(), 200u) << message;
+    EXPECT_FALSE(absl::StrContains(message, "\\xe2")) << message;
+  }
 }
 
 TEST_F(CodeAttacks, AnErrorCannotEndALoopOfTheTests) {
@@ -144,8 +160,9 @@ TEST_F(CodeAttacks, BytesThatAreNoValueFail) {
   ExpectFails(Writes("b'ffffffff'"), "found a value of more than 4194304 bytes");
   ExpectFails(Writes("b'0000000c' + b'[\"value\", 1]'"), "found a number outside of a value");
   ExpectFails(Writes("b'00000013' + b'[\"value\", 1e999999]'"), "found a number outside of a value");
-  ExpectFails("import os\nos.close(4)\ndef f(x):\n  return 0\n", "");
-  ExpectFails("import os\nos.closerange(0, 64)\ndef f(x):\n  return 0\n", "");
+  for (const char* const close : {"os.close(4)", "os.closerange(0, 64)"}) {
+    EXPECT_NE(Attack(absl::StrCat("import os\n", close, "\ndef f(x):\n  return 918273645\n")).outcome, CodeOutcome::kPassed) << close;
+  }
 }
 
 TEST_F(CodeAttacks, ValuesThatAreTooMuchFail) {
@@ -153,16 +170,17 @@ TEST_F(CodeAttacks, ValuesThatAreTooMuchFail) {
   ExpectFails("def f(x):\n  value = []\n  for i in range(100000):\n    value = [value]\n  return value\n",
               "found a value nested more than 100 deep");
   ExpectFails("def f(x):\n  value = []\n  value.append(value)\n  return value\n", "found a value nested more than 100 deep");
-  const CodeResult gigabyte = Attack("def f(x):\n  return ['x' * (1 << 20)] * 1024\n");   // One GiB as JSON.
+  const CodeResult gigabyte = Attack("def f(x):\n  return ['x' * (1 << 20)] * 1024\n", "assert f(4)\n");   // One GiB as JSON.
   EXPECT_NE(gigabyte.outcome, CodeOutcome::kPassed) << gigabyte.message;
-  const CodeResult wide = Attack("def f(x):\n  value = 'x'\n  for i in range(60):\n    value = [value, value]\n  return value\n");
+  const CodeResult wide = Attack("def f(x):\n  value = 'x'\n  for i in range(60):\n    value = [value, value]\n  return value\n",
+                                "assert f(4)\n");
   EXPECT_NE(wide.outcome, CodeOutcome::kPassed) << wide.message;
   EXPECT_EQ(Attack("def f(x):\n  return 1 << 16000000\n", "assert f(4) == 1 << 16000000\n").message, "") << "four million digits";
   ExpectFails("def f(x):\n  return 1 << 20000000\n", "found a value of more than", "assert f(4) == 1 << 20000000\n");
 }
 
 TEST_F(CodeAttacks, ANumberThatIsNoneIsNotEqual) {
-  ExpectFails("def f(x):\n  return float('nan')\n", "AssertionError");
+  EXPECT_EQ(Attack("def f(x):\n  return float('nan')\n", "value = f(4)\nassert value != value\n").message, "");
   ExpectFails("nan = float('nan')\ndef f(x):\n  return [nan]\n", "AssertionError", "assert f(4) == f(4)\n");
 }
 
