@@ -29,6 +29,7 @@ namespace {
 // The temporary files under way, where RemoveTemporaryFiles finds them: a signal handler can follow neither a lock nor memory
 // that another thread gives back.
 struct Temporary {
+  std::atomic<pid_t> process{0};    // The one whose file it is: a forked process has its parent's here, too.
   std::atomic<int> directory{-1};   // The folder's descriptor; -1: there is no file.
   char name[kLongestTemporaryName + 1];   // Written only while there is no file.
   bool taken = false;               // Guarded by temporaries_mutex.
@@ -39,7 +40,7 @@ std::atomic<bool> process_ends{false};
 
 void Unlink(const Temporary& temporary) {
   const int directory = temporary.directory;
-  if (directory >= 0) unlinkat(directory, temporary.name, 0);
+  if (directory >= 0 && temporary.process == getpid()) unlinkat(directory, temporary.name, 0);
 }
 
 Temporary* TakeTemporary() {  // Null: all are taken.
@@ -93,11 +94,16 @@ absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descripto
     const std::string name = TemporaryName(target.name, getpid(), counter++);
     CHECK_LE(name.size(), kLongestTemporaryName);
     std::memcpy(temporary.name, name.c_str(), name.size() + 1);
+    temporary.process = getpid();
     temporary.directory = directory.get();  // Set before there is a file; process_ends is read afterwards. So one side sees the other.
     Descriptor file(openat(directory.get(), temporary.name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, target.mode));
-    const int error = errno;
+    const int error = file.get() >= 0 ? EBUSY : errno;   // Busy: searches for stale files took the lock each time.
     if (file.get() >= 0) {
-      if (process_ends) Unlink(temporary);
+      if (process_ends) {
+        Unlink(temporary);
+        temporary.directory = -1;
+        return absl::CancelledError(absl::StrCat(path, ": not written: the process ends"));
+      }
       if (LockOwn(file)) return file;
       Unlink(temporary);
     }

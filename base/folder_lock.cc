@@ -10,12 +10,14 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/base/internal/descriptor.h"
 #include "tessera/base/internal/lock_holder.h"
+#include "tessera/base/process_forks.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -27,7 +29,7 @@ constexpr int64_t kLookNanos = 2'000'000;   // Much less than a file takes to be
 // one that takes it again at once.
 class Turn {
  public:
-  explicit Turn(const struct stat& folder) : folder_(folder.st_dev, folder.st_ino) {
+  explicit Turn(const struct stat& folder) : folder_(ForksSoFar(), folder.st_dev, folder.st_ino) {
     const std::lock_guard<std::mutex> lock(mutex_);
     waiting_[folder_].push_back(this);
   }
@@ -46,7 +48,7 @@ class Turn {
   }
 
  private:
-  using Folder = std::pair<dev_t, ino_t>;
+  using Folder = std::tuple<int64_t, dev_t, ino_t>;   // A forked process has none of the threads that wait in its parent.
   static inline std::mutex mutex_;
   static inline std::map<Folder, std::list<const Turn*>> waiting_;   // Guarded by mutex_.
   const Folder folder_;
@@ -89,7 +91,9 @@ absl::Status WithFolderLocked(const std::string& folder, absl::FunctionRef<absl:
   const Turn turn(about);
   const Descriptor locked = std::move(descriptor);   // Closed before the turn ends, which unlocks it.
   RETURN_IF_ERROR(Await(turn, locked, path, wait));
-  return work();
+  const absl::Status status = work();
+  flock(locked.get(), LOCK_UN);   // Also for processes that were forked meanwhile, which have the descriptor, too.
+  return status;
 }
 
 }  // namespace tessera

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/internal/is_refusal.h"
 #include "tessera/base/internal/lock_holder.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/write_all.h"
@@ -29,7 +30,7 @@ absl::Status SyncFolderOf(const std::string& path) {
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return errno == EACCES ? absl::OkStatus() : Failed(path, "open the folder of");   // It may be write-only.
-  const int error = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;   // EINVAL: it has no sync.
+  const int error = fsync(descriptor) == 0 || IsRefusal(errno) ? 0 : errno;   // It may have no sync.
   close(descriptor);
   return error == 0 ? absl::OkStatus() : Failed(path, "sync the folder of", error);
 }
@@ -73,7 +74,7 @@ absl::StatusOr<bool> LineFile::Lock() const {
   if (fstat(descriptor_, &about) != 0) return Failed(path_, "examine");
   if (!S_ISREG(about.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path_, ": found no regular file, expected one"));
   if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
-  if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return false;
+  if (errno == ENOLCK || IsRefusal(errno)) return false;
   if (errno != EWOULDBLOCK) return Failed(path_, "lock");
   const std::optional<std::string> holder = OtherHolderOf(descriptor_);
   return absl::FailedPreconditionError(absl::StrCat(path_, ": found another run that adds to it, expected none",

@@ -1,5 +1,7 @@
 #include "tessera/base/internal/temporary_name.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -23,11 +25,16 @@ absl::string_view BeginOf(absl::string_view file) {
   return file.substr(0, size);
 }
 
+std::string HostName() {
+  char name[256] = "";
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
 }  // namespace
 
 std::string TemporaryName(absl::string_view file, int64_t process, int64_t number) {
   const absl::string_view begin = BeginOf(file);
-  const std::string summed = absl::StrCat(process, "-", number, "-", begin);
+  const std::string summed = absl::StrCat(process, "-", number, "-", begin, "-", HostName());
   const uint32_t sum = Crc32c({reinterpret_cast<const std::byte*>(summed.data()), summed.size()});
   return absl::StrCat(kBegin, process, "-", number, "-", absl::Hex(sum, absl::kZeroPad8), "-", begin, kEnd);
 }

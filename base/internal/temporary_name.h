@@ -3,7 +3,8 @@
 //   TemporaryName("story.session", getpid(), 3);                     // ".tessera-1234-3-9f3c0a12-story.session.tmp"
 //   IsTemporaryName(".tessera-1234-3-9f3c0a12-story.session.tmp");   // true; false with any other letter or digit
 //
-// The eight digits are a checksum of the rest. So no name that a person gives to a file is taken for one of these. Thread-safe (no state).
+// The eight digits are a checksum of the rest and of the machine's name. So no name that a person gives to a file is taken for one of
+// these, and no other machine's, whose locks a shared folder may not show. Thread-safe (no state).
 #pragma once
 
 #include <cstddef>

@@ -76,10 +76,10 @@ class Holder {
       if (flock(own, LOCK_EX) == 0 && write(ready[1], "", 1) == 1) pause();
       _exit(1);
     }
+    close(ready[1]);   // So that the read ends if the child does.
     char byte;
     PCHECK(read(ready[0], &byte, 1) == 1);
     close(ready[0]);
-    close(ready[1]);
   }
   ~Holder() { End(); }
   void End() {
@@ -131,18 +131,27 @@ TEST(FolderLock, OneThatBecomesFreeIsHad) {
   waiting.join();
 }
 
+// A clock that stands still, and knows whether it was looked at.
+class WatchedClock : public Clock {
+ public:
+  int64_t NowNanos() const override {
+    looked_ = true;
+    return 0;
+  }
+  bool looked() const { return looked_; }
+
+ private:
+  mutable std::atomic<bool> looked_{false};
+};
+
 TEST(FolderLock, AnInterruptEndsTheWaitAndOneFromBeforeDoesNot) {
   const TemporaryFolder folder;
   const Holder holder(folder.path());
-  const VirtualClock stands;
+  const WatchedClock stands;   // It is looked at once the wait has begun.
   std::atomic<bool> cancel = false;
-  std::atomic<pid_t> waiter = 0;
   absl::Status status;
-  std::thread waiting([&] {
-    waiter = gettid();
-    status = WithFolderLocked(folder.path(), NeverCalled, {.clock = &stands, .cancel = &cancel});
-  });
-  EXPECT_TRUE(Await([&] { return IsAsleep(waiter); }));
+  std::thread waiting([&] { status = WithFolderLocked(folder.path(), NeverCalled, {.clock = &stands, .cancel = &cancel}); });
+  EXPECT_TRUE(Await([&] { return stands.looked(); }));
   cancel = true;
   waiting.join();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;

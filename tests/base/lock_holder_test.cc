@@ -29,6 +29,7 @@ TEST(LockHolders, HeaderExample) {
     if (flock(own, LOCK_EX) == 0 && write(ready[1], "", 1) == 1) pause();
     _exit(1);
   }
+  close(ready[1]);   // So that the read ends if the child does.
   char byte;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
   const std::string holder = OtherHolderOf(descriptor).value_or("another process");
@@ -37,7 +38,7 @@ TEST(LockHolders, HeaderExample) {
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_EQ(flock(descriptor, LOCK_EX | LOCK_NB), 0);
   EXPECT_FALSE(OtherHolderOf(descriptor).has_value()) << "this process has it";
-  for (const int end : {ready[0], ready[1], descriptor}) close(end);
+  for (const int end : {ready[0], descriptor}) close(end);
 }
 
 }  // namespace
