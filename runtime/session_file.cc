@@ -137,6 +137,14 @@ void PrepareSaving(Engine& engine) {
   if (hold.ok()) core->BeginModelIdentity();
 }
 
+absl::Status FinishPreparing(Engine& engine) {
+  const std::shared_ptr<EngineCore> core = SharedCoreOf(engine);
+  return core->Guarded([&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core->TryHold());
+    return core->ModelIdentity().status();
+  });
+}
+
 SavingCost CostOfSaving(const Engine& engine) {
   const EngineCore::IdentityCost& cost = CoreOf(engine).identity_cost();
   return {.bytes = cost.bytes, .waited_seconds = cost.waited_seconds};

@@ -43,6 +43,10 @@ struct LoadedSession {
 // nothing else; nothing at all while another call is under way. REQUIRES: the weights are loaded.
 void PrepareSaving(Engine& engine);
 
+// Waits until the model's SHA-256 is there, so that SaveSession computes none. FailedPrecondition while another call is under way; the
+// errors of reading the weights. REQUIRES: the weights are loaded.
+absl::Status FinishPreparing(Engine& engine);
+
 // The bytes of weights whose SHA-256 sessions took, and the seconds that a call waited for the sum; 0 and 0 before a session was written or
 // read, and no bytes where a packed model's manifest was enough.
 struct SavingCost { int64_t bytes = 0; double waited_seconds = 0; };

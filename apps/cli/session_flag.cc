@@ -88,8 +88,11 @@ void KeptSession::Wrote(absl::Span<const TokenId> prompt, const Generation& resu
 absl::Status KeptSession::Save(const absl::Status& status) {
   if (FLAGS_session.empty() || (!status.ok() && !absl::IsCancelled(status))) return status;
   const SavedText text = conversation_->raw() ? SavedText{.next = next_} : DialogueOf(*conversation_);
-  const absl::Status saved = version_->Replace([&] { return SaveSession(answerer_->session(), FLAGS_session, text.Notes()); },
-                                               {.cancel = &CancelRequested()});
+  absl::Status saved = FinishPreparing(*engine_);   // Before the folder is locked, for which others wait no longer than 2 s.
+  if (saved.ok()) {
+    saved = version_->Replace([&] { return SaveSession(answerer_->session(), FLAGS_session, text.Notes()); },
+                              {.cancel = &CancelRequested()});
+  }
   if (FLAGS_stats && saved.ok()) WriteError(SumLine(*engine_));
   return EndOf(status, saved);
 }

@@ -68,7 +68,10 @@ class SegmentingTokenizer final : public Tokenizer {
   std::optional<TokenId> eos() const override { return vocabulary_->eos(); }
   bool adds_bos() const override { return adds_bos_; }
   bool adds_space_prefix() const override { return segmenter_->adds_space_prefix(); }
-  bool BeginsTextBehind(TokenId token) const override { return vocabulary_->Contains(token) && IsVerbatim(token); }
+  // The unknown token stands for a part of a text.
+  bool BeginsTextBehind(TokenId token) const override {
+    return vocabulary_->Contains(token) && token != vocabulary_->unknown() && IsVerbatim(token);
+  }
   bool IsEnd(TokenId token) const override { return vocabulary_->IsEnd(token); }
   bool IsSpecial(TokenId token) const override { return vocabulary_->Contains(token) && vocabulary_->IsSpecial(token); }
   std::optional<TokenId> FindSpecial(absl::string_view text) const override {

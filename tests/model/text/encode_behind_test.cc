@@ -43,6 +43,14 @@ TEST(EncodeBehind, ATextInPiecesHasTheSpacePrefixWhereTheWholeHasIt) {
   }
 }
 
+// The vocabulary lacks most bytes, so the byte C3 is the unknown token, which stands within the text.
+TEST(EncodeBehind, TextBehindAnUnknownPartContinues) {
+  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SpacePrefixVocabulary());
+  const Tokens first = tokenizer->Encode("ab\xC3"), whole = tokenizer->Encode("ab\xC3" "c");
+  EXPECT_EQ(first.back(), SpacePrefixId("<unk>"));
+  EXPECT_EQ(Joined(first, EncodeBehind(*tokenizer, first, "c")), whole);
+}
+
 TEST(EncodeBehind, AVocabularyWithoutASpacePrefixEncodesEverywhereAlike) {
   TokenizerMetadata without = SmallSentencePiece();
   without.Set("tokenizer.ggml.add_space_prefix", TokenizerMetadata::Bool(false));
