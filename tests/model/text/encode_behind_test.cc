@@ -43,10 +43,10 @@ TEST(EncodeBehind, ATextInPiecesHasTheSpacePrefixWhereTheWholeHasIt) {
   }
 }
 
-// The vocabulary lacks most bytes, so the byte C3 is the unknown token, which stands within the text.
+// The vocabulary lacks most bytes, so the byte 1 is the unknown token, which stands within the text.
 TEST(EncodeBehind, TextBehindAnUnknownPartContinues) {
   const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SpacePrefixVocabulary());
-  const Tokens first = tokenizer->Encode("ab\xC3"), whole = tokenizer->Encode("ab\xC3" "c");
+  const Tokens first = tokenizer->Encode("ab\x01"), whole = tokenizer->Encode("ab\x01" "c");
   EXPECT_EQ(first.back(), SpacePrefixId("<unk>"));
   EXPECT_EQ(Joined(first, EncodeBehind(*tokenizer, first, "c")), whole);
 }
