@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/app_main.h"
-#include "tessera/apps/cli/engine_flags.h"
-#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/flags/engine_flags.h"
+#include "tessera/apps/cli/text/output.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/show/describe_file.h"
 #include "tessera/apps/show/describe_graph.h"

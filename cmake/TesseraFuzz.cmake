@@ -12,11 +12,13 @@ set(tessera_fuzz_folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
 # more, and the other nine tenths of apps not at all.
 set(tessera_read_by_answers answers/clean_answer answers/expression answers/expression_parser answers/extract_answer
   answers/message_lines answers/rational answers/same_answer)
-set(tessera_read_by_apps bench/evaluation_sets bench/lever_prompts bench/named_curve bench/spec_bench_prompts cli/adapter_flags
-  cli/answer_file cli/byte_order_mark cli/command_line cli/flags cli/help cli/other_names cli/scorer_flags reproduce/draft_recording
-  reproduce/ds2d_runs reproduce/recording reproduce/recording_fields reproduce/scaling_curves scale/candidates scale/estimates
-  scale/figures_json scale/grid_folder scale/grid_methods scale/grid_results scale/host_times scale/judge scale/records
-  scale/sample_file scale/sample_run scale/step_trees scale/tasks show/states_file)
+set(tessera_read_by_apps bench/spec/evaluation_sets lab/lever/lever_prompts bench/passes/named_curve bench/spec/spec_bench_prompts
+  cli/adapters/adapter_flags answers/requests/answer_file cli/text/byte_order_mark cli/command_line cli/flags/flags cli/help
+  cli/other_names cli/flags/scorer_flags lab/papers/record/draft_recording lab/papers/onemodel/ds2d_runs lab/papers/record/recording
+  lab/papers/record/recording_fields lab/papers/scaling/scaling_curves lab/scale/judging/candidates lab/scale/judging/estimates
+  lab/scale/report/figures_json lab/scale/grid/grid_folder lab/scale/grid/grid_methods lab/scale/grid/grid_results
+  lab/scale/grid/host_times lab/scale/judging/judge lab/scale/tasks/records lab/scale/tasks/sample_file lab/scale/tasks/sample_run
+  lab/scale/judging/step_trees lab/scale/tasks/tasks show/states_file)
 
 function(tessera_add_readers library)
   set(sources ${${library}})

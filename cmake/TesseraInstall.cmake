@@ -1,7 +1,7 @@
 # tessera_install_library(LAYER): installs a layer as the component LAYER: headers, the libraries that were built, and the files by which
 # CMake and pkg-config find the layer. The files that all layers share are installed with base. No installed file holds its own path
 # (docs/packages.md). The targets tessera_static and tessera_shared build that kind of library of all layers.
-# tessera_install_programs(TARGETS): installs the programs that were built as the component apps.
+# tessera_install_programs(LAYER TARGETS): installs the programs of apps, bench or lab that were built, as the component LAYER.
 #
 # A build of some targets can be installed: the installation names each library and program that was not built, with the target that builds
 # the file. A layer of which no library was built is an error if the layer was asked for by name; so is base, without which nothing links.
@@ -63,12 +63,12 @@ function(tessera_install_library layer)
   tessera_install_pkg_config(${layer})
 endfunction()
 
-function(tessera_install_programs)
+function(tessera_install_programs layer)
   if(NOT TESSERA_INSTALL)
     return()
   endif()
-  tessera_install_tells(apps tessera_apps_all ${ARGN})
-  install(TARGETS ${ARGN} RUNTIME COMPONENT apps OPTIONAL)
+  tessera_install_tells(${layer} tessera_${layer}_all ${ARGN})
+  install(TARGETS ${ARGN} RUNTIME COMPONENT ${layer} OPTIONAL)
 endfunction()
 
 function(tessera_install_cmake_files layer)
@@ -84,7 +84,7 @@ set(needs_static @needs_static@)
   if(layer STREQUAL "base")
     install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT base)
     set(layers ${tessera_layers})
-    list(REMOVE_ITEM layers apps)
+    list(REMOVE_ITEM layers apps bench lab)
     tessera_absl_namespace(absl_namespace)
     configure_package_config_file(cmake/tessera-config.cmake.in ${folder}/tessera-config.cmake
       INSTALL_DESTINATION ${TESSERA_CMAKE_DIR} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)

@@ -5,8 +5,8 @@
 #   HEADERS_OF     the same, but header-only, so nothing is left to link
 #   TEST_LINKS     third-party targets that only its tests need
 # tessera_build(NAMES): creates these layers (all if none is named), what they link, and their tests:
-#   tessera::NAME  the library, for others in this build (for apps: bin/tessera_X per apps/X.cc, which link the libraries of the rooms
-#                  below apps/)
+#   tessera::NAME  the library, for others in this build (for apps, bench and lab: bin/tessera_X per X.cc that lies directly
+#                  in the layer's folder, which link the libraries of the rooms)
 #   check-NAME     builds and runs the tests of NAME: one program from tests/FOLDER/*_test.cc, in ctest under the label NAME
 include(tessera-find)
 include(TesseraKernels)
@@ -55,6 +55,9 @@ function(tessera_build)
     endif()
     tessera_create(${name})
   endforeach()
+  if(TESSERA_TESTS AND TARGET tessera::apps)  # Tests of flags, and of what programs share, run all programs.
+    tessera_create(lab)
+  endif()
 endfunction()
 
 function(tessera_need target)
@@ -76,8 +79,8 @@ function(tessera_create layer)
       tessera_need(${target})
     endif()
   endforeach()
-  if(layer STREQUAL "apps")
-    tessera_create_apps()
+  if(layer MATCHES "^(apps|bench|lab)$")
+    tessera_create_apps(${layer})
   else()
     tessera_create_library(${layer})
   endif()
@@ -154,10 +157,14 @@ function(tessera_create_library layer)
   tessera_install_library(${layer})
 endfunction()
 
-# The folders of apps/ are libraries: all programs share cli, show describes files, phone runs on modeled phones, plan says before a run
-# what the run will take, answers writes and judges texts, compare holds two runs against each other, bench measures, scale runs sets of
-# problems, reproduce holds papers' figures against ours. Each room may use those before it.
-set(tessera_apps_rooms cli show phone plan answers compare bench scale reproduce)
+# The programs are three layers: apps are those that people install, bench measures, lab is the laboratory. The rooms of each are
+# libraries: all programs share cli, show describes files, phone runs on modeled phones, plan says before a run what the run will take,
+# answers writes and judges texts, compare holds two runs against each other; bench is one room; of the laboratory, models makes models,
+# lever compares drafts of streamed models, scale runs sets of problems, papers holds papers' figures against ours. Each room may use those
+# before it.
+set(tessera_rooms_of_apps cli show phone plan answers compare)
+set(tessera_rooms_of_bench bench)
+set(tessera_rooms_of_lab lab/models lab/lever lab/scale lab/papers)
 
 # Sets `room` to the last of the rooms that a program includes: the program links this room, and with it those before. So a program
 # builds no room after the last room that the program uses.
@@ -165,22 +172,28 @@ function(tessera_last_room main)
   file(STRINGS ${main} includes REGEX "^#include \"tessera/apps/")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${main})
   set(room cli)
-  foreach(candidate ${tessera_apps_rooms})
+  foreach(candidate ${tessera_rooms_of_apps} ${tessera_rooms_of_bench} ${tessera_rooms_of_lab})
     if(includes MATCHES "\"tessera/apps/${candidate}/")
-      set(room ${candidate})
+      string(REPLACE "/" "_" room ${candidate})
     endif()
   endforeach()
   return(PROPAGATE room)
 endfunction()
 
-function(tessera_create_apps)
-  set(links ${tessera_apps_LINKS})
-  tessera_embedded(tests/data/speculation/*.jsonl apps/bench/evaluation_sets.inc)
-  tessera_embedded(apps/reproduce/calibration.jsonl apps/reproduce/calibration.inc)
-  tessera_embedded(apps/reproduce/recordings/*.jsonl apps/reproduce/recordings.inc)
-  tessera_embedded(apps/reproduce/drafts/*.jsonl apps/reproduce/drafts.inc)
-  foreach(room ${tessera_apps_rooms})
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/${room}/*.cc)
+function(tessera_create_apps layer)
+  set(links ${tessera_${layer}_LINKS})
+  file(GLOB mains CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${tessera_${layer}_FOLDER}/*.cc)
+  if(layer STREQUAL "bench")
+    tessera_embedded(tests/data/speculation/*.jsonl apps/bench/spec/evaluation_sets.inc)
+  elseif(layer STREQUAL "lab")
+    tessera_embedded(apps/lab/papers/npu/calibration.jsonl apps/lab/papers/npu/calibration.inc)
+    tessera_embedded(apps/lab/papers/record/recordings/*.jsonl apps/lab/papers/record/recordings.inc)
+    tessera_embedded(apps/lab/papers/record/drafts/*.jsonl apps/lab/papers/record/drafts.inc)
+  endif()
+  foreach(folder ${tessera_rooms_of_${layer}})
+    string(REPLACE "/" "_" room ${folder})
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/${folder}/*.cc)
+    list(REMOVE_ITEM sources ${mains})
     tessera_together(sources)
     add_library(tessera_apps_${room} STATIC ${sources})
     target_link_libraries(tessera_apps_${room} PUBLIC ${links})
@@ -188,10 +201,11 @@ function(tessera_create_apps)
     tessera_precompile(tessera_apps_${room} apps)
     set(links tessera_apps_${room})
   endforeach()
-  add_library(tessera::apps ALIAS ${links})
-  tessera_version(tessera_apps_cli)
-  add_custom_target(tessera_apps_all)
-  file(GLOB mains CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/*.cc)
+  add_library(tessera::${layer} ALIAS ${links})
+  if(layer STREQUAL "apps")
+    tessera_version(tessera_apps_cli)
+  endif()
+  add_custom_target(tessera_${layer}_all)
   foreach(main ${mains})
     get_filename_component(job ${main} NAME_WE)
     add_executable(tessera_${job} ${main})
@@ -199,10 +213,10 @@ function(tessera_create_apps)
     tessera_precompile(tessera_${job} apps)
     tessera_last_room(${main})
     target_link_libraries(tessera_${job} PRIVATE tessera_apps_${room})
-    add_dependencies(tessera_apps_all tessera_${job})
+    add_dependencies(tessera_${layer}_all tessera_${job})
     list(APPEND programs tessera_${job})
   endforeach()
-  tessera_install_programs(${programs})
+  tessera_install_programs(${layer} ${programs})
 endfunction()
 
 # What all test programs share: flags (tessera_test_flags), main(), and a precompiled header (cmake/TesseraPrecompiled.cmake). Tests are
@@ -224,6 +238,7 @@ endfunction()
 # end, where one program takes minutes.
 set(tessera_shards_runtime 4)
 set(tessera_shards_apps 8)
+set(tessera_shards_lab 4)
 
 function(tessera_add_test layer)
   if(NOT tessera_shards_${layer})
@@ -273,7 +288,10 @@ function(tessera_create_tests layer)
     add_executable(tessera_render_cases tests/model/text/jinja/render_cases.cc)
     target_link_libraries(tessera_render_cases PRIVATE tessera::text tessera_test_flags)
   endif()
-  if(layer STREQUAL "apps")  # These tests run the binaries, one that is wrong on purpose, and binaries whose calls fail.
+  if(layer MATCHES "^(apps|bench|lab)$")  # These tests run the binaries.
+    add_dependencies(tessera_${layer}_tests tessera_apps_all tessera_bench_all tessera_lab_all tessera_apps_wrong)
+  endif()
+  if(layer STREQUAL "apps")  # One is wrong on purpose, of others calls fail.
     add_executable(tessera_verify_wrong_bit apps/verify.cc tests/fakes/wrong_bit.cc)
     target_link_libraries(tessera_verify_wrong_bit PRIVATE tessera::apps)
     target_link_options(tessera_verify_wrong_bit PRIVATE LINKER:--wrap=_ZN7tessera16MatMulKernelsForENS_10KernelPathE)
@@ -281,6 +299,5 @@ function(tessera_create_tests layer)
     set_target_properties(tessera_failing_calls PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
     target_link_libraries(tessera_failing_calls PRIVATE ${CMAKE_DL_LIBS})
     add_custom_target(tessera_apps_wrong DEPENDS tessera_verify_wrong_bit tessera_failing_calls)
-    add_dependencies(tessera_apps_tests tessera_apps_all tessera_apps_wrong)
   endif()
 endfunction()

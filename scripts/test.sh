@@ -192,8 +192,8 @@ first_part() {
   need build build_without_warnings --tests
   need models fetch_models
   stage checks all_checks || true
-  stage "unit tests" run_tests unit_tests "$build" "$results" -LE '^apps$' || true
-  stage "app tests" run_tests app_tests "$build" "$results" -L '^apps$' || true
+  stage "unit tests" run_tests unit_tests "$build" "$results" -LE "$(labels apps bench lab)" || true
+  stage "app tests" run_tests app_tests "$build" "$results" -L "$(labels apps bench lab)" || true
   stage "script tests" script_tests || true
   stage "all tests ran" check checks/check_tests_ran.py --results "$results" || true
 }

@@ -155,7 +155,8 @@ class FetchTest(unittest.TestCase):
         script = (SCRIPTS / "fetch_model.sh").read_text()
         fetched = re.findall(r"^  ([\w.-]+)\)\n    file=(\S+)$", script, re.MULTILINE)
         self.assertGreater(len(fetched), 3)
-        self.assertEqual(fetched, re.findall(r'\{"([\w.-]+)", "(\S+\.gguf)"\}', (SCRIPTS.parent / "apps/cli/model_names.cc").read_text()))
+        names = (SCRIPTS.parent / "apps/cli/flags/model_names.cc").read_text()
+        self.assertEqual(fetched, re.findall(r'\{"([\w.-]+)", "(\S+\.gguf)"\}', names))
         for name, _ in fetched:
             self.assertIn(name, script[:script.index("set -euo")], "the first comment is the text of --help")
 

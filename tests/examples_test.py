@@ -18,7 +18,7 @@ from examples import Example, help_examples, is_shown, problem_of, readme_exampl
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / "build/bin"
 README = (ROOT / "README.md").read_text("utf-8")
-PROGRAMS = sorted(f"tessera_{path.stem}" for path in ROOT.glob("apps/*.cc"))
+PROGRAMS = sorted(f"tessera_{path.stem}" for path in (*ROOT.glob("apps/*.cc"), *ROOT.glob("apps/bench/*.cc"), *ROOT.glob("apps/lab/*.cc")))
 TINY = ROOT / "tests/golden/tiny/llama.gguf"
 QUICKSTART = 'scripts/quickstart.sh "Why is the sky blue?"'
 # What a person types, by a part of the command.

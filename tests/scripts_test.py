@@ -164,8 +164,10 @@ class CheckTest(unittest.TestCase):
                  "model includes tessera/model/files/internal/cursor.h, which is model/files's own"),
                 ("model/files/gguf.cc", "model/internal/slots.h", "model/files includes tessera/model/internal/slots.h; it may use"),
                 ("spec/verify.cc", "model/text/tokenizer.h", "spec includes tessera/model/text/tokenizer.h; it may use base, spec"),
-                ("apps/cli/flags.cc", "apps/bench/plot.h", "apps/cli includes tessera/apps/bench/plot.h; it may use apps/cli, base"),
-                ("apps/generate.cc", "apps/bench/plot.h", "a program of the product includes tessera/apps/bench/plot.h; only bench"),
+                ("apps/cli/flags/flags.cc", "apps/bench/plot.h", "apps/cli includes tessera/apps/bench/plot.h; it may use apps/cli, base"),
+                ("apps/generate.cc", "apps/bench/plot.h", "apps includes tessera/apps/bench/plot.h; it may use apps, apps/answers"),
+                ("apps/bench/speed.cc", "apps/lab/scale/grid.h", "apps/bench includes tessera/apps/lab/scale/grid.h; it may use"),
+                ("tests/apps/cli/flags_test.cc", "apps/bench/plot.h", "apps includes tessera/apps/bench/plot.h; it may use"),
                 ("tests/model/text/tokenizer_test.cc", "model/files/gguf.h", "model/text includes tessera/model/files/gguf.h"),
                 ("tests/model/text/tokenizer_test.cc", "tests/fakes/gguf_file.h", "gguf_file.h, which needs model/files"),
                 ("tests/model/text/tokenizer_test.cc", "tests/model/files/builder.h", "of tests/ only fakes and its own folder"),
@@ -182,7 +184,7 @@ class CheckTest(unittest.TestCase):
 
     def test_layers_lets_a_room_use_what_it_links_wherever_it_lies(self):
         self.plant("model/kv_cache.cc", '#include "tessera/model/text/tokenizer.h"\n#include "tessera/npu/graph.h"\n')
-        self.plant("apps/generate.cc", '#include "tessera/apps/show/plan.h"\n#include "tessera/apps/cli/flags.h"\n')
+        self.plant("apps/generate.cc", '#include "tessera/apps/show/plan.h"\n#include "tessera/apps/cli/flags/flags.h"\n')
         self.passes("check_layers")
 
     def test_layers_catches_links_between_rooms_that_lie_in_one_folder(self):

@@ -1,6 +1,6 @@
 // tessera_generate --beam: answers by beam search (runtime/scale/beam_run.h), to one prompt or to requests one after another.
 //
-//   RETURN_IF_ERROR(CheckBeamFlags());                                 // apps/cli/beam_flags.h
+//   RETURN_IF_ERROR(CheckBeamFlags());                                 // apps/cli/flags/beam_flags.h
 //   RETURN_IF_ERROR(PlanBeamsOfFlags(options));
 //   ...
 //   if (FLAGS_jsonl) return AnswerRequestsByBeams(opened, lines, adapters);
@@ -13,10 +13,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "tessera/apps/answers/requests/answer_file.h"
+#include "tessera/apps/cli/adapters/adapter_flags.h"
+#include "tessera/apps/cli/text/input.h"
 #include "tessera/apps/plan/budget_report.h"
-#include "tessera/apps/cli/adapter_flags.h"
-#include "tessera/apps/cli/answer_file.h"
-#include "tessera/apps/cli/input.h"
 #include "tessera/model/lora.h"
 #include "tessera/runtime/chat/conversation.h"
 
@@ -27,7 +27,7 @@ absl::Status AnswerByBeams(const OpenedEngine& opened, Conversation& conversatio
 
 // Each request's answer has "beam", "scorer", "score" and what else WriteBeams (apps/show/beam_report.h) writes. "answers" and "best_of" in
 // a request are errors of that request, and so is sampling by which all steps would be the same. into: the file of --into
-// (apps/cli/request_run.h); null: answers go to standard output.
+// (apps/answers/requests/request_run.h); null: answers go to standard output.
 absl::Status AnswerRequestsByBeams(const OpenedEngine& opened, LineReader& lines, const Adapters& adapters, AnswerFile* into = nullptr);
 
 }  // namespace tessera

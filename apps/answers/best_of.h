@@ -1,7 +1,7 @@
 // tessera_generate --best_of=N: how flags say which of several samples is kept, and a table of what became of each.
 //
 //   RETURN_IF_ERROR(CheckBestOfFlags());
-//   RETURN_IF_ERROR(PlanTextsOfFlags(options, draft));        // apps/cli/parallel_flags.h counts the samples
+//   RETURN_IF_ERROR(PlanTextsOfFlags(options, draft));        // apps/cli/flags/parallel_flags.h counts the samples
 //   RETURN_IF_ERROR(PlanBestOf(options));                     // after it: what they begin with counts once, and scoring counts, too
 //   ...
 //   RETURN_IF_ERROR(WriteBestOf(opened, asked, prompt, *answers));                     // or SampleSetOptionsOfFlags(engine), for requests

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "tessera/apps/cli/input.h"
+#include "tessera/apps/cli/text/input.h"
 #include "tessera/apps/plan/budget_report.h"
 #include "tessera/runtime/chat/conversation.h"
 

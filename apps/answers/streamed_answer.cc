@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/text/output.h"
 
 namespace tessera {
 

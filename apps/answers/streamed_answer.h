@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "tessera/apps/cli/terminal.h"
-#include "tessera/apps/cli/word_wrap.h"
+#include "tessera/apps/cli/screen/terminal.h"
+#include "tessera/apps/cli/screen/word_wrap.h"
 
 namespace tessera {
 

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/adapter_flags.h"
-#include "tessera/apps/cli/draft_flags.h"
-#include "tessera/apps/cli/flags.h"
-#include "tessera/apps/cli/output.h"
-#include "tessera/apps/cli/sampling_flags.h"
-#include "tessera/apps/cli/seed_flag.h"
+#include "tessera/apps/cli/adapters/adapter_flags.h"
+#include "tessera/apps/cli/draft/draft_flags.h"
+#include "tessera/apps/cli/flags/flags.h"
+#include "tessera/apps/cli/flags/sampling_flags.h"
+#include "tessera/apps/cli/flags/seed_flag.h"
+#include "tessera/apps/cli/text/output.h"
 #include "tessera/apps/show/answer_report.h"
 #include "tessera/apps/show/streaming_report.h"
 #include "tessera/base/status_macros.h"

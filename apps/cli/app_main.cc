@@ -14,11 +14,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/flag_error.h"
+#include "tessera/apps/cli/flags/path_flags.h"
 #include "tessera/apps/cli/help.h"
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/library_messages.h"
-#include "tessera/apps/cli/output.h"
-#include "tessera/apps/cli/path_flags.h"
+#include "tessera/apps/cli/text/output.h"
 #include "tessera/apps/cli/version.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/file.h"

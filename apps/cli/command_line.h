@@ -18,7 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/flags/flags.h"
 
 namespace tessera {
 

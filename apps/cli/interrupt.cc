@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/text/output.h"
 #include "tessera/base/file.h"
 #include "tessera/base/start_thread.h"
 

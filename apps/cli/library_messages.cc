@@ -4,7 +4,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/text/output.h"
 #include "tessera/base/quoted.h"
 
 namespace tessera {

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/app_main.h"
-#include "tessera/apps/cli/flags.h"
-#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/flags/flags.h"
+#include "tessera/apps/cli/text/output.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/usage_error.h"

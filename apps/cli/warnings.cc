@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/draft_flags.h"
+#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/base/cpu_quota.h"
 #include "tessera/model/files/forms_instead.h"
 #include "tessera/runtime/core.h"

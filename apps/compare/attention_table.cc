@@ -3,11 +3,11 @@
 #include <memory>
 #include <utility>
 
+#include "tessera/apps/cli/flags/flags.h"
+#include "tessera/apps/cli/text/output.h"
+#include "tessera/apps/cli/text/text_windows.h"
 #include "tessera/apps/compare/comparison_table.h"
 #include "tessera/apps/compare/logit_comparison.h"
-#include "tessera/apps/cli/flags.h"
-#include "tessera/apps/cli/output.h"
-#include "tessera/apps/cli/text_windows.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"

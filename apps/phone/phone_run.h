@@ -20,9 +20,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/cli/adapter_flags.h"
-#include "tessera/apps/cli/engine_flags.h"
-#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/adapters/adapter_flags.h"
+#include "tessera/apps/cli/flags/engine_flags.h"
+#include "tessera/apps/cli/flags/flags.h"
 #include "tessera/model/reading_device.h"
 #include "tessera/npu/modeled/modeled_device.h"
 #include "tessera/runtime/engine.h"

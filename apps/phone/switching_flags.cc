@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/engine_flags.h"
-#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/flags/engine_flags.h"
+#include "tessera/apps/cli/flags/flags.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"

@@ -17,8 +17,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/plan/pass_speeds.h"
-#include "tessera/apps/cli/draft_flags.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/spec/draft_choice.h"

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/cli/draft_flags.h"
+#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/runtime/engine.h"
 
 namespace tessera {

@@ -14,11 +14,12 @@ LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], 
          "model/text": ["base", "model/text/jinja"],
          "model/files": ["quant", "storage", "model/text"], "model": ["npu", "model/files"], "spec": ["base"],
          "runtime": ["model", "spec"], "apps/cli": ["runtime"], "apps/show": ["apps/cli"], "apps/phone": ["apps/show"],
-         "apps/plan": ["apps/phone"], "apps/answers": ["apps/plan"], "apps/compare": ["apps/answers"], "apps/bench": ["apps/compare"],
-         "apps/scale": ["apps/bench"], "apps/reproduce": ["apps/scale"], "apps": ["apps/reproduce"]}
-# What measures and the laboratory, and the programs that may use them. All other programs are the product.
-LABORATORY = {"apps/bench", "apps/scale", "apps/reproduce"}
-LABORATORY_PROGRAMS = {f"apps/{name}.cc" for name in ("bench", "spec_bench", "random_model", "scale", "reproduce")}
+         "apps/plan": ["apps/phone"], "apps/answers": ["apps/plan"], "apps/compare": ["apps/answers"], "apps": ["apps/compare"],
+         "apps/bench": ["apps/compare"], "apps/lab/models": ["apps/bench"], "apps/lab/lever": ["apps/lab/models"],
+         "apps/lab/scale": ["apps/lab/lever"], "apps/lab/papers": ["apps/lab/scale"], "apps/lab": ["apps/lab/papers"]}
+# The parts of the programs: what people install, what measures, the laboratory. Each has its programs directly in its folder and
+# one program of tests, for all its rooms.
+PARTS = ("apps/lab", "apps/bench", "apps")
 # What CMake calls a room: model/text is tessera_text.
 NAMES = {room: room.replace("/", "_") if room.startswith("apps/") else room.split("/")[-1] for room in LINKS}
 ROOMS = {name: room for room, name in NAMES.items()}
@@ -29,7 +30,8 @@ ARCHITECTURE = re.compile("|".join(rf"(?<![A-Za-z]){name}|{name.capitalize()}|{n
 NAMES_ALLOWED = re.compile(
     r"model/files/(architectures/|internal/architecture)|model/text/(internal/|tokenizer|chat_template)|apps/|tests/")
 TARGET = re.compile(rf"tessera_({'|'.join(sorted(ROOMS, key=len, reverse=True))})(_static|_shared|_objects|_tests)?")
-PROGRAMS = {f"tessera_{Path(path).stem}" for path in files("apps/*.cc")}
+PROGRAMS = {f"tessera_{Path(path).stem}": str(Path(path).parent) for path in files("apps/*.cc") if str(Path(path).parent) in PARTS}
+PROGRAMS |= {f"tessera_{part.split('/')[-1]}_tests": part for part in PARTS}
 
 
 @lru_cache(None)
@@ -41,6 +43,8 @@ def room_of(path):
     """The room that a file is of, or is a test or a consumer of; None: of none."""
     if path.startswith("tests/consumer/"):
         return ROOMS.get(path.split("/")[2])
+    if path.startswith("tests/apps/"):
+        return next(part for part in PARTS if path.startswith(f"tests/{part}/"))
     folders = path.removeprefix("tests/").split("/")[:-1]
     return next((room for size in range(len(folders), 0, -1) if (room := "/".join(folders[:size])) in LINKS), None)
 
@@ -72,9 +76,6 @@ def check_include(where, room, in_tests, included):
             problems.append(f"{where}: a test of {room} includes {included}, which needs {foreign}")
     elif other not in closure(room):
         problems.append(f"{where}: {room} includes {included}; it may use {', '.join(sorted(closure(room)))}")
-    elif room == "apps" and other in LABORATORY and where.split(":")[0] not in LABORATORY_PROGRAMS and not in_tests:
-        problems.append(f"{where}: a program of the product includes {included}; only bench, spec_bench, random_model, scale and "
-                        "reproduce may")
     elif "internal" in path.split("/") and other != room:
         problems.append(f"{where}: {room} includes {included}, which is {other}'s own")
 
@@ -103,17 +104,16 @@ def edges():
 
 def room_of_target(target):
     match = TARGET.fullmatch(target)
-    return ROOMS[match.group(1)] if match else "apps" if target in PROGRAMS else None
+    return PROGRAMS.get(target) or (ROOMS[match.group(1)] if match else None)
 
 
 def check_link(target, linked):
     room, other = room_of_target(target), room_of_target(linked)
     if not room:
         return
-    alone = target.endswith("_tests") and room != "apps"  # The programs are no library: their tests link what they link.
-    allowed = [room] if alone else [room] + LINKS[room]
-    if target in PROGRAMS:  # A program links the last room that it includes, and with it those before.
-        allowed = [name for name in LINKS if name.startswith("apps/")]
+    allowed = [room] if target.endswith("_tests") else [room] + LINKS[room]
+    if target in PROGRAMS:  # A program links the last room that it includes, and with it those before; a test likewise.
+        allowed = sorted(name for name in closure(room) if name.startswith("apps/"))
     if other and other not in allowed:
         problems.append(f"CMakeLists.txt:1: {target} links {linked}; it may link {' and '.join(NAMES[name] for name in allowed)}")
     elif not other and "::" not in linked and not linked.startswith("-") and linked not in ("tessera_test_main", "tessera_test_flags"):

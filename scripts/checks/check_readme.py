@@ -4,8 +4,8 @@
 In a fenced block: the block starts with a line `$ command`, or the fenced block before it in the section does. In running text or
 a table: the section (heading to heading) names its command in backticks, starting with scripts/ or build/bin/.
 
-README.md has at most 180 lines, and a row for every program (apps/*.cc) in its table. A test that a document names (`Suite.Name`, or with
-a `*` for some of a name) is there.
+README.md has at most 180 lines, and a row for every program (X.cc directly in apps, apps/bench or apps/lab) in its table. A test that a
+document names (`Suite.Name`, or with a `*` for some of a name) is there.
 
 A fenced block that names a file behind its language (```cpp docs/examples/hello.cc) has lines that follow each other in that file. Every
 file of docs/examples/ is shown by a document in this way."""
@@ -75,8 +75,8 @@ lines = text("README.md").splitlines()
 if len(lines) > MOST_LINES:
     problems.append(f"README.md:{MOST_LINES + 1}: found {len(lines)} lines, expected at most {MOST_LINES}")
 for path in files("apps/*.cc"):
-    program = f"tessera_{path[len('apps/'):-len('.cc')]}"
-    if path.count("/") == 1 and not any(line.startswith(f"| `{program}` |") for line in lines):
+    program = f"tessera_{path.rpartition('/')[2][:-len('.cc')]}"
+    if re.fullmatch(r"apps/((bench|lab)/)?\w+\.cc", path) and not any(line.startswith(f"| `{program}` |") for line in lines):
         problems.append(f"README.md:1: found no row for {program} ({path}) in the table of programs, expected one")
 tests = {".".join(match.groups()) for path in files("tests/*.cc", "tests/*.h") for match in TEST.finditer(text(path))}
 documents = files("README.md", "docs/*.md")

@@ -22,7 +22,7 @@ EXCEPTIONS = {
     "tests/fakes/await.h": "the pause and the deadline of every wait in C++",
     "tests/fakes/thread_state.h": "reads the clocks of processes and threads that count CPU time alone",
     "tests/patience.py": "the pause and the deadline of every wait in Python",
-    "tests/apps/code_checker_test.cc": "a checked program that never ends by itself, and takes no CPU",
+    "tests/apps/lab/scale/sandbox/code_checker_test.cc": "a checked program that never ends by itself, and takes no CPU",
     "tests/storage/sandboxed_device_test.cc": "a finished read shows nowhere before its thread enters the kernel; however long that takes",
     "tests/chat_test.py": "the deadline of waits for a terminal, which wakes its reader when its window changes",
     "tests/scripts_test.py": "plants in trees of its own what the checks find",

@@ -5,9 +5,9 @@
     scripts/train/widen.py --part exit.safetensors --model large.gguf --out exit.4b.safetensors
 
 PART is an exit predictor (exit_predictor.py) or prefix slots and forecasts (ds2d.py). In such a model a hidden state is the small model's
-and then zeros, the small model's heads come before others, and its layers lie evenly among others (apps/bench/around_model.h). So rows and
-heads are the small ones and then zeros, layers that the small model does not have get zeros, and a predictor's layer is the first before
-which as many of the small model's layers lie. What comes of it is what comes of it in the small model.
+and then zeros, the small model's heads come before others, and its layers lie evenly among others (apps/lab/models/around_model.h). So rows
+and heads are the small ones and then zeros, layers that the small model does not have get zeros, and a predictor's layer is the first
+before which as many of the small model's layers lie. What comes of it is what comes of it in the small model.
 """
 import json
 import math

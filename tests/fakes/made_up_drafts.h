@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/reproduce/draft_recording.h"
+#include "tessera/apps/lab/papers/record/draft_recording.h"
 #include "tessera/base/random.h"
 
 namespace tessera {

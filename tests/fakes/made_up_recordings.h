@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/reproduce/sdnpu_systems.h"
+#include "tessera/apps/lab/papers/sdnpu/sdnpu_systems.h"
 
 namespace tessera {
 

@@ -18,9 +18,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "glog/logging.h"
-#include "tessera/apps/cli/adapter_flags.h"
+#include "tessera/apps/cli/adapters/adapter_flags.h"
 #include "tessera/apps/cli/command_line.h"
-#include "tessera/apps/cli/scorer_flags.h"
+#include "tessera/apps/cli/flags/scorer_flags.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/adapter_parts.h"
 #include "tessera/spec/branches.h"
@@ -40,7 +40,7 @@ namespace {
 enum Kind : char { kFile, kAdapters, kScorer, kDrafters, kBranches, kPrune, kWords, kParts, kKinds };
 constexpr char kPromptFlag[] = "--prompt=";
 
-// In words; whoever shows them makes them printable (apps/cli/output.h).
+// In words; whoever shows them makes them printable (apps/cli/text/output.h).
 absl::Status RefusedFlag(const absl::Status& status, absl::string_view begin) {
   CHECK(absl::IsInvalidArgument(status)) << status;
   CHECK(absl::StartsWith(status.message(), begin)) << status;

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "tessera/apps/bench/adapter_speed.h"
+#include "tessera/apps/bench/adapters/adapter_speed.h"
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
-#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/device.h"

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "tessera/apps/bench/attention_time.h"
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
-#include "tessera/apps/plan/dry_run.h"
+#include "tessera/apps/bench/passes/attention_time.h"
 #include "tessera/apps/cli/warnings.h"
+#include "tessera/apps/plan/dry_run.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {

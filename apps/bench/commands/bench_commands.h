@@ -21,6 +21,5 @@ Command BenchStreaming();
 Command BenchStreams();
 Command BenchSamples();
 Command BenchAdapters();
-Command BenchLever();
 
 }  // namespace tessera

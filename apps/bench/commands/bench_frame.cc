@@ -5,8 +5,8 @@
 #include <glog/logging.h>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/engine_flags.h"
-#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/flags/engine_flags.h"
+#include "tessera/apps/cli/text/output.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"

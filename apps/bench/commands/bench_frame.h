@@ -15,7 +15,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/flags/flags.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/timeline.h"
 #include "tessera/runtime/engine.h"

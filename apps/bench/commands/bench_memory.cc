@@ -1,8 +1,8 @@
 // tessera_bench memory: the most memory that loading and running take.
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/passes/memory_use.h"
 #include "tessera/apps/plan/dry_run.h"
-#include "tessera/apps/bench/memory_use.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {

@@ -1,8 +1,8 @@
 // tessera_bench overhead: what a token costs outside the graphs.
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/passes/overhead.h"
 #include "tessera/apps/plan/dry_run.h"
-#include "tessera/apps/bench/overhead.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {

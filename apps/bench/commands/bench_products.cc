@@ -4,8 +4,8 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/cli/text/output.h"
 #include "tessera/apps/plan/product_speed.h"
-#include "tessera/apps/cli/output.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 

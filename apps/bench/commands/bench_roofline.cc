@@ -4,7 +4,7 @@
 
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
-#include "tessera/apps/bench/roofline.h"
+#include "tessera/apps/bench/passes/roofline.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"

@@ -1,8 +1,8 @@
 // tessera_bench streaming: passes of a streamed model beside reading alone and computing alone.
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
-#include "tessera/apps/bench/streaming_speed.h"
-#include "tessera/apps/bench/streaming_speed_text.h"
+#include "tessera/apps/bench/flash/streaming_speed.h"
+#include "tessera/apps/bench/flash/streaming_speed_text.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {

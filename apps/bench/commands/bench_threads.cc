@@ -1,8 +1,8 @@
 // tessera_bench threads: what threads gain and cost on two CPUs.
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
-#include "tessera/apps/bench/overhead.h"
-#include "tessera/apps/bench/thread_figures.h"
+#include "tessera/apps/bench/passes/overhead.h"
+#include "tessera/apps/bench/passes/thread_figures.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {

@@ -73,5 +73,5 @@ prepare_peer() {
   build_peer
   for program in attention logits; do build_peer_program "$program"; done
   flock -u "$lock"
-  "$root/scripts/build.sh" tessera_apps_all || die "our programs could not be built"
+  "$root/scripts/build.sh" tessera_{apps,bench,lab}_all || die "our programs could not be built"
 }

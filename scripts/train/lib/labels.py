@@ -8,7 +8,8 @@ enough.
     best_of(held[0], labels, scores, 4)                        # how likely the best of 4 of a question's answers is right
     interval(values)                                           # 95 % of the mean, questions drawn again
 
-The half is that of apps/scale/candidates.h: the lowest bit of the FNV-1a hash (64 bits) of the problem's statement, 0 for training.
+The half is that of apps/lab/scale/judging/candidates.h: the lowest bit of the FNV-1a hash (64 bits) of the problem's statement, 0 for
+training.
 """
 import json
 import math

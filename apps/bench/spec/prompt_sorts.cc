@@ -1,0 +1,34 @@
+#include "tessera/apps/bench/spec/prompt_sorts.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/flags/chat_flags.h"
+#include "tessera/apps/cli/warnings.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+
+absl::StatusOr<std::vector<PromptSort>> DialoguesOf(const Engine& engine, const std::vector<PromptCategory>& categories, int most,
+                                                    absl::string_view why) {
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
+  std::vector<PromptSort> sorts;
+  for (const PromptCategory& category : categories) {
+    PromptSort sort = {.name = category.name};
+    for (const std::string& prompt : category.prompts) {
+      conversation.Reset();
+      conversation.AddUser(prompt);
+      ASSIGN_OR_RETURN(std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
+      if (static_cast<int64_t>(tokens.size()) > most) sort.left_out += 1;
+      else sort.prompts.push_back(std::move(tokens));
+    }
+    if (sort.prompts.empty()) {
+      WarnOnce(absl::StrCat("--categories: ", sort.name, " is left out: all its prompts have more than ", most, " tokens, so ", why));
+    } else {
+      sorts.push_back(std::move(sort));
+    }
+  }
+  return sorts;
+}
+
+}  // namespace tessera

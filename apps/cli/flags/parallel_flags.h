@@ -1,0 +1,37 @@
+// Several texts at once: --parallel requests of --jsonl, --answers to one prompt, or samples of --best_of.
+//
+//   RETURN_IF_ERROR(CheckParallelFlags());
+//   RETURN_IF_ERROR(PlanTextsOfFlags(options, draft));                     // before the engine is opened; draft: draft_flags.h
+//   ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers,
+//                    ParallelAnswersOfFlags(*engine, opened.flash_bytes_per_second, draft));
+//
+// Errors are wrong usage of the flag that they are about (base/usage_error.h). Threads: one at a time.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "tessera/apps/cli/draft/draft_flags.h"
+#include "tessera/runtime/chat/parallel_answers.h"
+
+namespace tessera {
+
+int TextsOfFlags();   // That are written at once; 1: none shares a pass.
+
+// WrongUsage if flags exclude each other, or leave one of them nothing to do.
+absl::Status CheckParallelFlags();
+
+// WrongUsage (answers, best_of, beam) if all of them would be the same by this sampling and nothing else makes them differ.
+absl::Status CheckAnswersOfFlagsDiffer(const SamplingOptions& sampling);
+
+// Makes memory plans include the texts and their speculation, also if it is one. draft: null without --draft_model.
+absl::Status PlanTextsOfFlags(EngineOptions& options, const std::shared_ptr<DraftModel>& draft);
+
+// As AnswererOfFlags (chat_flags.h), for TextsOfFlags() texts.
+absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& engine, double flash_bytes_per_second,
+                                                                        const std::shared_ptr<DraftModel>& draft);
+
+// Says on standard error, at the end, how many texts found no room in the cache at once.
+void TellOfWaits(const ParallelAnswers& answers);
+
+}  // namespace tessera

@@ -1,0 +1,27 @@
+// Measures a model: a subcommand for each thing to measure.
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/lab/lever/bench_lever.h"
+
+namespace tessera {
+namespace {
+
+AppInfo Info() {
+  return {.name = "tessera_bench",
+          .summary = "Measures a model, and how near it comes to what the machine allows.",
+          .examples = {"tessera_bench speed", "tessera_bench speed --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
+                       "tessera_bench overhead", "tessera_bench rows --plot rows.svg",
+                       "tessera_bench streaming --model model.tsr --threads 2", "tessera_bench streams --together 1,8",
+                       "tessera_bench lever --model model.tsr --draft_model draft.gguf --ring_share 0.125"},
+          .groups = {{"Output", {"json"}}}};
+}
+
+std::vector<Command> Commands() {
+  return {BenchSpeed(), BenchOverhead(), BenchThreads(), BenchRoofline(), BenchRows(),
+          BenchAttention(), BenchProducts(), BenchMemory(), BenchStreaming(), BenchStreams(), BenchSamples(), BenchAdapters(),
+          BenchLever()};
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::CommandsMain(argc, argv, tessera::Info(), tessera::Commands()); }

@@ -1,0 +1,33 @@
+// The findings of tessera_bench lever --memory_grid: at each budget, whether the way that auto chose is as fast as any.
+//
+//   std::vector<LeverGridPoint> points = ...;                       // MeasureLever at each budget
+//   RETURN_IF_ERROR(WriteOutput(LeverGridText(points)));
+//   WriteLeverGrid(json.Key("grid"), points);
+//
+// Rates are geometric means over sets. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/apps/lab/lever/lever_run.h"
+#include "tessera/base/json_writer.h"
+
+namespace tessera {
+
+inline constexpr double kAutoOfBest = 0.95;   // That is asked of auto.
+
+struct LeverGridPoint {
+  double share = 0;               // LeverModels::Options::weights_share.
+  LeverFindings findings = {};    // All points have the same systems, auto among them.
+};
+
+// The rate of auto, as a share of the best other system's. nullopt: one of them was not measured.
+std::optional<double> AutoOfBest(const LeverFindings& findings);
+
+std::string LeverGridText(const std::vector<LeverGridPoint>& points);
+// [{"share", "memory_budget", "auto_of_best", "lever": as WriteLever has it}].
+void WriteLeverGrid(JsonWriter& json, const std::vector<LeverGridPoint>& points);
+
+}  // namespace tessera

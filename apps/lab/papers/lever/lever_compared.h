@@ -1,0 +1,40 @@
+// A report of Lever's shapes (lever_shapes.h) beside what the paper says: errors, and how many are small.
+//
+//   const LeverComparison comparison = CompareLever(report);
+//   for (const ComparedLeverRow& row : comparison.rows) Print(row.ours->row, row.published, row.errors);
+//   Print(comparison.within, comparison.counted, comparison.missed);
+//
+// The error is ours over the paper's, less 1. What has no prediction is missed, and counts as the largest error of all. Table 1 is shown
+// and counts nothing. Thread-safe (pure functions).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/apps/lab/papers/lever/lever_shapes.h"
+#include "tessera/apps/lab/scale/report/report_table.h"
+
+namespace tessera {
+
+struct ComparedLeverRow {
+  const LeverSeries* ours = nullptr;                // The report's.
+  std::vector<double> published = {};               // By column.
+  std::vector<std::optional<double>> errors = {};   // nullopt: missed.
+  std::string source = {};
+  bool counted = true;
+};
+
+struct LeverComparison {
+  std::vector<ComparedLeverRow> rows = {};     // In the report's order. Valid as long as that.
+  int counted = 0, within = 0, missed = 0;     // Within kNearEnough (npu_comparison.h).
+  std::optional<double> median_error = {};     // None: that is a missed one's.
+};
+
+// REQUIRES: each series of the report is published, with as many columns.
+LeverComparison CompareLever(const LeverReport& report);
+
+// Title, rows and notes of everything there is.
+std::vector<ReportTable> LeverTables(const LeverReport& report);
+
+}  // namespace tessera

@@ -1,0 +1,80 @@
+// Published figures of NPUs beside what the model of phones says: errors, the band of assumed numbers, and what moves what.
+//
+//   ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
+//   ASSIGN_OR_RETURN(const NpuComparison comparison, CompareNpuFigures(profiles));
+//   Print(NpuComparisonText(comparison));                    // tables; also as JSON, and drawn
+//   Print(comparison.median_error, comparison.within, comparison.judged);
+//
+// Errors are those of compared_figure.h. The band: each number that is assumed goes to its least and to its most alone; the logarithms of
+// what the prediction then does add up as independent errors do, by the root of the sum of their squares, up and down apart. What is near
+// the calibration (the same graph on the same phone as figures that parameters were fitted to) is marked, and the statistics are also given
+// without it.
+// Threads: one at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/apps/lab/papers/figures/compared_figure.h"
+#include "tessera/apps/lab/papers/figures/profile_set.h"
+#include "tessera/apps/lab/papers/npu/calibration.h"
+#include "tessera/apps/lab/papers/npu/npu_predictions.h"
+
+namespace tessera {
+
+// Where the parameters are committed that all this is computed by: before the first prediction. Nothing changed them since.
+inline constexpr char kParametersCommit[] = "1d42eec";
+
+// What 10 % more of a parameter, in all profiles, does to predictions.
+struct Sensitivity {
+  std::string parameter = {};
+  int moved = 0;             // So many predictions move at all.
+  std::string most = {};     // The one that moves most: its id; empty: none,
+  double change = 0;         // by so much, as a share of itself.
+};
+
+// A question that no paper answers, and what predictions are by the other answer.
+struct OpenQuestion {
+  std::string question = {};
+  Sensitivity moves = {};                     // `parameter` names it.
+  struct Moved { std::string id = {}; Prediction prediction = {}; std::optional<double> error = {}; };
+  std::vector<Moved> figures = {};            // Those whose predictions move, in the order of the papers' list; errors as ComparedFigure.
+  int within = 0, within_apart = 0;           // NpuComparison's statistics by the other answer.
+  std::optional<double> median_error = {}, median_error_apart = {};
+};
+
+struct NpuComparison {
+  std::vector<ComparedFigure> figures = {};   // In the order of the papers' list.
+  int counted = 0;                            // Figures that count,
+  int judged = 0;                             // those of them with an error, or missed,
+  int within = 0;                             // those within kNearEnough,
+  int missed = 0, bounds_kept = 0;
+  std::optional<double> median_error = {};    // None: that is a missed one's, or there is none.
+  int judged_apart = 0, within_apart = 0;     // The same without those near the calibration.
+  std::optional<double> median_error_apart = {};
+  std::vector<Sensitivity> sensitivity = {};  // By parameters, as ProfileFields() has them.
+  OpenQuestion held_attention = {};           // NpuAssumptions::held_attention.
+  std::vector<CalibrationFigure> calibration_figures = {};
+  CalibrationErrors calibration = {};         // In that order.
+};
+
+// Errors and statistics alone, without band, sensitivity and calibration: what a changed profile, or another assumption, does to them.
+absl::StatusOr<NpuComparison> CompareWithoutBands(const ProfileSet& profiles, KnownModels& models, const NpuAssumptions& assumptions = {});
+
+// All of it. The errors of predictions.
+absl::StatusOr<NpuComparison> CompareNpuFigures(const ProfileSet& profiles);
+
+absl::StatusOr<std::vector<Sensitivity>> SensitivityOfPredictions(const ProfileSet& profiles, KnownModels& models);
+
+// What becomes of `base`, which is of these profiles, where the CPU's attention takes the rows alone that are there.
+absl::StatusOr<OpenQuestion> AskHeldAttention(const ProfileSet& profiles, const NpuComparison& base, KnownModels& models);
+
+// Tables as ShownTables has them (shown_tables.h). WrongUsage (table) for a name that is none of a table.
+absl::StatusOr<std::string> NpuComparisonText(const NpuComparison& comparison, absl::string_view table = "");
+std::string NpuComparisonJson(const NpuComparison& comparison);
+std::string NpuComparisonSvg(const NpuComparison& comparison);   // Predicted over published, logarithmic, with the band of kNearEnough.
+
+}  // namespace tessera

@@ -1,0 +1,38 @@
+// Paper 004's figures beside predictions, each with its error: what tables and JSON of a report show.
+//
+//   for (const OnemodelFigure& figure : OnemodelFigures(report))
+//     if (figure.error().has_value()) Print(figure.table, figure.what, figure.published, figure.prediction->low, *figure.error());
+//   const OnemodelErrors errors = ErrorsOf(figures, Standing::kElsewhere);
+//
+// Thread-safe (pure functions).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "tessera/apps/lab/papers/onemodel/onemodel_report.h"
+
+namespace tessera {
+
+struct OnemodelFigure {
+  int table = 0;
+  std::string id = {}, what = {}, unit = {};
+  std::string of = {};                                   // The use case, in table 6.
+  double published = 0;
+  bool counted = true;                                   // In statistics.
+  std::string note = {};
+  std::optional<OnemodelPrediction> prediction = {};     // None: the paper does not say enough.
+
+  std::optional<double> error() const;                   // The geometric middle over what is published, less 1.
+};
+
+// In the order of the tables. Table 6's have ids "004-6-WHAT", with what is of its use cases in `of`; table 7's are the times of a pass by
+// configuration, "004-7-3,2", the medians of tokens per pass by tokens per second.
+std::vector<OnemodelFigure> OnemodelFigures(const OnemodelReport& report);
+
+struct OnemodelErrors { int figures = 0, within = 0; double median = 0; };   // within kNearEnough (npu_comparison.h).
+OnemodelErrors ErrorsOf(absl::Span<const OnemodelFigure> figures, Standing standing);
+
+}  // namespace tessera

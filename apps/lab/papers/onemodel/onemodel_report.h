@@ -1,0 +1,71 @@
+// One model for many tasks (paper 004) on modeled phones: its tables 1-3, 5-7, 9 and 10, and the whole set-up with eight adapters.
+//
+//   ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
+//   ASSIGN_OR_RETURN(const OnemodelReport report, MakeOnemodelReport(profiles, /*runs=*/{}));
+//   Print(OnemodelReportText(report));                     // tables beside the paper's figures; also as JSON
+//
+// Numbers are the model's of phones (onemodel_costs.h), but for tokens per pass, which are those of real runs if there are some
+// (ds2d_runs.h). The paper's figures (published.h) stand beside them in tables and JSON alone: no prediction knows one. What the paper
+// does not say is assumed (OnemodelAssumptions) and said. Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/apps/lab/papers/onemodel/ds2d_runs.h"
+#include "tessera/apps/lab/papers/onemodel/onemodel_costs.h"
+
+namespace tessera {
+
+// What a prediction is worth.
+enum class Standing : uint8_t {
+  kFitted,      // Parameters of profiles were fitted to this very question.
+  kNear,        // The same graph on the same phone as such a question.
+  kElsewhere,   // Another phone, or no time at all.
+};
+const char* StandingName(Standing standing);   // "fitted", "near", "elsewhere".
+
+struct OnemodelPrediction {
+  std::string id = {};
+  double low = 0, high = 0;     // Equal but where something is not said; in the unit of the published figure.
+  std::string asked = {};
+  Standing standing = Standing::kElsewhere;
+};
+
+inline constexpr char kPhoneOf1b[] = "8gen3", kPhoneOf3b[] = "8elite";   // The Galaxy S24 and S25.
+inline constexpr int kOnemodelTasks = 8, kDs2dGraphRows = 32;
+
+// Passes with an adapter.
+struct Ds2dTimes {
+  const char* shape = "";            // "3B".
+  const char* phone = "";
+  double pass_milliseconds = 0;      // kDs2dGraphRows rows,
+  double row_milliseconds = 0;       // and one.
+  double Rate(double tokens_per_pass) const { return 1e3 * tokens_per_pass / pass_milliseconds; }   // Tokens per second.
+  double plain_rate() const { return 1e3 / row_milliseconds; }
+};
+
+struct OnemodelReport {
+  OnemodelAssumptions assumptions = {};
+  std::vector<OnemodelPrediction> predictions = {};     // Each id once.
+  std::vector<OnemodelSetup> setups = {};               // kOnemodelTasks tasks: each phone, both shapes, each way.
+  Ds2dTimes ds2d_3b = {}, ds2d_1b = {};                 // Each shape on its phone.
+  int64_t adapter_bytes_per_rank = 0;                   // An adapter of the 1B.
+  double split_chunk_milliseconds = 0, split_row_milliseconds = 0;   // What splitting an adapter's B per head adds.
+  std::vector<Ds2dRun> runs = {};
+
+  const OnemodelPrediction* Find(absl::string_view id) const;   // Null: there is none.
+};
+
+// NotFound for a set without the paper's phones; the errors of costs.
+absl::StatusOr<OnemodelReport> MakeOnemodelReport(const ProfileSet& profiles, std::vector<Ds2dRun> runs,
+                                                  const OnemodelAssumptions& assumptions = {});
+
+// Tables as ShownTables has them (shown_tables.h). WrongUsage (table) for a name that is none of a table.
+absl::StatusOr<std::string> OnemodelReportText(const OnemodelReport& report, absl::string_view table = "");
+std::string OnemodelReportJson(const OnemodelReport& report);
+
+}  // namespace tessera

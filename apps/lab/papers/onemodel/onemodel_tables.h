@@ -1,0 +1,17 @@
+// A report's tables: paper 004's, each beside what modeled phones say, then the whole set-up with eight tasks.
+//
+//   for (const ReportTable& table : OnemodelTables(report)) Print(ReportTableText(table));
+//
+// Thread-safe (pure function).
+#pragma once
+
+#include <vector>
+
+#include "tessera/apps/lab/papers/onemodel/onemodel_report.h"
+#include "tessera/apps/lab/scale/report/report_table.h"
+
+namespace tessera {
+
+std::vector<ReportTable> OnemodelTables(const OnemodelReport& report);
+
+}  // namespace tessera

@@ -1,0 +1,98 @@
+// Records what a drafter does while a model writes: the same passes at every run and on every machine.
+//
+//   PlanRecording(options);                                                                  // before the engine is made
+//   ASSIGN_OR_RETURN(const std::vector<PromptCategory> tasks, ReadTasks("tests/data/speculation", "summary,ui"));
+//   ASSIGN_OR_RETURN(TextRecorder recorder, TextRecorder::Create(*engine, "sam+ours", {.texts = 12}));
+//   for (const PromptCategory& task : tasks) {
+//     ASSIGN_OR_RETURN(const std::vector<WrittenAnswer> answers, recorder.Record(task));
+//     for (const WrittenAnswer& answer : answers) recording.texts.push_back(answer.text);
+//   }
+//
+// The drafters are those of sd.npu's table of acceptance ratios:
+//
+//   lookup        Prompt lookup by its authors' rule (bench/published_baselines.h): at most 3 tokens looked up, 10 drafted, from the text.
+//   sam           SAM decoding without another drafter, by its authors' rule: one path of at most 1 + 4 tokens for each that matched, from
+//                 the text or the earlier answers of the same task.
+//   lookup+ours,  The same with CalibratedTree, which has what the model says after every token of the prompt, and with DraftReuse, merged
+//   sam+ours      by a CompositeDrafter.
+//
+// Passes are as on a graph of 32 rows, whose time is the same for any number of them: what is drafted is verified, up to 31 tokens. So no
+// time and no costs have a say. Once a text is there, the rejected drafts are counted by what the text did instead (rejection_cases.h):
+// those of lookup and sam are chains, and count whole; of a tree of +ours the first path counts, which is the likeliest.
+//
+// Texts are greedy; the first of their files count whose prompts are short enough, whatever comes of them.
+// Threads: as the engine.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "tessera/apps/bench/spec/spec_bench_prompts.h"
+#include "tessera/apps/lab/papers/record/recording.h"
+#include "tessera/model/text/sampler.h"
+#include "tessera/runtime/chat/conversation.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/spec/drafter.h"
+#include "tessera/spec/speculator.h"
+
+namespace tessera {
+
+struct RecordLimits {
+  static constexpr int kRows = 32;   // The most in a pass.
+  int texts = 12;                    // For each task.
+  int most_tokens = 100;             // In a text.
+  int most_prompt_tokens = 1024;     // Longer prompts are passed over, and those for which the engine's context has no room.
+};
+
+struct WrittenAnswer {
+  RecordedText text = {};
+  std::vector<TokenId> prompt = {}, tokens = {};   // An end token included.
+};
+
+// "lookup", "sam", "lookup+ours", "sam+ours".
+std::vector<std::string> RecordedDrafters();
+
+// The drafters behind such a name. earlier: the answers that SAM drafts from; it looks at them whenever a text begins. Must outlive them.
+// WrongUsage (speculate) for another name.
+absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> DraftersToRecord(const std::string& name,
+                                                                       const std::vector<std::vector<TokenId>>& earlier);
+
+// The prompts of a list of tasks, "summary,rag,ui,reply", or of all of them for "all": ReadPromptSets' summarization, rag, ui_steps and
+// chat, whole. Its errors, and those of ChooseCategories.
+absl::StatusOr<std::vector<PromptCategory>> ReadTasks(const std::string& folder, const std::string& list);
+
+// Makes memory plans include drafts and logits.
+void PlanRecording(EngineOptions& options);
+
+class TextRecorder {
+ public:
+  // WrongUsage (speculate) for a drafter that is none of these. Otherwise the errors of Conversation and of sessions. The engine must
+  // outlive it. REQUIRES: all limits are positive, and PlanRecording had the engine's options.
+  static absl::StatusOr<TextRecorder> Create(Engine& engine, const std::string& drafter, const RecordLimits& limits);
+
+  // Writes a task's texts, and calls `written` after each. What its drafters learn of a text, they know in the next; nothing is known
+  // of other tasks. FailedPrecondition if no prompt is short enough; the first error of a pass; Cancelled. REQUIRES: an id for each prompt.
+  absl::StatusOr<std::vector<WrittenAnswer>> Record(const PromptCategory& task, absl::FunctionRef<void()> written = [] {});
+
+ private:
+  TextRecorder(Engine& engine, std::string drafter, const RecordLimits& limits, const Sampler& sampler, Conversation conversation,
+               std::unique_ptr<Session> session)
+      : engine_(&engine), drafter_(std::move(drafter)), limits_(limits), sampler_(sampler), conversation_(std::move(conversation)),
+        session_(std::move(session)) {}
+  absl::StatusOr<WrittenAnswer> Ask(const std::string& prompt);   // Without an answer yet.
+  absl::Status Answer(Speculator& speculator, WrittenAnswer& answer);
+  int MostPromptTokens() const;
+
+  Engine* engine_;
+  std::string drafter_;
+  RecordLimits limits_;
+  Sampler sampler_;
+  Conversation conversation_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace tessera

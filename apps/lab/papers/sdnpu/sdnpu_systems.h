@@ -1,0 +1,89 @@
+// The systems that sd.npu's papers compare (000 and 003), each as a setup of a request, what a recording says that it drafts, and memory.
+//
+//   ASSIGN_OR_RETURN(const SdnpuRecordings recordings, BuiltInSdnpuRecordings());
+//   for (const SdnpuSystem& system : SdnpuSystems()) {
+//     ASSIGN_OR_RETURN(const SystemOnTask on, RunSystem(phone->costs(), system, recordings, "summary"));       // phone: phone_costs.h
+//     Print(system.name, on.milliseconds_per_token(), on.joules / on.requests);
+//   }
+//
+// Acceptance is the recordings', unscaled, but for a drafter that is a model, which 000 (section 4.1) simulates with a fixed number.
+// Texts are those of the recordings: all systems write the same ones. Threads: as the costs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "tessera/apps/lab/papers/figures/phone_costs.h"
+#include "tessera/apps/lab/papers/record/recording.h"
+#include "tessera/apps/lab/papers/sdnpu/phone_request.h"
+
+namespace tessera {
+
+struct SdnpuSystem {
+  const char* key;         // For JSON, and to find it.
+  const char* name;        // As in the papers' tables.
+  const char* drafter;     // The recording that has its passes. Empty: none.
+  RequestSetup setup;
+  const char* what;        // A sentence for people.
+  bool chooses_blocks = false;   // As many as ChooseBlocks says for the mean of a recording's texts; setup has those of figure 8.
+};
+
+// "npu", "npu_g", "npu_sd", "npu_g_sd" and "full" are the rows of the papers' table 3; "npu", "cpu", "npu_sd" (NPU-SAM), "cpu_sam",
+// "npu_eagle" and "cpu_eagle" the baselines; beside them "npu_lookup" and what the papers leave open: "npu_padded", "npu_one_row",
+// "full_planned".
+absl::Span<const SdnpuSystem> SdnpuSystems();
+size_t SystemIndex(absl::string_view key);   // REQUIRES: there is one.
+
+inline constexpr const char* kSdnpuTasks[] = {"summary", "rag", "ui", "reply"};
+inline constexpr const char* kSdnpuShapes[] = {"qwen2.5-0.5b", "qwen2.5-1.5b", "llama-3.2-3b"};
+
+// By drafter: "sam", "sam+ours", "lookup", "lookup+ours".
+struct SdnpuRecordings {
+  std::vector<Recording> recordings = {};
+  const Recording& Of(absl::string_view drafter) const;   // The first one for an empty name. REQUIRES: it is there.
+};
+// FailedPrecondition (drafter, text, found, expected) if they are not of the same texts, or lack a drafter or a task.
+absl::Status CheckSdnpuRecordings(const SdnpuRecordings& recordings);
+absl::StatusOr<SdnpuRecordings> BuiltInSdnpuRecordings();
+
+// Sums over requests.
+struct SystemOnTask {
+  int requests = 0;
+  int blocks = 1;                // That graphs were cut into.
+  double prompt_tokens = 0, tokens = 0, passes = 0;
+  RequestParts seconds = {};
+  double joules = 0;
+  double valid_rows = 0, wasted_rows = 0, empty_rows = 0;
+
+  // All of the time to the last token, by tokens written: what the papers call per-token latency, and whose quotients they call end-to-end
+  // speedup (section 4.2).
+  double milliseconds_per_token() const { return Per(seconds.total()); }
+  // Without reading the prompt and calibration.
+  double decode_milliseconds_per_token() const { return Per(seconds.switching + seconds.decode + seconds.drafting); }
+  double seconds_per_request() const { return requests > 0 ? seconds.total() / requests : 0; }
+  // 1 where there is no pass. The first token, the prompt's own, is none of a pass's.
+  double tokens_per_pass() const { return passes > 0 ? (tokens - requests) / passes : 1; }
+
+ private:
+  double Per(double s) const { return tokens > 0 ? 1e3 * s / tokens : 0; }
+};
+
+// All texts of a task in turn. The errors of SimulateRequest, with the text.
+absl::StatusOr<SystemOnTask> RunSystem(const RequestCosts& costs, const SdnpuSystem& system, const SdnpuRecordings& recordings,
+                                       absl::string_view task);
+
+struct SystemMemory {
+  int64_t npu_weights = 0;       // One graph of each block at a time.
+  int64_t cpu_weights = 0;       // Embedding table and head.
+  int64_t cpu_copy = 0;          // The layers again, for decoding on the CPU.
+  int64_t draft_model = 0;
+  int64_t keys_and_values = 0, activations = 0;
+  int64_t total() const { return npu_weights + cpu_weights + cpu_copy + draft_model + keys_and_values + activations; }
+};
+SystemMemory MemoryOf(const PhoneCosts& phone, const SdnpuSystem& system);
+
+}  // namespace tessera

@@ -1,0 +1,83 @@
+// What questions took on this machine, one at a time, with N samples or the rows of a beam search together: measured once, and kept in a
+// file.
+//
+//   HostTimes times = *HostTimes::Read(GridTimesPath(folder), MachineName(*engine));
+//   if (times.Find("gsm8k", 8, /*scorer=*/"") == nullptr) {
+//     const auto write = [&](const SampleProblem& question, bool warm_up) { return WriteAlone(*engine, question, options, warm_up); };
+//     RETURN_IF_ERROR(TimeQuestions(*engine, questions, write, time));      // time: HostTime{.task = "gsm8k", .samples = 8}
+//     RETURN_IF_ERROR(times.Add(time));
+//   }
+//
+// A question's time is that until its last sample ends: its prompt is read, and all samples are written in passes of their own, by a new
+// stepper that finds nothing of earlier questions. Samples are those of the grid, to the bit, so times are of the lengths that were judged.
+// Times of another machine, number of threads or scorer of searches are measured again. What else the machine did meanwhile is kept with
+// each. Files are checked; errors name file, line and field. Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "tessera/apps/lab/scale/tasks/sample_run.h"
+#include "tessera/base/cpp20.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+struct HostTime {
+  std::string task = {};
+  int samples = 1;                             // Together; rows of a beam search.
+  bool beams = false;                          // Whether it is that.
+  std::string scorer = {};                     // What asks about its steps: ScorerSettings (run_settings.h). Empty unless it is one.
+  int questions = 0;
+  double seconds = 0;                          // Mean of a question.
+  double least_seconds = 0, most_seconds = 0;  // The shortest and the longest.
+  double tokens = 0;                           // Mean of a question, all samples together.
+  std::optional<double> other_cpus = {};       // CPUs that other programs kept busy meanwhile; none: not known, or too short to say.
+  std::string machine = {};                    // MachineName.
+};
+
+// "AMD EPYC 7B13, 2 threads, avx2".
+std::string MachineName(const Engine& engine);
+
+// The fields of a line, in an object that is open.
+void WriteHostTime(const HostTime& time, JsonWriter& json);
+
+// Writes a question's samples alone, and returns the tokens of all of them. warm_up: a few tokens each are enough.
+absl::StatusOr<int64_t> WriteAlone(Engine& engine, const SampleProblem& question, SampleOptions options, bool warm_up);
+
+// Each question once, after the first was written as a warm-up that is not timed. Fills in what was measured. The errors of `write`, which
+// is as WriteAlone. REQUIRES: there is a question.
+absl::Status TimeQuestions(const Engine& engine, absl::Span<const SampleProblem> questions,
+                           absl::FunctionRef<absl::StatusOr<int64_t>(const SampleProblem& question, bool warm_up)> write, HostTime& time);
+
+class HostTimes {
+ public:
+  // Those of this machine in the file; none where it is not there. machine empty: those of any. Beam searches whose line does not say
+  // which scorer they asked are left out, to be measured again.
+  static absl::StatusOr<HostTimes> Read(const std::string& path, const std::string& machine = "");
+
+  // Null: it has not been measured. scorer: empty for samples, else that of a beam search.
+  const HostTime* Find(absl::string_view task, int samples, absl::string_view scorer) const;
+  // The same for a beam search by the name of its scorer's figure: the last that was measured.
+  const HostTime* FindBeams(absl::string_view task, int samples, absl::string_view figure) const;
+  const std::vector<HostTime>& all() const { return times_; }
+  // Keeps it in the file, which is written whole.
+  absl::Status Add(const HostTime& time);
+
+ private:
+  explicit HostTimes(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+  std::vector<HostTime> times_ = {};
+};
+
+}  // namespace tessera

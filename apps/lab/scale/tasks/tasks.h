@@ -1,0 +1,67 @@
+// The evaluation sets that test-time scaling is measured on, read from a folder that the user gives, and how a sample is judged on each.
+//
+//   ASSIGN_OR_RETURN(const Task task, ReadTask("evaluation_sets", "gsm8k"));
+//   for (const Problem& problem : task.problems) Write(problem.prompt, task.stop);
+//   const std::optional<std::string> answer = AnswerIn(task.kind, sample);                     // "18"; none: it has none
+//   if (answer.has_value() && SameAnswer(*answer, task.problems[0].answer)) ...
+//   ASSIGN_OR_RETURN(result, checker->Check(TrialOf(task.kind, problem, sample)));             // code has no answer, but tests
+//
+//   name       file               kind          prompt
+//   gsm8k      gsm8k_test.jsonl   kNumber       the question, and to reason up to \boxed{} (Qwen2.5's; 0-shot, as paper 001)
+//   math500    math500.jsonl      kFormula      the same
+//   humaneval  humaneval.jsonl    kCompletion   the beginning of a function (Chen et al. 2021)
+//   mbpp       mbpp.jsonl         kProgram      the task and its tests, up to [BEGIN] (Austin et al. 2021; lm-eval, mbpp)
+//
+// Fields are those of the sets as their authors give them. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/apps/lab/scale/sandbox/code_trial.h"
+
+namespace tessera {
+
+enum class TaskKind : uint8_t { kNumber, kFormula, kCompletion, kProgram };
+
+struct Problem {
+  std::string id = {};          // The record's own, or the number of its line.
+  std::string prompt = {};      // What a model is given.
+  std::string answer = {};      // The right one; of code empty.
+  std::string solution = {};    // The set's own, as a sample that is right.
+  std::string entry_point = {}; // For kCompletion, the function that is tested.
+  std::string tests = {};       // For code, statements that fail where it is wrong.
+  std::string statement = {};   // The problem alone, without what the prompt says of how to answer.
+};
+
+struct Task {
+  std::string name = {};
+  TaskKind kind = TaskKind::kNumber;
+  std::vector<std::string> stop = {};   // Texts that end a sample.
+  std::vector<Problem> problems = {};
+};
+
+// In this order: gsm8k, math500, humaneval, mbpp.
+const std::vector<std::string>& TaskNames();
+
+// WrongUsage (task) for another name; the errors of ForEachRecord.
+absl::StatusOr<Task> ReadTask(const std::string& folder, const std::string& name);
+
+// The tasks of a list, "gsm8k,mbpp", or with "all" each. WrongUsage (task) for one that is there twice, too; errors of files are those of
+// the field data.
+absl::StatusOr<std::vector<Task>> ReadListedTasks(const std::string& folder, const std::string& list);
+
+inline bool IsCode(TaskKind kind) { return kind == TaskKind::kCompletion || kind == TaskKind::kProgram; }
+
+// What a sample answers, by extract_answer.h; of code, the code.
+std::optional<std::string> AnswerIn(TaskKind kind, absl::string_view sample);
+
+// A sample and the problem's tests. The tests take from the sample the function of the problem (kCompletion), or what the set's own
+// solution defines (kProgram). REQUIRES: IsCode(kind).
+CodeTrial TrialOf(TaskKind kind, const Problem& problem, absl::string_view sample);
+
+}  // namespace tessera
