@@ -30,10 +30,10 @@
 #include "tessera/base/usage_error.h"
 #include "tessera/model/text/logit_math.h"
 #include "tessera/model/text/sampler.h"
-#include "tessera/runtime/cached_text.h"
 #include "tessera/runtime/chat/prompt_size.h"
-#include "tessera/runtime/core.h"
-#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/engine/cached_text.h"
+#include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
 
 namespace tessera {
 namespace {

@@ -59,8 +59,28 @@ function(tessera_install_library layer)
     endif()
     add_dependencies(tessera_${kind} tessera_${layer}_${kind})
   endforeach()
+  tessera_forward_headers(${layer})
   tessera_install_cmake_files(${layer})
   tessera_install_pkg_config(${layer})
+endfunction()
+
+# The headers of LAYER that have moved: cmake/moved_headers.txt has a line for each, its old path and its new one. At the old path a header
+# forwards to the new one, for a release.
+function(tessera_forward_headers layer)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/moved_headers.txt lines REGEX "^${tessera_${layer}_FOLDER}/")
+  foreach(line ${lines})
+    string(REPLACE " " ";" paths ${line})
+    list(GET paths 0 old)
+    list(GET paths 1 new)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/moved/tessera/${old} @ONLY CONTENT
+"// Deprecated: include tessera/@new@. This file goes with the next release (docs/upgrading.md).
+#pragma once
+#include \"tessera/@new@\"
+")
+    get_filename_component(folder ${old} DIRECTORY)
+    install(FILES ${PROJECT_BINARY_DIR}/moved/tessera/${old} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/${folder} COMPONENT ${layer})
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/moved_headers.txt)
 endfunction()
 
 function(tessera_install_programs layer)

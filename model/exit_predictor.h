@@ -1,5 +1,5 @@
 // Tells from a row's hidden state half-way through the layers which tokens the whole model will like: scores by which a draft is pruned
-// (spec/prune_rule.h).
+// (spec/policies/prune_rule.h).
 //
 //   ASSIGN_OR_RETURN(const ExitPredictor predictor, ExitPredictor::Load("exit.safetensors", config, layout, source));
 //   RETURN_IF_ERROR(pass.RunTo(predictor.layer()));

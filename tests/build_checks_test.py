@@ -191,7 +191,7 @@ build all: phony tessera_apps_all b.o
     def setUp(self):
         super().setUp()
         (self.build / "bin").mkdir()
-        source = SCRIPTS.parent / "runtime/stream.cc"
+        source = SCRIPTS.parent / "runtime/scheduler/stream.cc"
         (self.build / "build.ninja").write_text(self.NINJA.replace("../SOURCE", str(source)))
         subprocess.run(["ninja", "-C", self.build, "all"], check=True, capture_output=True)
 
@@ -226,11 +226,11 @@ build all: phony tessera_apps_all b.o
         self.assertEqual(self.cost("--check").returncode, 0)
 
     def test_a_build_after_a_change_is_timed_and_the_file_keeps_its_time(self):
-        source = SCRIPTS.parent / "runtime/stream.cc"
+        source = SCRIPTS.parent / "runtime/scheduler/stream.cc"
         before = source.stat().st_mtime_ns
-        result = self.cost("--touch", "runtime/stream.cc")
+        result = self.cost("--touch", "runtime/scheduler/stream.cc")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertRegex(result.stdout, r"\nruntime/stream\.cc +\d+\.\d +3\.0 +2\n$")
+        self.assertRegex(result.stdout, r"\nruntime/scheduler/stream\.cc +\d+\.\d +3\.0 +2\n$")
         self.assertEqual(source.stat().st_mtime_ns, before)
 
     def test_a_command_of_a_build_is_measured(self):

@@ -17,8 +17,8 @@
 #include "absl/status/statusor.h"
 #include "tessera/apps/plan/budget_report.h"
 #include "tessera/runtime/chat/parallel_answers.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/options.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/engine/options.h"
 #include "tessera/runtime/scale/sample_set.h"
 
 namespace tessera {

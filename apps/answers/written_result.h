@@ -16,8 +16,8 @@
 #include "tessera/base/json_writer.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/timings.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/generation.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/generation.h"
 
 namespace tessera {
 

@@ -29,12 +29,12 @@
 #include "tessera/base/text_file.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/request.h"
-#include "tessera/runtime/chat/speculation.h"
-#include "tessera/runtime/core.h"
-#include "tessera/runtime/measure_costs.h"
-#include "tessera/runtime/vocabulary_of.h"
-#include "tessera/spec/drafter_registry.h"
-#include "tessera/spec/history_store.h"
+#include "tessera/runtime/draft/speculation.h"
+#include "tessera/runtime/draft/vocabulary_of.h"
+#include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/session/measure_costs.h"
+#include "tessera/spec/drafters/history/history_store.h"
+#include "tessera/spec/speculation/drafter_registry.h"
 
 namespace tessera {
 namespace {

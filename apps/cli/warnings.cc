@@ -13,7 +13,7 @@
 #include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/base/cpu_quota.h"
 #include "tessera/model/files/forms_instead.h"
-#include "tessera/runtime/core.h"
+#include "tessera/runtime/engine/core.h"
 
 namespace tessera {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "tessera/model/text/tokenizer.h"
-#include "tessera/runtime/chat/speculation.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/draft/speculation.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

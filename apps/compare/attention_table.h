@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "tessera/runtime/options.h"
+#include "tessera/runtime/engine/options.h"
 
 namespace tessera {
 

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/apps/compare/forked_run.h"
-#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
 
 namespace tessera {
 

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
-#include "tessera/runtime/session.h"
+#include "tessera/runtime/session/session.h"
 
 namespace tessera {
 

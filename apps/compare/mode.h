@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -15,8 +15,8 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/weight_errors.h"
-#include "tessera/runtime/core.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 namespace {

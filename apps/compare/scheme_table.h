@@ -17,7 +17,7 @@
 #include "absl/types/span.h"
 #include "tessera/model/files/importance.h"
 #include "tessera/model/files/weight_recipe.h"
-#include "tessera/runtime/options.h"
+#include "tessera/runtime/engine/options.h"
 
 namespace tessera {
 

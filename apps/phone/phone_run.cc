@@ -14,7 +14,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/weight_recipe.h"
-#include "tessera/runtime/core.h"
+#include "tessera/runtime/engine/core.h"
 #include "tessera/storage/flash_profile.h"
 #include "tessera/storage/tsr.h"
 

@@ -25,8 +25,8 @@
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/model/reading_device.h"
 #include "tessera/npu/modeled/modeled_device.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/switch_profile.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/engine/switching/switch_profile.h"
 #include "tessera/storage/clocked_source.h"
 
 namespace tessera {

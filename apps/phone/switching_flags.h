@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tessera/apps/phone/phone_report.h"
-#include "tessera/runtime/options.h"
+#include "tessera/runtime/engine/options.h"
 
 namespace tessera {
 

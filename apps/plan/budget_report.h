@@ -17,7 +17,7 @@
 #include "tessera/apps/plan/draft_or_pins.h"
 #include "tessera/apps/plan/pass_speeds.h"
 #include "tessera/base/json_writer.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -11,7 +11,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/spec/cost_profile.h"
+#include "tessera/spec/costs/cost_profile.h"
 
 namespace tessera {
 namespace {

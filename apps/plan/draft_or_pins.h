@@ -1,5 +1,5 @@
 // Whether memory goes to the draft of --draft_model or, under a budget, to weights that are pinned in its place; and what is predicted of
-// both (spec/draft_choice.h).
+// both (spec/speculation/draft_choice.h).
 //
 //   ASSIGN_OR_RETURN(const DraftUse use, DraftUse::Settle(*engine, *draft, draft->Open(*engine)));      // before weights are loaded
 //   WriteError(use.Line());
@@ -20,8 +20,8 @@
 #include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/plan/pass_speeds.h"
 #include "tessera/base/json_writer.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/spec/draft_choice.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/spec/speculation/draft_choice.h"
 
 namespace tessera {
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

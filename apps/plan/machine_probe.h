@@ -15,7 +15,7 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/quant/peak_loops.h"
-#include "tessera/runtime/core.h"
+#include "tessera/runtime/engine/core.h"
 
 namespace tessera {
 

@@ -8,7 +8,7 @@
 #include "tessera/apps/plan/product_speed.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/core.h"
+#include "tessera/runtime/engine/core.h"
 
 namespace tessera {
 namespace {

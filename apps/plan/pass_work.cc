@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "tessera/runtime/core.h"
+#include "tessera/runtime/engine/core.h"
 #include "tessera/tensor/kv_view.h"
 
 namespace tessera {

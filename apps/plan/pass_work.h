@@ -12,7 +12,7 @@
 #include <array>
 
 #include "tessera/quant/block_format.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/show/text_beginning.h"
 #include "tessera/base/table.h"
-#include "tessera/runtime/generation.h"
+#include "tessera/runtime/session/generation.h"
 
 namespace tessera {
 

@@ -6,8 +6,8 @@
 
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/conversation.h"
-#include "tessera/runtime/decode_loop.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/prompt_size.h"
 #include "tessera/runtime/chat/shown_text.h"
-#include "tessera/runtime/prompt.h"
+#include "tessera/runtime/session/prompt.h"
 
 namespace tessera {
 namespace {

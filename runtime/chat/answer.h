@@ -21,11 +21,11 @@
 #include "tessera/base/clock.h"
 #include "tessera/base/elapsed.h"
 #include "tessera/model/text/sampler.h"
-#include "tessera/runtime/chat/speculation.h"
 #include "tessera/runtime/chat/timings.h"
-#include "tessera/runtime/decode_loop.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/first_tokens.h"
+#include "tessera/runtime/draft/speculation.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
+#include "tessera/runtime/scheduler/first_tokens.h"
 
 namespace tessera {
 

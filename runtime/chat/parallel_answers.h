@@ -32,11 +32,11 @@
 #include "tessera/base/elapsed.h"
 #include "tessera/base/token.h"
 #include "tessera/model/text/sampler.h"
-#include "tessera/runtime/chat/speculation.h"
 #include "tessera/runtime/chat/timings.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/first_tokens.h"
-#include "tessera/runtime/stepper.h"
+#include "tessera/runtime/draft/speculation.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/scheduler/first_tokens.h"
+#include "tessera/runtime/scheduler/stepper.h"
 
 namespace tessera {
 

@@ -25,8 +25,8 @@
 #include "tessera/runtime/chat/conversation.h"
 #include "tessera/runtime/chat/request_limits.h"
 #include "tessera/runtime/chat/timings.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/first_tokens.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/scheduler/first_tokens.h"
 
 namespace tessera {
 

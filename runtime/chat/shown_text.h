@@ -13,7 +13,7 @@
 #include <string>
 
 #include "tessera/model/text/tokenizer.h"
-#include "tessera/runtime/generation.h"
+#include "tessera/runtime/session/generation.h"
 
 namespace tessera {
 

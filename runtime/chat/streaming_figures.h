@@ -12,7 +12,7 @@
 #include <string>
 
 #include "tessera/base/json_writer.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

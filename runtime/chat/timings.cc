@@ -1,7 +1,7 @@
 #include "tessera/runtime/chat/timings.h"
 
 #include "tessera/base/peak_memory.h"
-#include "tessera/runtime/chat/speculation.h"
+#include "tessera/runtime/draft/speculation.h"
 
 namespace tessera {
 

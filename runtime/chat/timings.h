@@ -12,10 +12,10 @@
 
 #include "tessera/base/json_writer.h"
 #include "tessera/runtime/chat/streaming_figures.h"
-#include "tessera/runtime/first_tokens.h"
-#include "tessera/runtime/generation.h"
-#include "tessera/spec/prune_gate.h"
-#include "tessera/spec/speculator.h"
+#include "tessera/runtime/scheduler/first_tokens.h"
+#include "tessera/runtime/session/generation.h"
+#include "tessera/spec/policies/prune_gate.h"
+#include "tessera/spec/speculation/speculator.h"
 
 namespace tessera {
 

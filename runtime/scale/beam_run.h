@@ -30,11 +30,11 @@
 #include "tessera/model/lora.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/timings.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/generation.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/scale/beam_search.h"
 #include "tessera/runtime/scale/scorer.h"
-#include "tessera/runtime/stepper.h"
+#include "tessera/runtime/scheduler/stepper.h"
+#include "tessera/runtime/session/generation.h"
 
 namespace tessera {
 

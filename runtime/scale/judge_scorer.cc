@@ -12,7 +12,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/text/encode_behind.h"
-#include "tessera/runtime/core.h"
+#include "tessera/runtime/engine/core.h"
 #include "tessera/runtime/scale/internal/text_reader.h"
 
 namespace tessera {

@@ -22,7 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "tessera/base/token.h"
 #include "tessera/runtime/chat/conversation.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/scale/scorer.h"
 
 namespace tessera {

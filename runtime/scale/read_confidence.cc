@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/prefix_index.h"
+#include "tessera/runtime/engine/prefix_index.h"
 
 namespace tessera {
 

@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
 #include "tessera/runtime/scale/confidence.h"
-#include "tessera/runtime/session.h"
+#include "tessera/runtime/session/session.h"
 
 namespace tessera {
 

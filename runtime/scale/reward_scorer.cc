@@ -11,8 +11,8 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/core.h"
-#include "tessera/runtime/prefix_index.h"
+#include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/engine/prefix_index.h"
 #include "tessera/runtime/scale/internal/text_reader.h"
 #include "tessera/runtime/scale/step_ends.h"
 

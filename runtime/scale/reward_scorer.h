@@ -31,7 +31,7 @@
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
 #include "tessera/model/reward_head.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/scale/scorer.h"
 
 namespace tessera {

@@ -25,7 +25,7 @@
 #include "tessera/base/token.h"
 #include "tessera/model/text/text_stream.h"
 #include "tessera/model/text/tokenizer.h"
-#include "tessera/runtime/generation.h"
+#include "tessera/runtime/session/generation.h"
 
 namespace tessera {
 

@@ -20,6 +20,10 @@ LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], 
 # The parts of the programs: what people install, what measures, the laboratory. Each has its programs directly in its folder and
 # one program of tests, for all its rooms.
 PARTS = ("apps/lab", "apps/bench", "apps")
+# The rooms within a layer, each after those that it may use, and the includes that still go the other way.
+ORDER = {"spec": ("trees", "costs", "policies", "drafters", "speculation"),
+         "runtime": ("engine", "session", "scheduler", "draft", "plan", "chat", "scale")}
+BACKWARDS = {("runtime/engine/engine.h", "runtime/session"), ("runtime/engine/core.cc", "runtime/session")}
 # What CMake calls a room: model/text is tessera_text.
 NAMES = {room: room.replace("/", "_") if room.startswith("apps/") else room.split("/")[-1] for room in LINKS}
 ROOMS = {name: room for room, name in NAMES.items()}
@@ -80,11 +84,33 @@ def check_include(where, room, in_tests, included):
         problems.append(f"{where}: {room} includes {included}, which is {other}'s own")
 
 
+def inner_room_of(path):
+    """The room within a layer, such as spec/trees; None: the layer has none."""
+    layer, _, rest = path.partition("/")
+    return f"{layer}/{rest.split('/')[0]}" if layer in ORDER and "/" in rest else None
+
+
+def check_inner_include(where, path, other_path):
+    """Checks an include within a layer that has rooms."""
+    room, other = inner_room_of(path), inner_room_of(other_path)
+    layer = path.split("/")[0]
+    if room is None or other is None or room == other or layer != other.split("/")[0] or (path, other) in BACKWARDS:
+        return
+    places = [ORDER[layer].index(name.split("/")[1]) if name.split("/")[1] in ORDER[layer] else -1 for name in (room, other)]
+    if -1 in places:
+        problems.append(f"{where}: found the room {room if places[0] < 0 else other}, expected one of {', '.join(ORDER[layer])}")
+    elif places[0] < places[1]:
+        problems.append(f"{where}: {room} includes {other_path}; of {layer} it may use {', '.join(ORDER[layer][:places[0]])}")
+    elif "/internal/" in other_path:
+        problems.append(f"{where}: {room} includes {other_path}, which is {other}'s own")
+
+
 def check_includes(path):
     room = room_of(path)
     for line, included in includes(path) if room else []:
         if included.startswith("tessera/"):
             check_include(f"{path}:{line}", room, path.startswith("tests/"), included)
+            check_inner_include(f"{path}:{line}", path, included.removeprefix("tessera/"))
         elif (root / included).exists() or (root / path).parent.joinpath(included).exists():
             problems.append(f'{path}:{line}: "{included}" is one of ours, include it as "tessera/..."')
 

@@ -112,10 +112,15 @@ def planted(text, fault):
     return "\n".join(lines) + "\n"
 
 
+def _without_room(file):
+    """Returns the path of a file as if its layer had no rooms, so that a move into another room draws no other function."""
+    return re.sub(r"^(runtime|spec)/(?:\w+/)*?(internal/)?(\w+\.\w+)$", r"\1/\2\3", file)
+
+
 def drawn_of(functions, seed, count):
     """Returns the functions that a seed draws: one of each part, then any. A function that is added or taken away changes little: the
     others keep their order, which is that of hashes."""
-    ordered = sorted(functions, key=lambda each: hashlib.sha256(f"{seed} {each[1]} {each[2]}".encode()).hexdigest())
+    ordered = sorted(functions, key=lambda each: hashlib.sha256(f"{seed} {_without_room(each[1])} {each[2]}".encode()).hexdigest())
     drawn = list({part: next(each for each in ordered if each[0] == part) for part, _, _ in ordered}.values())
     drawn += [each for each in ordered if each not in drawn]
     return sorted(drawn[:count], key=functions.index)

@@ -6,7 +6,8 @@
 #
 # --check: the exit code is 1 if an object took more than 30 s of CPU or 700 MB of memory. CPU seconds grow on a busy machine.
 # --headers: also the CPU seconds of the ten public headers that cost most, each compiled alone; takes minutes.
-# --incremental: also the seconds of a build after a change of runtime/core.h, of runtime/stream.h and of runtime/stream.cc.
+# --incremental: also the seconds of a build after a change of runtime/engine/core.h, of runtime/scheduler/stream.h and
+# of runtime/scheduler/stream.cc.
 # --no-build: reads the table of the last run instead of building.
 #
 # BUILD-DIR/cost.tsv keeps a line per command of the build, as scripts/measure/compile_cost.py writes it.
@@ -21,7 +22,7 @@ targets=()
 while (($# > 0)); do
   case $1 in
     --check | --headers) flags+=("$1"); shift ;;
-    --incremental) flags+=(--touch runtime/core.h --touch runtime/stream.h --touch runtime/stream.cc); shift ;;
+    --incremental) flags+=(--touch runtime/engine/core.h --touch runtime/scheduler/stream.h --touch runtime/scheduler/stream.cc); shift ;;
     --no-build) compile=false; shift ;;
     --build-dir) build=$(realpath "${2:?--build-dir needs a folder}"); shift 2 ;;
     -*) die "unknown flag $1; the first lines of scripts/measure/build_cost.sh say what it takes" ;;

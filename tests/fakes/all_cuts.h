@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/spec/token_tree.h"
+#include "tessera/spec/trees/token_tree.h"
 
 namespace tessera {
 

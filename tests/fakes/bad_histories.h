@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/crc32c.h"
-#include "tessera/spec/history_format.h"
+#include "tessera/spec/drafters/history/history_format.h"
 
 namespace tessera {
 

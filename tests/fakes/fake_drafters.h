@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tessera/base/random.h"
-#include "tessera/spec/drafter.h"
+#include "tessera/spec/drafters/drafter.h"
 #include "tessera/tests/fakes/ticking_clock.h"
 
 namespace tessera {

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "glog/logging.h"
-#include "tessera/runtime/cached_text.h"
-#include "tessera/runtime/core.h"
-#include "tessera/runtime/decode_loop.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/stream.h"
+#include "tessera/runtime/engine/cached_text.h"
+#include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
+#include "tessera/runtime/scheduler/stream.h"
 #include "tessera/tests/fakes/written_text.h"
 
 namespace tessera {

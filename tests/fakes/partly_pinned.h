@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "glog/logging.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/test_hooks.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/engine/test_hooks.h"
 #include "tessera/tests/fakes/must.h"
 
 namespace tessera {

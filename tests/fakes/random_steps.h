@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tessera/base/random.h"
-#include "tessera/spec/drafter.h"
+#include "tessera/spec/drafters/drafter.h"
 
 namespace tessera {
 

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/runtime/core.h"
-#include "tessera/runtime/session.h"
-#include "tessera/runtime/test_hooks.h"
+#include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/engine/test_hooks.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/packed_model.h"
 #include "tessera/tests/fakes/switching_phone.h"

@@ -18,8 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/crc32c.h"
 #include "tessera/base/quoted.h"
-#include "tessera/runtime/internal/session_format.h"
-#include "tessera/runtime/session_file.h"
+#include "tessera/runtime/session/internal/session_format.h"
+#include "tessera/runtime/session/session_file.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {

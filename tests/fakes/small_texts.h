@@ -18,9 +18,9 @@
 #include <map>
 #include <memory>
 
-#include "tessera/runtime/decode_loop.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/stream.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
+#include "tessera/runtime/scheduler/stream.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {

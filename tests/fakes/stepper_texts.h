@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/stepper.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/scheduler/stepper.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {

@@ -16,9 +16,9 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/timeline.h"
 #include "tessera/npu/modeled/modeled_device.h"
-#include "tessera/runtime/core.h"
-#include "tessera/runtime/measure_switching.h"
-#include "tessera/runtime/session.h"
+#include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/engine/switching/measure_switching.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/metered_device.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 

@@ -5,7 +5,7 @@
 //   expander.batches();                        // how many nodes each pass had
 //   expander.computed();                       // rows, those of the text included
 //
-// It holds callers to the contract of spec/expander.h: a breach of it is a CHECK failure.
+// It holds callers to the contract of spec/trees/expander.h: a breach of it is a CHECK failure.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 #include "glog/logging.h"
 #include "tessera/base/random.h"
-#include "tessera/spec/expander.h"
+#include "tessera/spec/trees/expander.h"
 
 namespace tessera {
 

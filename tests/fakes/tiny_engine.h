@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_model.h"

@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "tessera/base/crc32c.h"
-#include "tessera/runtime/decode_loop.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/prompt.h"
-#include "tessera/spec/speculator.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
+#include "tessera/runtime/session/prompt.h"
+#include "tessera/spec/speculation/speculator.h"
 #include "tessera/tests/fakes/loaded_model.h"
 
 namespace tessera {

@@ -14,7 +14,7 @@
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
-#include "tessera/spec/drafter.h"
+#include "tessera/spec/drafters/drafter.h"
 #include "tessera/tests/fuzz/spelled_model.h"
 
 namespace tessera {

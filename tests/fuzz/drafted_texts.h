@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "tessera/spec/composite_drafter.h"
-#include "tessera/spec/drafter_registry.h"
-#include "tessera/spec/suffix_drafter.h"
+#include "tessera/spec/drafters/composite_drafter.h"
+#include "tessera/spec/drafters/suffix_drafter.h"
+#include "tessera/spec/speculation/drafter_registry.h"
 #include "tessera/tests/fuzz/draft_checks.h"
 
 // There under the address sanitizer alone.

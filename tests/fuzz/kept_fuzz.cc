@@ -9,7 +9,7 @@
 #include "glog/logging.h"
 #include "tessera/base/length_prefixed_strings.h"
 #include "tessera/runtime/chat/saved_text.h"
-#include "tessera/runtime/switch_profile.h"
+#include "tessera/runtime/engine/switching/switch_profile.h"
 #include "tessera/tests/fuzz/fuzz_bytes.h"
 #include "tessera/tests/fuzz/fuzz_target.h"
 #include "tessera/tests/fuzz/refusal.h"

@@ -16,7 +16,7 @@
 #include "tessera/apps/lab/papers/record/recording.h"
 #include "tessera/apps/lab/papers/scaling/scaling_curves.h"
 #include "tessera/base/sha256.h"
-#include "tessera/spec/branches.h"
+#include "tessera/spec/trees/branches.h"
 #include "tessera/tests/fuzz/fuzz_bytes.h"
 #include "tessera/tests/fuzz/fuzz_target.h"
 #include "tessera/tests/fuzz/refusal.h"

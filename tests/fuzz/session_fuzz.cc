@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "tessera/runtime/core.h"
+#include "tessera/runtime/engine/core.h"
 #include "tessera/tests/fakes/session_files.h"
 #include "tessera/tests/fuzz/fuzz_target.h"
 

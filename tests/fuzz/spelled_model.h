@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "tessera/spec/verify.h"
+#include "tessera/spec/trees/verify.h"
 #include "tessera/tests/fuzz/fuzz_bytes.h"
 
 namespace tessera {

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/spec/replay.h"
-#include "tessera/spec/speculator.h"
+#include "tessera/spec/speculation/replay.h"
+#include "tessera/spec/speculation/speculator.h"
 #include "tessera/tests/fuzz/drafted_texts.h"
 #include "tessera/tests/fuzz/fuzz_target.h"
 

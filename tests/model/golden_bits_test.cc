@@ -1,6 +1,6 @@
 // The fast path's logits to the last bit, as hashes kept in tests/golden/tiny/logit_bits.jsonl: whatever the compiler, the processor
 // and its instruction set, they must come out the same. Where the numerics change on purpose (docs/numerics.md), so do the hashes,
-// and kNumericsVersion (runtime/session_file.h) rises:
+// and kNumericsVersion (runtime/session/session_file.h) rises:
 //
 //   build/bin/tessera_model_tests --gtest_filter='GoldenBits.*' | grep '^{' > build/logit_bits.jsonl   # not over the file that it reads
 //   mv build/logit_bits.jsonl tests/golden/tiny/logit_bits.jsonl

@@ -199,7 +199,7 @@ std::vector<double> ErrorsFrom(const AdapterTruth::Rows& truth, const std::vecto
   return errors;
 }
 
-// Weights are FP16 and not rounded on the fast path either; its cache has eleven bits (tests/runtime/golden_tiny_test.cc).
+// Weights are FP16 and not rounded on the fast path either; its cache has eleven bits (tests/runtime/engine/files/golden_tiny_test.cc).
 TEST(LoadAdapter, TheFastPathIsOffByNoMoreThanItsCachesRounding) {
   for (const auto& [name, model] : kGoldenAdapters) {
     SCOPED_TRACE(name);

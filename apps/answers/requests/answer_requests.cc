@@ -21,7 +21,7 @@
 #include "tessera/base/clock.h"
 #include "tessera/base/joined_status.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/first_tokens.h"
+#include "tessera/runtime/scheduler/first_tokens.h"
 
 namespace tessera {
 namespace {

@@ -23,7 +23,7 @@
 #include "tessera/apps/cli/adapters/adapter_flags.h"
 #include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/cli/text/input.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/scale/sample_set.h"
 
 namespace tessera {

@@ -20,8 +20,8 @@ namespace tessera {
 
 class AnswersToPrompt {
  public:
-  // asked: what all of them have in common. distinct_first_tokens: they begin with the likeliest first tokens (runtime/first_tokens.h), and
-  // have these in TimedAnswer::first. Both references must outlive this.
+  // asked: what all of them have in common. distinct_first_tokens: they begin with the likeliest first tokens
+  // (runtime/scheduler/first_tokens.h), and have these in TimedAnswer::first. Both references must outlive this.
   AnswersToPrompt(const NewAnswer& asked, int count, bool distinct_first_tokens, ParallelAnswers& answers);
 
   // What came of each, in their order; kCancelled where the end was asked for. An error of one is that of all, and so is one of writing.

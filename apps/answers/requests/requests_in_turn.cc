@@ -14,7 +14,7 @@
 #include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/first_tokens.h"
+#include "tessera/runtime/scheduler/first_tokens.h"
 
 namespace tessera {
 

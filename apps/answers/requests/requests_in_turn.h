@@ -20,7 +20,7 @@
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/conversation.h"
 #include "tessera/runtime/chat/request.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -18,7 +18,7 @@
 #include "tessera/model/adapter_set.h"
 #include "tessera/model/files/gguf_writer.h"
 #include "tessera/model/load_adapter.h"
-#include "tessera/runtime/core.h"
+#include "tessera/runtime/engine/core.h"
 
 namespace tessera {
 namespace {

@@ -20,8 +20,8 @@
 #include "tessera/base/clock.h"
 #include "tessera/model/files/adapter_file.h"
 #include "tessera/model/files/config.h"
-#include "tessera/runtime/adapter_cache.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/adapter_cache.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

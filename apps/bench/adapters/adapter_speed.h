@@ -19,7 +19,7 @@
 #include "tessera/apps/show/spread.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/npu/lora_mode.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

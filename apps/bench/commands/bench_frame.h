@@ -18,7 +18,7 @@
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/timeline.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -23,7 +23,7 @@
 #include "tessera/apps/plan/dry_run.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/chat/speculation.h"
+#include "tessera/runtime/draft/speculation.h"
 
 namespace tessera {
 namespace {

@@ -18,7 +18,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/test_hooks.h"
+#include "tessera/runtime/engine/test_hooks.h"
 
 namespace tessera {
 namespace {

@@ -18,7 +18,7 @@
 #include "tessera/apps/plan/dry_run.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/spec/drafter_registry.h"
+#include "tessera/spec/speculation/drafter_registry.h"
 
 namespace tessera {
 namespace {

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "tessera/runtime/weight_plan.h"
+#include "tessera/runtime/engine/weight_plan.h"
 #include "tessera/storage/tsr_reader.h"
 #include "tessera/storage/weight_source.h"
 

@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/base/json_writer.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

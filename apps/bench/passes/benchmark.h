@@ -15,7 +15,7 @@
 #include "tessera/base/clock.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/model/text/sampler.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

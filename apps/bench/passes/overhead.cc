@@ -11,7 +11,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/core.h"
+#include "tessera/runtime/engine/core.h"
 
 namespace tessera {
 namespace {

@@ -19,7 +19,7 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json.h"
 #include "tessera/base/json_writer.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "tessera/apps/bench/spec/spec_bench_prompts.h"
 #include "tessera/base/token.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tessera/spec/history_format.h"
+#include "tessera/spec/drafters/history/history_format.h"
 
 namespace tessera {
 namespace {

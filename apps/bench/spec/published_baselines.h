@@ -10,8 +10,8 @@
 
 #include <vector>
 
-#include "tessera/spec/drafter.h"
-#include "tessera/spec/suffix_automaton.h"
+#include "tessera/spec/drafters/drafter.h"
+#include "tessera/spec/drafters/history/suffix_automaton.h"
 
 namespace tessera {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/spec/composite_drafter.h"
+#include "tessera/spec/drafters/composite_drafter.h"
 
 namespace tessera {
 

@@ -9,7 +9,7 @@
 #include "tessera/apps/show/spread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/runtime/chat/speculation.h"
+#include "tessera/runtime/draft/speculation.h"
 
 namespace tessera {
 namespace {

@@ -15,8 +15,8 @@
 #include "tessera/apps/bench/passes/benchmark.h"
 #include "tessera/apps/bench/spec/spec_bench_run.h"
 #include "tessera/base/json_writer.h"
-#include "tessera/spec/replay.h"
-#include "tessera/spec/speculator.h"
+#include "tessera/spec/speculation/replay.h"
+#include "tessera/spec/speculation/speculator.h"
 
 namespace tessera {
 

@@ -5,8 +5,8 @@
 
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/decode_loop.h"
-#include "tessera/runtime/prompt.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
+#include "tessera/runtime/session/prompt.h"
 
 namespace tessera {
 namespace {

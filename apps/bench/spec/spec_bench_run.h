@@ -17,9 +17,9 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/model/text/sampler.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/generation.h"
-#include "tessera/spec/speculator.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/generation.h"
+#include "tessera/spec/speculation/speculator.h"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 
 #include "tessera/apps/show/spread.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/core.h"
+#include "tessera/runtime/engine/core.h"
 
 namespace tessera {
 namespace {

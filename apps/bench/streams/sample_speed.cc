@@ -14,10 +14,10 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/core.h"
-#include "tessera/spec/drafter_registry.h"
-#include "tessera/spec/shared_history.h"
-#include "tessera/spec/siblings_drafter.h"
+#include "tessera/runtime/engine/core.h"
+#include "tessera/spec/drafters/history/shared_history.h"
+#include "tessera/spec/drafters/siblings_drafter.h"
+#include "tessera/spec/speculation/drafter_registry.h"
 
 namespace tessera {
 namespace {

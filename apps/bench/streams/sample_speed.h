@@ -22,7 +22,7 @@
 #include "absl/status/statusor.h"
 #include "tessera/apps/show/spread.h"
 #include "tessera/model/text/sampler.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

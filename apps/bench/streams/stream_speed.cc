@@ -14,8 +14,8 @@
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/core.h"
-#include "tessera/spec/drafter_registry.h"
+#include "tessera/runtime/engine/core.h"
+#include "tessera/spec/speculation/drafter_registry.h"
 
 namespace tessera {
 namespace {

@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "tessera/apps/bench/spec/prompt_sorts.h"
 #include "tessera/apps/show/spread.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -18,9 +18,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/stepper.h"
-#include "tessera/spec/drafter_registry.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/scheduler/stepper.h"
+#include "tessera/spec/speculation/drafter_registry.h"
 
 namespace tessera {
 

@@ -16,7 +16,7 @@
 #include "tessera/model/files/marked_model.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/model/lora.h"
-#include "tessera/runtime/options.h"
+#include "tessera/runtime/engine/options.h"
 
 namespace tessera {
 

@@ -9,9 +9,9 @@
 // A text that names none has --use_adapter or, without it, the only adapter; of several it has none. They are read before the engine is
 // opened, so that a memory budget counts them like all else that the process has; --lora_mode says how they lie in memory. With
 // --adapter_memory files are checked and as many are read as it has room for; the others are read as texts name them, and take the places
-// of the adapters that were used least recently (runtime/adapter_cache.h). A text may also have one of --adapter_folder (adapter_folder.h),
-// and an adapter that is composed of several (runtime/adapter_mixes.h). Wrong flags are wrong usage; errors of files are the errors of
-// ReadAdapter and of opening the model. Threads: one at a time; adapters themselves may be read by any.
+// of the adapters that were used least recently (runtime/engine/adapter_cache.h). A text may also have one of --adapter_folder
+// (adapter_folder.h), and an adapter that is composed of several (runtime/engine/adapter_mixes.h). Wrong flags are wrong usage; errors of
+// files are the errors of ReadAdapter and of opening the model. Threads: one at a time; adapters themselves may be read by any.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@
 #include "tessera/base/json.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/model/adapter_set.h"
-#include "tessera/runtime/adapter_cache.h"
-#include "tessera/runtime/adapter_mixes.h"
 #include "tessera/runtime/chat/adapter_parts.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/options.h"
+#include "tessera/runtime/engine/adapter_cache.h"
+#include "tessera/runtime/engine/adapter_mixes.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/engine/options.h"
 
 namespace tessera {
 

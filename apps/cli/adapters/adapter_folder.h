@@ -18,7 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/cli/adapters/adapter_base.h"
-#include "tessera/runtime/adapter_cache.h"
+#include "tessera/runtime/engine/adapter_cache.h"
 
 namespace tessera {
 

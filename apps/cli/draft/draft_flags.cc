@@ -17,11 +17,11 @@
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/safetensors.h"
 #include "tessera/model/kv_cache.h"
-#include "tessera/runtime/draft_vocabulary.h"
-#include "tessera/runtime/eagle_expander.h"
-#include "tessera/runtime/model_expander.h"
-#include "tessera/spec/expanding_drafter.h"
-#include "tessera/spec/tree_policy.h"
+#include "tessera/runtime/draft/draft_vocabulary.h"
+#include "tessera/runtime/draft/eagle_expander.h"
+#include "tessera/runtime/draft/model_expander.h"
+#include "tessera/spec/drafters/expanding_drafter.h"
+#include "tessera/spec/policies/tree_policy.h"
 
 namespace tessera {
 namespace {

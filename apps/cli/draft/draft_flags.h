@@ -30,13 +30,13 @@
 #include "tessera/apps/cli/draft/low_bit_copy.h"
 #include "tessera/model/eagle_head.h"
 #include "tessera/model/exit_predictor.h"
-#include "tessera/runtime/core.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/generation.h"
-#include "tessera/spec/cost_profile.h"
-#include "tessera/spec/drafter_registry.h"
-#include "tessera/spec/expander.h"
-#include "tessera/spec/rejection.h"
+#include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/generation.h"
+#include "tessera/spec/costs/cost_profile.h"
+#include "tessera/spec/speculation/drafter_registry.h"
+#include "tessera/spec/trees/expander.h"
+#include "tessera/spec/trees/rejection.h"
 
 namespace tessera {
 

@@ -18,8 +18,8 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/spec/prune_rule.h"
-#include "tessera/spec/tree_policy.h"
+#include "tessera/spec/policies/prune_rule.h"
+#include "tessera/spec/policies/tree_policy.h"
 
 namespace tessera {
 namespace {

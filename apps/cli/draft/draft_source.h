@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "tessera/spec/drafter_registry.h"
+#include "tessera/spec/speculation/drafter_registry.h"
 
 namespace tessera {
 

@@ -9,7 +9,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/safetensors.h"
-#include "tessera/spec/speculator.h"
+#include "tessera/spec/speculation/speculator.h"
 
 namespace tessera {
 namespace {

@@ -19,10 +19,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tessera/model/forecasts.h"
-#include "tessera/runtime/core.h"
-#include "tessera/runtime/loaded_model.h"
-#include "tessera/runtime/placed_forecasts.h"
-#include "tessera/spec/forecast_drafter.h"
+#include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/engine/loaded_model.h"
+#include "tessera/runtime/engine/placed_forecasts.h"
+#include "tessera/spec/drafters/forecast_drafter.h"
 
 namespace tessera {
 
@@ -32,8 +32,8 @@ class ForecastDraft {
   static bool IsIn(const std::string& path);
   // --tree as it is reported: "ds2d:auto" where the configuration is chosen by what is accepted.
   static std::string TreeName(absl::string_view tree);
-  // tree: "" or "ds2d", as "ds2d:auto"; else "ds2d:" and a configuration (spec/branches.h). WrongUsage (tree) for what is none of these,
-  // and for more branches than the file has forecasts; WrongUsage (draft_model) for a file that is wrong.
+  // tree: "" or "ds2d", as "ds2d:auto"; else "ds2d:" and a configuration (spec/trees/branches.h). WrongUsage (tree) for what is none of
+  // these, and for more branches than the file has forecasts; WrongUsage (draft_model) for a file that is wrong.
   static absl::StatusOr<std::unique_ptr<ForecastDraft>> Create(const std::string& path, absl::string_view tree);
 
   int slots() const { return sizes_.slots; }   // In the target's cache.

@@ -17,7 +17,7 @@
 #include "tessera/base/timeline.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/quant/block_format.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

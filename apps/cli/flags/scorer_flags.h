@@ -23,8 +23,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/options.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/engine/options.h"
 #include "tessera/runtime/scale/reward_scorer.h"
 #include "tessera/runtime/scale/scorer.h"
 

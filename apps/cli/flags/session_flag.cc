@@ -16,7 +16,7 @@
 #include "tessera/model/text/encode_behind.h"
 #include "tessera/runtime/chat/saved_text.h"
 #include "tessera/runtime/chat/shown_text.h"
-#include "tessera/runtime/session_file.h"
+#include "tessera/runtime/session/session_file.h"
 
 namespace tessera {
 

@@ -18,7 +18,7 @@
 
 #include "tessera/apps/cli/screen/drawing_thread.h"
 #include "tessera/base/progress.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

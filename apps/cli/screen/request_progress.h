@@ -24,7 +24,7 @@
 #include "tessera/apps/cli/screen/pass_progress.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/progress.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/base/token.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-// Dialogues in session files (runtime/session_file.h): --session, and the commands /save and /load of a dialogue.
+// Dialogues in session files (runtime/session/session_file.h): --session, and the commands /save and /load of a dialogue.
 //
 //   RETURN_IF_ERROR(SaveDialogue(conversation, answerer.session(), "trip"));
 //   RETURN_IF_ERROR(LoadDialogue("trip", engine, conversation, answerer));          // or --session=trip in another run
@@ -15,7 +15,7 @@
 #include "tessera/runtime/chat/answer.h"
 #include "tessera/runtime/chat/conversation.h"
 #include "tessera/runtime/chat/saved_text.h"
-#include "tessera/runtime/session_file.h"
+#include "tessera/runtime/session/session_file.h"
 
 namespace tessera {
 

@@ -14,8 +14,8 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/safetensors.h"
-#include "tessera/runtime/chat/speculation.h"
-#include "tessera/runtime/draft_vocabulary.h"
+#include "tessera/runtime/draft/draft_vocabulary.h"
+#include "tessera/runtime/draft/speculation.h"
 
 namespace tessera {
 namespace {

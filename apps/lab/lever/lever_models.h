@@ -18,10 +18,10 @@
 #include "tessera/apps/plan/pass_speeds.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/model/exit_predictor.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/model_expander.h"
-#include "tessera/spec/cost_profile.h"
-#include "tessera/spec/draft_choice.h"
+#include "tessera/runtime/draft/model_expander.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/spec/costs/cost_profile.h"
+#include "tessera/spec/speculation/draft_choice.h"
 
 namespace tessera {
 

@@ -13,7 +13,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/spec/prune_rule.h"
+#include "tessera/spec/policies/prune_rule.h"
 
 namespace tessera {
 namespace {

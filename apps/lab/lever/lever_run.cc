@@ -13,8 +13,8 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/model/exit_predictor.h"
 #include "tessera/model/text/sampler.h"
-#include "tessera/runtime/decode_loop.h"
-#include "tessera/runtime/prompt.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
+#include "tessera/runtime/session/prompt.h"
 
 namespace tessera {
 namespace {

@@ -18,11 +18,11 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/lab/lever/lever_systems.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/spec/draft_choice.h"
-#include "tessera/spec/expander.h"
-#include "tessera/spec/prune_gate.h"
-#include "tessera/spec/reliability.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/spec/policies/prune_gate.h"
+#include "tessera/spec/speculation/draft_choice.h"
+#include "tessera/spec/trees/expander.h"
+#include "tessera/spec/trees/reliability.h"
 
 namespace tessera {
 

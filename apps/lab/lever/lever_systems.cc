@@ -13,9 +13,9 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/spec/drafter_registry.h"
-#include "tessera/spec/expanding_drafter.h"
-#include "tessera/spec/tree_policy.h"
+#include "tessera/spec/drafters/expanding_drafter.h"
+#include "tessera/spec/policies/tree_policy.h"
+#include "tessera/spec/speculation/drafter_registry.h"
 
 namespace tessera {
 namespace {

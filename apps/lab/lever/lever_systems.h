@@ -7,7 +7,7 @@
 //
 //   flash_ar          no draft: each pass reads the weights for one token
 //   chain, edgellm, specinfer, opt_tree, sequoia, eagle2
-//                     trees of the draft model by published rules (spec/tree_policy.h), verified whole
+//                     trees of the draft model by published rules (spec/policies/tree_policy.h), verified whole
 //   lever             its tree by gain per cost
 //   lever_pruned      the same, pruned half-way by an exit predictor (lever_pruning.h makes one of each predictor and rule)
 //   lever_pruned_no_shadow, lever_pruned_no_safeguards
@@ -25,13 +25,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/generation.h"
-#include "tessera/spec/cost_profile.h"
-#include "tessera/spec/expander.h"
-#include "tessera/spec/prune_rule.h"
-#include "tessera/spec/reliability.h"
-#include "tessera/spec/speculator.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/generation.h"
+#include "tessera/spec/costs/cost_profile.h"
+#include "tessera/spec/policies/prune_rule.h"
+#include "tessera/spec/speculation/speculator.h"
+#include "tessera/spec/trees/expander.h"
+#include "tessera/spec/trees/reliability.h"
 
 namespace tessera {
 

@@ -22,8 +22,8 @@
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
 #include "tessera/model/pass.h"
-#include "tessera/runtime/cached_text.h"
-#include "tessera/runtime/core.h"
+#include "tessera/runtime/engine/cached_text.h"
+#include "tessera/runtime/engine/core.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tessera/base/json.h"
-#include "tessera/spec/cost_profile.h"
+#include "tessera/spec/costs/cost_profile.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 

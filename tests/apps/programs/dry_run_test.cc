@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/real_models.h"

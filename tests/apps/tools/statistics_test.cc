@@ -13,7 +13,7 @@
 #include "tessera/base/json.h"
 #include "tessera/model/files/importance.h"
 #include "tessera/model/files/tensor_names.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/tests/fakes/pass_text.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"

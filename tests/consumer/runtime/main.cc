@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "tessera/base/status_macros.h"
-#include "tessera/spec/drafter_registry.h"
-#include "tessera/spec/verify.h"
+#include "tessera/spec/speculation/drafter_registry.h"
+#include "tessera/spec/trees/verify.h"
 
 namespace {
 

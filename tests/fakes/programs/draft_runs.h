@@ -17,7 +17,7 @@
 
 #include "absl/strings/match.h"
 #include "tessera/base/byte_size.h"
-#include "tessera/spec/cost_profile.h"
+#include "tessera/spec/costs/cost_profile.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/programs/flag_list.h"

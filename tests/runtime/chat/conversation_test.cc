@@ -11,7 +11,7 @@
 #include "tessera/runtime/chat/prompt_size.h"
 #include "tessera/runtime/chat/request.h"
 #include "tessera/runtime/chat/request_limits.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/tests/fakes/gguf_metadata.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
 #include "tessera/tests/fakes/tiny_engine.h"

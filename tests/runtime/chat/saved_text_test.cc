@@ -8,7 +8,7 @@
 #include "tessera/base/length_prefixed_strings.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/answer.h"
-#include "tessera/runtime/session_file.h"
+#include "tessera/runtime/session/session_file.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {

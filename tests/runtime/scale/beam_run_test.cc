@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
 #include "tessera/tests/fakes/lone_search.h"
 
 namespace tessera {

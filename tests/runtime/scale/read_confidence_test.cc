@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 

@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/json.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 #include "tessera/tests/runtime/scale/sample_sets.h"

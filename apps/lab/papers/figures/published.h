@@ -81,7 +81,7 @@ absl::Span<const PublishedUseCase> PublishedUseCases();
 
 // A row of table 7: by use case, in the order of PublishedBranchTasks().
 struct PublishedBranches {
-  const char* configuration;   // As ParseBranches (spec/branches.h) reads it; the table has "1.8" for (1, 8).
+  const char* configuration;   // As ParseBranches (spec/trees/branches.h) reads it; the table has "1.8" for (1, 8).
   double tokens_per_pass[8], tokens_per_second[8];
 };
 absl::Span<const PublishedBranches> PublishedBranchTable();

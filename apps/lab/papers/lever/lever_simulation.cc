@@ -13,11 +13,11 @@
 #include "tessera/apps/lab/papers/lever/recorded_expander.h"
 #include "tessera/apps/lab/papers/lever/streamed_layers.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/spec/cost_profile.h"
-#include "tessera/spec/expanding_drafter.h"
-#include "tessera/spec/row_policy.h"
-#include "tessera/spec/step_time.h"
-#include "tessera/spec/tree_policy.h"
+#include "tessera/spec/costs/cost_profile.h"
+#include "tessera/spec/costs/step_time.h"
+#include "tessera/spec/drafters/expanding_drafter.h"
+#include "tessera/spec/policies/row_policy.h"
+#include "tessera/spec/policies/tree_policy.h"
 
 namespace tessera {
 namespace {

@@ -4,10 +4,10 @@
 //   ASSIGN_OR_RETURN(const LeverRun run, SimulateLever(costs, lever, recording, "gsm8k"));     // lever_costs.h, draft_recording.h
 //   Print(run.tokens_per_second(), run.tokens_per_pass(), run.rows_per_pass());
 //
-// Trees are those of the rules themselves (spec/tree_policy.h, by their public interface): each grows its tree from what a RecordedExpander
-// says, the text of the recording says how much of it comes true, and the next tree begins there. The clock: drafting, then the pass, whose
-// layers are read while others are computed (streamed_layers.h; reading goes on between passes), then the head. It begins when the prompt's
-// own pass has given the first token, as in the paper (section 5.1: decoding alone).
+// Trees are those of the rules themselves (spec/policies/tree_policy.h, by their public interface): each grows its tree from what a
+// RecordedExpander says, the text of the recording says how much of it comes true, and the next tree begins there. The clock: drafting,
+// then the pass, whose layers are read while others are computed (streamed_layers.h; reading goes on between passes), then the head. It
+// begins when the prompt's own pass has given the first token, as in the paper (section 5.1: decoding alone).
 //
 // What the systems differ in beside their trees is the paper's execution (section 4.4). Lever drafts in batches, and finds logits on the
 // CPU on demand; the others draft node by node on the CPU, and find logits of all rows in the pass. Lever's policy knows the model's own

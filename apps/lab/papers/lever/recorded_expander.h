@@ -23,7 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/apps/lab/papers/record/draft_recording.h"
-#include "tessera/spec/expander.h"
+#include "tessera/spec/trees/expander.h"
 
 namespace tessera {
 

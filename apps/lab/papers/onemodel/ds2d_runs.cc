@@ -10,7 +10,7 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/text_file.h"
-#include "tessera/spec/branches.h"
+#include "tessera/spec/trees/branches.h"
 
 namespace tessera {
 namespace {

@@ -38,7 +38,7 @@ struct Ds2dRun {
 };
 
 // InvalidArgument (source, line, field, found, expected) for a file without runs, and for what is no such run: another tree, a
-// configuration that is none (spec/branches.h) or has more than 64 rows, fewer tokens than passes, a task that is there twice, or a
+// configuration that is none (spec/trees/branches.h) or has more than 64 rows, fewer tokens than passes, a task that is there twice, or a
 // configuration that is there twice for one model and file of forecasts. Those of ReadTextFile (base/text_file.h) for files.
 absl::StatusOr<std::vector<Ds2dRun>> ParseDs2dRuns(absl::string_view text, absl::string_view source);
 absl::StatusOr<std::vector<Ds2dRun>> ReadDs2dRuns(const std::string& path);

@@ -13,7 +13,7 @@
 #include "tessera/apps/lab/papers/npu/npu_comparison.h"
 #include "tessera/apps/lab/papers/onemodel/onemodel_figures.h"
 #include "tessera/apps/lab/papers/onemodel/onemodel_runs.h"
-#include "tessera/spec/branches.h"
+#include "tessera/spec/trees/branches.h"
 
 namespace tessera {
 namespace {

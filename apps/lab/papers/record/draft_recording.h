@@ -30,7 +30,7 @@
 #include "absl/strings/string_view.h"
 #include "tessera/apps/lab/papers/record/recording.h"
 #include "tessera/base/token.h"
-#include "tessera/spec/top_tokens.h"
+#include "tessera/spec/trees/top_tokens.h"
 
 namespace tessera {
 

@@ -17,8 +17,8 @@
 #include "tessera/apps/bench/spec/spec_bench_prompts.h"
 #include "tessera/apps/lab/papers/record/draft_recording.h"
 #include "tessera/apps/lab/papers/record/record_texts.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/spec/expander.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/spec/trees/expander.h"
 
 namespace tessera {
 

@@ -14,11 +14,11 @@
 #include "tessera/base/sha256.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/chat/speculation.h"
-#include "tessera/runtime/decode_loop.h"
-#include "tessera/spec/calibrated_tree.h"
-#include "tessera/spec/draft_reuse.h"
-#include "tessera/spec/top_tokens.h"
+#include "tessera/runtime/draft/speculation.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
+#include "tessera/spec/drafters/calibrated_tree.h"
+#include "tessera/spec/drafters/draft_reuse.h"
+#include "tessera/spec/trees/top_tokens.h"
 
 namespace tessera {
 namespace {

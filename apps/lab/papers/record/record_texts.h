@@ -35,9 +35,9 @@
 #include "tessera/apps/lab/papers/record/recording.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/conversation.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/spec/drafter.h"
-#include "tessera/spec/speculator.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/spec/drafters/drafter.h"
+#include "tessera/spec/speculation/speculator.h"
 
 namespace tessera {
 

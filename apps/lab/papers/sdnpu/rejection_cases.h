@@ -17,7 +17,7 @@
 
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
-#include "tessera/spec/token_tree.h"
+#include "tessera/spec/trees/token_tree.h"
 
 namespace tessera {
 

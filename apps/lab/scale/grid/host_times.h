@@ -28,7 +28,7 @@
 #include "tessera/apps/lab/scale/tasks/sample_run.h"
 #include "tessera/base/cpp20.h"
 #include "tessera/base/json_writer.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

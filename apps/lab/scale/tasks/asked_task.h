@@ -19,7 +19,7 @@
 #include "tessera/apps/lab/scale/tasks/task_prompts.h"
 #include "tessera/apps/lab/scale/tasks/tasks.h"
 #include "tessera/base/cpp20.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

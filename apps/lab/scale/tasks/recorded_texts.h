@@ -22,7 +22,7 @@
 #include "tessera/apps/lab/scale/judging/candidates.h"
 #include "tessera/apps/lab/scale/tasks/tasks.h"
 #include "tessera/base/token.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -9,7 +9,7 @@
 #include "tessera/runtime/chat/parallel_answers.h"
 #include "tessera/runtime/chat/prompt_size.h"
 #include "tessera/runtime/scale/confidence.h"
-#include "tessera/runtime/stream.h"
+#include "tessera/runtime/scheduler/stream.h"
 
 namespace tessera {
 namespace {

@@ -4,10 +4,10 @@
 //   RETURN_IF_ERROR(PlanSamples(options, engine_options));                  // before the engine is made
 //   RETURN_IF_ERROR(WriteSamples(*engine, problems, {.samples = 8}, has, [&](const Sample& sample) { return file.Add(sample); }));
 //
-// Samples are streams of one stepper (runtime/stepper.h). Those of a problem begin with its prompt, which is computed once. A sample that
-// ends makes room for the next one at once, of the same problem or another, so passes stay full until the last ones. Sample i draws from
-// stream i of the seed, and is, token for token, what it would be alone: nothing depends on how many are written together, or on which
-// were written by an earlier run. Threads: one at a time.
+// Samples are streams of one stepper (runtime/scheduler/stepper.h). Those of a problem begin with its prompt, which is computed once. A
+// sample that ends makes room for the next one at once, of the same problem or another, so passes stay full until the last ones. Sample i
+// draws from stream i of the seed, and is, token for token, what it would be alone: nothing depends on how many are written together, or on
+// which were written by an earlier run. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@
 #include "tessera/apps/lab/scale/tasks/sample_file.h"
 #include "tessera/base/token.h"
 #include "tessera/model/text/sampler.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/stepper.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/scheduler/stepper.h"
 
 namespace tessera {
 

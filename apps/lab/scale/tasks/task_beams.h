@@ -15,7 +15,7 @@
 #include "tessera/apps/lab/scale/tasks/task_prompts.h"
 #include "tessera/apps/lab/scale/tasks/task_samples.h"
 #include "tessera/apps/lab/scale/tasks/tasks.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/scale/beam_run.h"
 #include "tessera/runtime/scale/scorer.h"
 

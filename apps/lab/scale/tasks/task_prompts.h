@@ -16,7 +16,7 @@
 #include "tessera/apps/lab/scale/tasks/sample_run.h"
 #include "tessera/apps/lab/scale/tasks/tasks.h"
 #include "tessera/base/cpp20.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 

@@ -14,8 +14,8 @@
 #include "tessera/apps/lab/scale/tasks/sample_run.h"
 #include "tessera/apps/lab/scale/tasks/task_prompts.h"
 #include "tessera/apps/lab/scale/tasks/tasks.h"
-#include "tessera/runtime/engine.h"
-#include "tessera/runtime/stepper.h"
+#include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/scheduler/stepper.h"
 
 namespace tessera {
 

@@ -12,7 +12,7 @@
 #include "tessera/base/json.h"
 #include "tessera/model/files/read_tokenizer.h"
 #include "tessera/model/text/tokenizer.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/spec/replay.h"
-#include "tessera/spec/suffix_drafter.h"
+#include "tessera/spec/drafters/suffix_drafter.h"
+#include "tessera/spec/speculation/replay.h"
 #include "tessera/tests/fakes/golden.h"
 
 namespace tessera {

@@ -11,7 +11,7 @@
 #include "tessera/apps/bench/streams/texts_together.h"
 #include "tessera/base/json.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/spec/drafter_registry.h"
+#include "tessera/spec/speculation/drafter_registry.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"

@@ -15,7 +15,7 @@
 #include "tessera/apps/cli/adapters/adapter_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/adapter_mixes.h"
+#include "tessera/runtime/engine/adapter_mixes.h"
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"

@@ -14,7 +14,7 @@
 #include "tessera/apps/cli/flags/chat_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/spec/cost_profile.h"
+#include "tessera/spec/costs/cost_profile.h"
 #include "tessera/storage/tsr_reader.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
-#include "tessera/spec/prune_rule.h"
+#include "tessera/spec/policies/prune_rule.h"
 #include "tessera/tests/fakes/eagle_builder.h"
 #include "tessera/tests/fakes/exit_map_file.h"
 #include "tessera/tests/fakes/must.h"
@@ -135,7 +135,7 @@ TEST_F(DraftKinds, WhatPruningAndAcceptingLeaveNothingToDoIsRefused) {
   for (const auto& [flags, said] : cases) ExpectError(flags, 2, said);
 }
 
-// Its law is tests/runtime/rejection_text_test.cc's concern.
+// Its law is tests/runtime/draft/rejection_text_test.cc's concern.
 TEST_F(DraftKinds, RejectionWritesTexts) {
   const Flags draft = {"--accept=rejection", "--speculate=draft", "--tree=specinfer:widths=2x2", "--temperature=0.9"};
   for (const std::string& source : {TinyPath("llama"), head_, std::string("self:layers=1")}) {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"

@@ -9,7 +9,7 @@
 
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/programs/run_program.h"  // After tiny_model.h: both have a TinyModel.
 #include "tessera/tests/fakes/temporary_folder.h"

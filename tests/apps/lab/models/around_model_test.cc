@@ -12,7 +12,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/model/text/logit_math.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/programs/run_program.h"

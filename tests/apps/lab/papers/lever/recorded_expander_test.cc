@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/spec/expanding_drafter.h"
-#include "tessera/spec/tree_policy.h"
+#include "tessera/spec/drafters/expanding_drafter.h"
+#include "tessera/spec/policies/tree_policy.h"
 #include "tessera/tests/fakes/must.h"
 
 namespace tessera {

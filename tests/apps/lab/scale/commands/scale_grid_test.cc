@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tessera/base/json.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/reward_file.h"

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
-#include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/scale/confidence.h"
+#include "tessera/runtime/scheduler/decode_loop.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"

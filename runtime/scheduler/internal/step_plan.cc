@@ -1,0 +1,121 @@
+#include "tessera/runtime/scheduler/internal/step_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr size_t kLookAgain = 16;
+
+// Most rows of a draft, its root included, and how deep it may be, for a text that has so much of the context left.
+TreeRoom RoomOf(const EngineCore& core, const Stream& stream, const StepLimits& limits) {
+  const int left = std::min(core.context() - stream.text().length(), limits.draft_rows);
+  return {.rows = std::min({left, core.runner().row_capacity(), core.logits_at_once()}), .depth = left - 1};
+}
+
+// No prompt waits for ever: a row is left for one. If a pass has but one row, that is its turn's.
+int RowsOfTrees(const EngineCore& core, absl::Span<Stream* const> streams, size_t turn) {
+  const int capacity = core.runner().row_capacity();
+  const auto reads = [](const Stream* stream) { return stream->pending() > 0; };
+  if (capacity == 1) return reads(streams[turn % streams.size()]) ? 0 : 1;
+  return std::any_of(streams.begin(), streams.end(), reads) ? capacity - 1 : capacity;
+}
+
+// What trees have left of the rows, text by text.
+void PlanForecasts(absl::Span<Stream* const> streams, int capacity, const StepLimits& limits, StepPlan& plan) {
+  const int before = plan.rows();
+  for (StepPart& part : plan.parts) {
+    const int others = plan.rows() - part.rows();
+    streams[part.stream]->AddForecasts(std::min(limits.draft_rows, capacity - others), part.choice);
+  }
+  const int after = plan.rows();
+  if (after == before) return;
+  for (StepPart& part : plan.parts) part.choice.beside.rows = after - part.rows();
+}
+
+// The texts that are being written share rows by what is to be expected of them. Where there are more texts than rows, some wait a turn.
+void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, const StepLimits& limits,
+               StepPlan& plan) {
+  const int capacity = RowsOfTrees(core, streams, limits.turn);
+  std::vector<TreeToCut> trees;
+  for (size_t i = 0; i < streams.size(); ++i) {
+    const int number = static_cast<int>((limits.turn + i) % streams.size());
+    Stream& stream = *streams[number];
+    if (stream.pending() > 0 || stream.paused() || static_cast<int>(trees.size()) == capacity) continue;
+    const TokenTree& draft = stream.Draft(RoomOf(core, stream, limits));
+    trees.push_back(stream.ToCut(draft));
+    plan.parts.push_back({.stream = number});
+  }
+  std::vector<RowChoice> choices = ShareRows(trees, costs, {.most_rows = capacity});
+  for (size_t i = 0; i < choices.size(); ++i) plan.parts[i].choice = std::move(choices[i]);
+  PlanForecasts(streams, capacity, limits, plan);
+}
+
+// Prompts are read in the order in which they came: the first is finished as soon as possible.
+void PlanPieces(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
+  for (size_t number = 0; number < streams.size() && most > 0; ++number) {
+    const int piece = std::min(streams[number]->pending(), most);
+    if (piece > 0) plan.parts.push_back({.stream = static_cast<int>(number), .piece = piece});
+    most -= piece;
+  }
+}
+
+// While nobody knows what a pass without prompts takes, every other pass is one. Then one in kLookAgain is: texts become longer.
+int MostPieces(const StepPlan& plan, int left, const CostProfile& costs, const StepLimits& limits) {
+  if (plan.parts.empty()) return left;
+  left = std::min(left, CostProfile::kMostRows - plan.rows());   // What more rows take is not known.
+  const bool looks_again = limits.turn % kLookAgain == kLookAgain - 1;
+  if (costs.PassSeconds(plan.shape()) > 0 && looks_again) return 0;
+  if (costs.PassSeconds(plan.shape()) > 0) return PromptRows(plan.shape(), costs, {.most_rows = left, .most_gap = limits.most_gap});
+  return limits.turn % 2 == 0 ? 0 : left;
+}
+
+}  // namespace
+
+int StepPlan::rows() const {
+  int rows = 0;
+  for (const StepPart& part : parts) rows += part.rows();
+  return rows;
+}
+
+int StepPlan::prompt_rows() const {
+  int rows = 0;
+  for (const StepPart& part : parts) rows += part.piece;
+  return rows;
+}
+
+CostProfile::Shape StepPlan::shape() const {
+  CostProfile::Shape shape = {.rows = 0, .leaves = 0, .texts = 0};
+  for (const StepPart& part : parts) {
+    if (part.piece > 0) continue;
+    shape.rows += part.choice.shape().rows;
+    shape.leaves += part.choice.leaves;
+    shape.texts += 1;
+  }
+  return shape;
+}
+
+void StepPlan::Shrink(int rows) {
+  int pieces = std::max(0, rows - (this->rows() - prompt_rows()));
+  for (StepPart& part : parts) {
+    if (part.piece == 0) continue;
+    part.piece = std::min(part.piece, pieces);
+    pieces -= part.piece;
+    if (part.piece == 0) part.stream = -1;   // Nothing is left of it.
+  }
+  std::erase_if(parts, [](const StepPart& part) { return part.stream < 0; });
+  if (this->rows() <= rows) return;
+  const int others = static_cast<int>(parts.size()) - 1;   // No piece is left.
+  for (StepPart& part : parts) part.choice = {.beside = {.rows = others, .leaves = others, .texts = others}};
+}
+
+StepPlan PlanStep(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, const StepLimits& limits) {
+  StepPlan plan;
+  PlanTrees(core, streams, costs, limits, plan);
+  const int left = core.runner().row_capacity() - plan.rows();
+  PlanPieces(streams, std::min(MostPieces(plan, left, costs, limits), core.prompt_rows()), plan);
+  return plan;
+}
+
+}  // namespace tessera
