@@ -7,7 +7,7 @@
 //   RETURN_IF_ERROR(device.Run(*graph, arguments));
 //
 // What it computes is the stated model of docs/tiles.md (paper 001, sections 3 and 5): products with tile matrices as quant/tile_kernels.h
-// has them, attention as npu/hmx/flash_attention.h (Algorithm 1, 2^x by table), keys and values in FP16; residuals, norms, activations,
+// has them, attention as npu/flash_attention.h (Algorithm 1, 2^x by table), keys and values in FP16; residuals, norms, activations,
 // rotations and adapters in FP32; biases are added before an output is rounded. Matrices without a scheme, such as the head, are products
 // of the CPU: they have the bits of HostDevice. A phone's own rounding in its vector unit is another and not known.
 //
@@ -18,7 +18,7 @@
 
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/npu/hmx/flash_attention.h"
+#include "tessera/npu/flash_attention.h"
 #include "tessera/npu/host/host_device.h"
 
 namespace tessera {

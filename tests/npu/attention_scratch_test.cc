@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/half.h"
-#include "tessera/npu/hmx/flash_attention.h"
+#include "tessera/npu/flash_attention.h"
 #include "tessera/npu/host/internal/row_kernels.h"
 
 namespace tessera {

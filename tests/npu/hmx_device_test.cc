@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "tessera/base/half.h"
-#include "tessera/npu/hmx/flash_attention.h"
+#include "tessera/npu/flash_attention.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/tests/fakes/must.h"

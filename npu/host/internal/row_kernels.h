@@ -5,8 +5,8 @@
 
 #include "tessera/base/cpu_features.h"
 #include "tessera/npu/device.h"
+#include "tessera/npu/flash_attention.h"
 #include "tessera/npu/graph.h"
-#include "tessera/npu/hmx/flash_attention.h"
 
 namespace tessera {
 
@@ -59,7 +59,7 @@ struct RowKernels {
   void (*rope)(const float* x, const float* cos_sin, RopeShape shape, float* y);
   void (*store_head)(const float* x, int64_t columns, const HeadPlace& to);
   void (*attend)(const AttentionTile& tile);
-  // As npu/hmx/flash_attention.h, `kv_block` positions at a time; tile.scale is FP16's. REQUIRES: the cache is in FP16.
+  // As npu/flash_attention.h, `kv_block` positions at a time; tile.scale is FP16's. REQUIRES: the cache is in FP16.
   void (*attend_halves)(const AttentionTile& tile, int kv_block, HmxExp exp);
   // The same in two steps, for a tile of an FP16 cache whose queries attend to the same positions: the scores of positions
   // [begin, end), and from all of them columns [begin, end) of y, multiples of 16 (rounded up at the head's end). `scores`: each query's

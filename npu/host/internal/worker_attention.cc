@@ -2,7 +2,7 @@
 
 #include "tessera/base/checked_math.h"
 #include "tessera/base/half.h"
-#include "tessera/npu/hmx/flash_attention.h"
+#include "tessera/npu/flash_attention.h"
 #include "tessera/npu/host/internal/tile_cut.h"
 #include "tessera/npu/host/internal/worker.h"
 

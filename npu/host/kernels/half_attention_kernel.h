@@ -1,11 +1,11 @@
-// FlashAttention in FP16 of up to six query vectors over one key/value head: Algorithm 1 of paper 001 as npu/hmx/flash_attention.h has it,
+// FlashAttention in FP16 of up to six query vectors over one key/value head: Algorithm 1 of paper 001 as npu/flash_attention.h has it,
 // with the walk of attention_kernel.h, block of keys by block of keys. Queries that attend to nothing of a block skip it.
 #pragma once
 
 #include <algorithm>
 #include <limits>
 
-#include "tessera/npu/hmx/flash_attention.h"
+#include "tessera/npu/flash_attention.h"
 #include "tessera/npu/host/kernels/attention_kernel.h"
 #include "tessera/quant/exp_table.h"
 

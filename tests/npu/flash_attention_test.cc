@@ -1,4 +1,4 @@
-#include "tessera/npu/hmx/flash_attention.h"
+#include "tessera/npu/flash_attention.h"
 
 #include <cmath>
 #include <limits>
