@@ -64,18 +64,21 @@ function(tessera_install_library layer)
   tessera_install_pkg_config(${layer})
 endfunction()
 
-# The headers of LAYER that have moved: cmake/moved_headers.txt has a line for each, its old path and its new one. At the old path a header
-# forwards to the new one, for a release.
+# The headers of LAYER that have moved: cmake/moved_headers.txt has a line for each, its old path, its new one, and what else it
+# brought. At the old path a header forwards to these, for a release.
 function(tessera_forward_headers layer)
   file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/moved_headers.txt lines REGEX "^${tessera_${layer}_FOLDER}/")
   foreach(line ${lines})
     string(REPLACE " " ";" paths ${line})
     list(GET paths 0 old)
     list(GET paths 1 new)
+    list(REMOVE_AT paths 0)
+    list(TRANSFORM paths REPLACE "(.+)" "#include \"tessera/\\1\"")
+    list(JOIN paths "\n" includes)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/moved/tessera/${old} @ONLY CONTENT
 "// Deprecated: include tessera/@new@. This file goes with the next release (docs/upgrading.md).
 #pragma once
-#include \"tessera/@new@\"
+@includes@
 ")
     get_filename_component(folder ${old} DIRECTORY)
     install(FILES ${PROJECT_BINARY_DIR}/moved/tessera/${old} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/${folder} COMPONENT ${layer})

@@ -14,6 +14,7 @@
 #include "tessera/model/files/config.h"
 #include "tessera/runtime/engine/core.h"
 #include "tessera/runtime/engine/prefix_index.h"
+#include "tessera/runtime/session/session.h"
 
 namespace tessera {
 namespace {

@@ -23,7 +23,6 @@
 #include "tessera/runtime/engine/internal/block_device_wrap.h"
 #include "tessera/runtime/engine/internal/model_sum.h"
 #include "tessera/runtime/engine/test_hooks.h"
-#include "tessera/runtime/session/session.h"
 #include "tessera/storage/resident_source.h"
 
 namespace tessera {
@@ -248,7 +247,7 @@ absl::Status EngineCore::LoadWeights() {
 }
 
 absl::Status EngineCore::OpenWeights() {
-  logits_at_once_ = Session::kLogitRows;
+  logits_at_once_ = kSessionLogitRows;
   const bool has_budget = options_.streaming.memory_budget > 0;
   if (has_budget) {
     ASSIGN_OR_RETURN(plan_, planner_->PlanBudget(options_.streaming.memory_budget));
@@ -395,6 +394,5 @@ absl::StatusOr<Pass> EngineCore::Begin(absl::Span<const PassRow> rows, const std
 
 EngineCore& CoreOf(const Engine& engine) { return *engine.core_; }
 std::shared_ptr<EngineCore> SharedCoreOf(const Engine& engine) { return engine.core_; }
-EngineCore& CoreOf(const Session& session) { return *session.core_; }
 
 }  // namespace tessera

@@ -40,15 +40,6 @@ absl::Status Engine::AwaitWeights(WeightsAre state) {
   return OrOutOfMemory([&] { return state == WeightsAre::kVerified ? loading->AwaitChecked() : loading->AwaitResident(); });
 }
 
-absl::StatusOr<std::unique_ptr<Session>> Engine::NewSession(const SessionOptions& options) {
-  if (!core_->is_loaded()) return absl::FailedPreconditionError("NewSession: found no weights, expected LoadWeights before");
-  if (options.adapter != nullptr) RETURN_IF_ERROR(options.adapter->CheckFits(config()));
-  return core_->Guarded([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
-    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
-    return std::unique_ptr<Session>(new Session(core_, std::make_unique<CachedText>(core_->cache()), options));
-  });
-}
-
 absl::StatusOr<BudgetPlan> Engine::ShrinkMemory(int64_t budget) {
   if (core_->is_forked()) return core_->health();   // Before any lock, which another thread may have held.
   return core_->ShrinkMemory(budget);

@@ -22,9 +22,11 @@
 #include "tessera/runtime/engine/loaded_model.h"
 #include "tessera/runtime/engine/memory_planner.h"
 #include "tessera/runtime/engine/options.h"
-#include "tessera/runtime/session/session.h"
 
 namespace tessera {
+
+class EngineCore;   // core.h.
+class Session;      // session/session.h.
 
 // What an engine has done so far.
 struct EngineStats {

@@ -34,6 +34,7 @@
 namespace tessera {
 
 class Importance;
+class LoraAdapter;
 class TsrReader;
 class WeightSource;
 struct StreamPlan;
@@ -192,5 +193,16 @@ std::function<void()> SpendDraftStep(const EngineOptions& options);
 
 // Checks what can be checked without a model. WrongUsage (the field) of what is wrong.
 absl::Status CheckOptions(const EngineOptions& options);
+
+constexpr int kSessionLogitRows = 32;   // Rows of logits that a session holds at once, at least (Session::kLogitRows).
+
+struct SessionOptions {
+  // True ends a pass of this session at its next block: Append is then Cancelled, and Generate finishes with kCancelled. May be set from
+  // any thread or signal handler. Must outlive the session. Null: never.
+  const std::atomic<bool>* cancel = nullptr;
+  // All rows of the session have it, from the first to the last, since keys and values depend on it. Must outlive the session. Null: the
+  // model as it is.
+  const LoraAdapter* adapter = nullptr;
+};
 
 }  // namespace tessera

@@ -10,6 +10,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/engine/layer_states.h"
 
 namespace tessera {
@@ -51,6 +52,17 @@ class PromptMotion {
 };
 
 }  // namespace
+
+EngineCore& CoreOf(const Session& session) { return *session.core_; }
+
+absl::StatusOr<std::unique_ptr<Session>> Engine::NewSession(const SessionOptions& options) {
+  if (!core_->is_loaded()) return absl::FailedPreconditionError("NewSession: found no weights, expected LoadWeights before");
+  if (options.adapter != nullptr) RETURN_IF_ERROR(options.adapter->CheckFits(config()));
+  return core_->Guarded([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+    return std::unique_ptr<Session>(new Session(core_, std::make_unique<CachedText>(core_->cache()), options));
+  });
+}
 
 Session::Session(std::shared_ptr<EngineCore> core, std::unique_ptr<CachedText> text, const SessionOptions& options)
     : core_(std::move(core)), options_(options), text_(std::move(text)), logits_buffer_(core_->model().config().vocabulary),

@@ -29,6 +29,7 @@
 #include "tessera/model/lora.h"
 #include "tessera/model/pass.h"
 #include "tessera/runtime/engine/cached_text.h"
+#include "tessera/runtime/engine/options.h"
 #include "tessera/spec/trees/token_tree.h"
 #include "tessera/tensor/tensor_view.h"
 
@@ -38,15 +39,6 @@ class Engine;
 class EngineCore;
 class LayerListener;
 struct LoadedSession;
-
-struct SessionOptions {
-  // True ends a pass of this session at its next block: Append is then Cancelled, and Generate finishes with kCancelled. May be set from
-  // any thread or signal handler. Must outlive the session. Null: never.
-  const std::atomic<bool>* cancel = nullptr;
-  // All rows of the session have it, from the first to the last, since keys and values depend on it. Must outlive the session. Null: the
-  // model as it is.
-  const LoraAdapter* adapter = nullptr;
-};
 
 class Session {
  public:
@@ -69,7 +61,8 @@ class Session {
   absl::Status AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
   // The same, giving the logits after some tokens only. REQUIRES: `indices` ascend, and are of `tokens`.
   absl::Status AppendSome(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits);
-  static constexpr int kLogitRows = 32;  // Rows of logits that these two hold at once, at least: 32 MiB at a vocabulary of 262,144.
+  // Rows of logits that these two hold at once, at least: 32 MiB at a vocabulary of 262,144.
+  static constexpr int kLogitRows = kSessionLogitRows;
 
   // Told from now on what layers make of this session's tokens (layer_states.h), but for those that Generate computes (GenerateOptions) and
   // for trees, of which it is told that nothing is kept. Must outlive the session, or be taken back: null, nobody, as at first. An engine

@@ -22,6 +22,7 @@
 #include "tessera/model/text/text_stream.h"
 #include "tessera/runtime/scale/beam_run.h"
 #include "tessera/runtime/scale/confidence.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {

@@ -17,6 +17,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/model/adapter_set.h"
+#include "tessera/runtime/session/session.h"
 
 namespace tessera {
 namespace {

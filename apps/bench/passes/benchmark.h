@@ -16,6 +16,7 @@
 #include "tessera/base/json_writer.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/session.h"
 
 namespace tessera {
 

@@ -19,6 +19,7 @@
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/session/generation.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/spec/speculation/speculator.h"
 
 namespace tessera {

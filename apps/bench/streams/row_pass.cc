@@ -7,6 +7,7 @@
 #include "tessera/apps/show/spread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/session/session.h"
 
 namespace tessera {
 namespace {

@@ -35,6 +35,7 @@
 #include "tessera/runtime/engine/adapter_mixes.h"
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/engine/options.h"
+#include "tessera/runtime/session/session.h"
 
 namespace tessera {
 

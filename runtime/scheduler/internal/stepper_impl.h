@@ -23,6 +23,7 @@
 #include "tessera/runtime/scheduler/internal/submissions.h"
 #include "tessera/runtime/scheduler/stepper.h"
 #include "tessera/runtime/scheduler/stream.h"
+#include "tessera/runtime/session/session.h"
 
 namespace tessera {
 

@@ -5,6 +5,7 @@
 
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/session.h"
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/model/text/text_stream.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
 #include "tessera/tests/fakes/space_prefix_vocabulary.h"
 #include "tessera/tests/fakes/tiny_engine.h"

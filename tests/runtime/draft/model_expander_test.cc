@@ -15,6 +15,7 @@
 #include "tessera/runtime/draft/draft_vocabulary.h"
 #include "tessera/runtime/engine/core.h"
 #include "tessera/runtime/engine/test_hooks.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/spec/drafters/expanding_drafter.h"
 #include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/failing_source.h"

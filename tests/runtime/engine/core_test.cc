@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {

@@ -13,6 +13,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 #include "tessera/tests/fakes/tiny_model.h"

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/space_prefix_model.h"
 #include "tessera/tests/fakes/temporary_folder.h"

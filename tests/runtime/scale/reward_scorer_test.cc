@@ -16,6 +16,7 @@
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/engine/layer_states.h"
 #include "tessera/runtime/scheduler/stepper.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/reward_file.h"
 #include "tessera/tests/fakes/space_prefix_model.h"

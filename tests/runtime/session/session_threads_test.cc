@@ -10,6 +10,7 @@
 
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/engine/test_hooks.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 

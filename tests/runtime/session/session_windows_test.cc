@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/real_models.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 

@@ -36,6 +36,7 @@
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/conversation.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/spec/drafters/drafter.h"
 #include "tessera/spec/speculation/speculator.h"
 

@@ -13,6 +13,7 @@
 #include "tessera/model/files/read_tokenizer.h"
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 

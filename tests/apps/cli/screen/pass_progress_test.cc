@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 

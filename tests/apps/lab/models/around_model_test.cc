@@ -13,6 +13,7 @@
 #include "tessera/base/json.h"
 #include "tessera/model/text/logit_math.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/programs/run_program.h"

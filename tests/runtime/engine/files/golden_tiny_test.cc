@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/golden.h"
 
 namespace tessera {

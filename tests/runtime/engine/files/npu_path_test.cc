@@ -9,6 +9,7 @@
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/engine/core.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/packed_model.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/packed_model.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 

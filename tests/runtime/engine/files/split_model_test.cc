@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/split_model.h"
 #include "tessera/tests/fakes/tiny_engine.h"

@@ -12,6 +12,7 @@
 #include "tessera/npu/host/host_device.h"
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/engine/test_hooks.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/await.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/held_device.h"

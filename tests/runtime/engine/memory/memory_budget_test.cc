@@ -7,6 +7,7 @@
 #include "tessera/base/peak_memory.h"
 #include "tessera/runtime/draft/vocabulary_of.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/spec/drafters/history/history_store.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/sanitized.h"

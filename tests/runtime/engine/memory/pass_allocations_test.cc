@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/runtime/allocations.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/tiny_engine.h"

@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/session/session.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/system_calls.h"
