@@ -7,6 +7,7 @@
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/text/output.h"
 #include "tessera/apps/cli/warnings.h"
+#include "tessera/apps/phone/phone_command.h"
 #include "tessera/apps/show/describe_file.h"
 #include "tessera/apps/show/describe_graph.h"
 #include "tessera/apps/show/describe_problems.h"
@@ -26,10 +27,18 @@ AppInfo Info() {
       .name = "tessera_inspect",
       .summary =
           "Shows a model file's metadata and tensors or units or, with --graph, the static graphs that compute it. Only "
-          "--verify, which looks for every fault of the file, reads the weights.",
+          "--verify, which looks for every fault of the file, reads the weights. With --device it says what a model would do on a "
+          "phone's NPU, by the phone's profile: speed of prompts and of decoding by rows of a pass, time to the first token, loading, "
+          "memory, energy beside one row, and what bounds each operator. Then a shape is enough, --prompt and --decode are numbers of "
+          "tokens, and with --jsonl questions are read from standard input, a JSON object per line with these flags as keys; the others "
+          "count for all of them.",
       .examples = {"tessera_inspect --model model.gguf", "tessera_inspect --verify --model model.gguf", "tessera_inspect --graph",
-                   "tessera_inspect --graph --json"},
-      .groups = {{"Model", {"model", "path", "recipe", "threads"}}, {"Output", {"graph", "verify", "json"}}}};
+                   "tessera_inspect --graph --json", "tessera_inspect --device=8gen3 --shape=qwen2.5-1.5b --rows=1,4,8,16",
+                   "tessera_inspect --device=8elite:static --shape=llama-3.2-3b --prompt=128 --json",
+                   "tessera_inspect --device=8gen3:static --shape=llama-3.2-1b --lora_mode=mask --lora_ranks=8,8,16",
+                   "tessera_inspect --device=8gen3 model.gguf --plot=rows.svg --trace=pass.json"},
+      .groups = {{"Model", {"model", "path", "recipe", "threads"}}, {"Output", {"graph", "verify", "json"}}, PhoneReportFlags()},
+      .plain_arguments = {"model"}};
 }
 
 // As the path's device wants its weights.
@@ -71,13 +80,26 @@ absl::Status CheckFlags() {
     return WrongUsage("verify", FLAGS_verify, "no value, or always: here everything is checked, or nothing but the header");
   }
   RETURN_IF_ERROR(CheckNotBoth("verify", verify, "graph", FLAGS_graph));
+  RETURN_IF_ERROR(CheckPhoneReportFlags());
   if (!FLAGS_graph && IsGiven("path")) return WrongUsage("path", "without --graph", "both: nothing else here depends on it");
   if (!FLAGS_graph && IsGiven("recipe")) return WrongUsage("recipe", "without --graph", "both: nothing else here depends on it");
   if (!verify && IsGiven("threads")) return WrongUsage("threads", "without --verify", "both: nothing else here is shared out");
   return absl::OkStatus();
 }
 
+// A phone's profile says all that these flags could.
+absl::Status CheckForPhone() {
+  for (const char* const flag : {"graph", "verify", "path", "threads"}) {
+    if (IsGiven(flag)) return WrongUsage(flag, "with --device", "one of them: with --device nothing is read but the header");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Run() {
+  if (IsGiven("device")) {
+    RETURN_IF_ERROR(CheckForPhone());
+    return ShowPhoneReport();
+  }
   EngineOptions options;
   options.compute.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(options.compute));

@@ -11,13 +11,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/commands.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/text/input.h"
 #include "tessera/apps/cli/text/output.h"
 #include "tessera/apps/cli/text/text_windows.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/compare/scheme_table.h"
+#include "tessera/apps/quantize/subcommands.h"
 #include "tessera/apps/show/describe_matrices.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
@@ -51,7 +52,8 @@ AppInfo Info() {
                        "tessera_quantize --scheme=int4-tile,ffn_down=int8-tile --statistics=text.gguf model.gguf npu.tsr",
                        "tessera_quantize --off_grid=1 model.gguf off_grid.gguf",
                        "tessera_quantize --scheme=001 --dry_run model-f16.gguf",
-                       "tessera_quantize --table=\"int4-tile;int4-common;001\" model.gguf < text"},
+                       "tessera_quantize --table=\"int4-tile;int4-common;001\" model.gguf < text",
+                       "tessera_quantize statistics --prompt_file=text.txt model.gguf statistics.gguf"},
           .groups = {{"Model", {"model", "scheme", "format", "head_format", "statistics", "off_grid", "threads"},
                       {"model", "scheme", "format", "head_format", "statistics", "threads"}},
                      {"Comparing schemes", {"table", "prompt", "prompt_file", "window", "max_windows"}},
@@ -336,4 +338,6 @@ absl::Status Run() {
 }  // namespace
 }  // namespace tessera
 
-int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }
+int main(int argc, char** argv) {
+  return tessera::CommandsMain(argc, argv, tessera::Info(), {tessera::CollectStatistics(), tessera::WriteStatesOfTexts()}, tessera::Run);
+}

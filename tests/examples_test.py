@@ -28,7 +28,7 @@ STDIN = {"--chat --system": "What is the capital of France?\n", "--prompts - ": 
 SHORTER = {
     "tessera_bench adapters": "--adapters=8 --rank=4 --generate_tokens=16 --depth=8 --repetitions=1",
     "tessera_bench attention": "--depths=8 --prompt_tokens=8 --generate_tokens=1 --repetitions=1",
-    "tessera_bench lever": "--texts=1 --generate_tokens=4 --repetitions=1 --categories=gsm8k",
+    "tessera_lever": "--texts=1 --generate_tokens=4 --repetitions=1 --categories=gsm8k",
     "tessera_bench memory": "--depth=8 --prompt_tokens=8 --generate_tokens=1",
     "tessera_bench overhead": "--generate_tokens=6 --repetitions=1",
     "tessera_bench products": "--repetitions=1",
@@ -46,16 +46,16 @@ SHORTER = {
     "tessera_scale grid": "--texts=1 --samples=2 --n_predict=8 --counts=1,2",
     "tessera_scale run --data=FOLDER --task": "--texts=1 --samples=2 --n_predict=8",
     "tessera_scale run --data=FOLDER --beam": "--texts=1 --n_predict=8 --most_steps=1",
-    "tessera_spec_bench": "--texts=1 --generate_tokens=4 --categories=gsm8k",
-    "tessera_spec_bench --speculate wrong": "--texts=1 --generate_tokens=4 --categories=gsm8k --writings=2",
-    "tessera_states --jsonl --generate": "--n_predict=16",
+    "tessera_bench spec": "--texts=1 --generate_tokens=4 --categories=gsm8k",
+    "tessera_bench spec --speculate wrong": "--texts=1 --generate_tokens=4 --categories=gsm8k --writings=2",
+    "tessera_quantize states --jsonl --generate": "--n_predict=16",
     "tessera_verify": "--n_predict=16",
 }
 # Examples that would take more than some seconds with the default model, by how their command begins: they run with one of random weights.
 RANDOM_MODEL = (
-    "tessera_bench adapters", "tessera_bench lever", "tessera_bench samples", "tessera_bench streams", "tessera_perplexity --table",
-    "tessera_quantize --scheme", "tessera_quantize --table", "tessera_scale grid", "tessera_spec_bench",
-    "tessera_states --prompt_file README.md", "tessera_statistics", "tessera_verify",
+    "tessera_bench adapters", "tessera_lever", "tessera_bench samples", "tessera_bench streams", "tessera_perplexity --table",
+    "tessera_quantize --scheme", "tessera_quantize --table", "tessera_scale grid", "tessera_bench spec",
+    "tessera_quantize states --prompt_file README.md", "tessera_quantize statistics", "tessera_verify",
 )
 
 
@@ -93,7 +93,7 @@ def setUpModule():
     Examples.place = Place(Path(folder.name, "default"), Examples.model, Examples.model.name)
     make_grids(Examples.place.folder, BIN)   # Examples of grids make their own in the other place.
     Examples.small_place = Place(Path(folder.name, "random"), small, Examples.model.name)
-    subprocess.run([BIN / "tessera_statistics", "--prompt_file=text.txt", "--out=text.gguf", "model.gguf"],
+    subprocess.run([BIN / "tessera_quantize", "statistics", "--prompt_file=text.txt", "--out=text.gguf", "model.gguf"],
                    cwd=Examples.small_place.folder, check=True, capture_output=True)
 
 

@@ -14,7 +14,7 @@ MODEL = ROOT / "tests/golden/tiny/llama.gguf"
 EARLIER = "earlier line\n"
 ANSWER = [BIN / "tessera_generate", f"--model={MODEL}", "--prompt=the", "--n_predict=4", "--temperature=0", "--threads=1"]
 ROWS = [BIN / "tessera_bench", "rows", f"--model={MODEL}", "--rows=1,2", "--repetitions=1", "--threads=1"]
-GAINS = [BIN / "tessera_spec_bench", f"--model={MODEL}", f"--data={ROOT}/tests/data/speculation", "--categories=gsm8k", "--texts=1",
+GAINS = [BIN / "tessera_bench", "spec", f"--model={MODEL}", f"--data={ROOT}/tests/data/speculation", "--categories=gsm8k", "--texts=1",
          "--generate_tokens=2", "--threads=1"]
 MAKERS = {"pack": [BIN / "tessera_pack", MODEL, "--threads=1"],
           "quantize": [BIN / "tessera_quantize", MODEL, "--head_format=Q4_1", "--threads=1"],

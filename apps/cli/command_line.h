@@ -34,6 +34,7 @@ struct AppInfo {
   std::vector<std::string> examples;    // Command lines worth copying.
   std::vector<FlagGroup> groups;
   std::vector<std::string> plain_arguments = {};  // The flags that arguments without a flag's name set, in order.
+  std::map<std::string, std::string> moved = {};  // Former subcommands, and the program that each became.
   // commands.h sets these two, for the help text and for errors that say what was meant.
   std::vector<Subcommand> subcommands = {};                        // All that the program has.
   std::map<std::string, std::vector<std::string>> elsewhere = {};  // Flags that are not here, and the subcommands that have them.

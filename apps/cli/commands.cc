@@ -31,7 +31,10 @@ std::map<std::string, std::vector<std::string>> Elsewhere(const std::vector<Comm
   return elsewhere;
 }
 
-absl::Status NoSuchCommand(const std::string& found, const std::string& name, const std::vector<Command>& commands) {
+absl::Status NoSuchCommand(const AppInfo& program, const std::string& found, const std::string& name,
+                           const std::vector<Command>& commands) {
+  const auto moved = program.moved.find(name);
+  if (moved != program.moved.end()) return WrongUsage("subcommand", found, absl::StrCat("the program ", moved->second, " of its own"));
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.info.subcommand);
   const std::string meant = NearestName(name, names);
@@ -41,7 +44,8 @@ absl::Status NoSuchCommand(const std::string& found, const std::string& name, co
 
 }  // namespace
 
-int CommandsMain(int argc, char** argv, const AppInfo& program, const std::vector<Command>& commands) {
+int CommandsMain(int argc, char** argv, const AppInfo& program, const std::vector<Command>& commands,
+                 const std::function<absl::Status()>& run) {
   const bool named = argc > 1 && argv[1][0] != '-';
   const auto chosen = std::find_if(commands.begin(), commands.end(),
                                    [&](const Command& command) { return named && command.info.subcommand == argv[1]; });
@@ -50,8 +54,9 @@ int CommandsMain(int argc, char** argv, const AppInfo& program, const std::vecto
   info.elsewhere = Elsewhere(commands, info);
   for (const Command& command : commands) info.subcommands.push_back({command.info.subcommand, command.info.summary});
   if (chosen != commands.end()) return AppMain(argc - 1, argv + 1, info, chosen->run);
-  if (named) return AppMain(1, argv, info, [&] { return NoSuchCommand(Quoted(argv[1]), argv[1], commands); });
-  return AppMain(argc, argv, info, [&] { return NoSuchCommand("none", "", commands); });
+  if (run != nullptr) return AppMain(argc, argv, info, run);
+  if (named) return AppMain(1, argv, info, [&] { return NoSuchCommand(program, Quoted(argv[1]), argv[1], commands); });
+  return AppMain(argc, argv, info, [&] { return NoSuchCommand(program, "none", "", commands); });
 }
 
 }  // namespace tessera

@@ -8,7 +8,8 @@
 //
 // The first argument names the subcommand: tessera_x show --top=7. tessera_x --help lists them, each with the first sentence of its
 // summary. A name that is missing or unknown is answered with the list and the nearest, a flag of another subcommand with the name of
-// that. Everything else is as in app_main.h.
+// that. A program that does something without a subcommand, too, gives `run`; a first argument that names no subcommand is then the
+// program's own. Everything else is as in app_main.h.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,8 @@ struct Command {
   std::function<absl::Status()> run;
 };
 
-// The flags of `program` are for its --help and --version alone.
-int CommandsMain(int argc, char** argv, const AppInfo& program, const std::vector<Command>& commands);
+// Runs the subcommand that the first argument names. Without `run` the flags of `program` are for its --help and --version alone.
+int CommandsMain(int argc, char** argv, const AppInfo& program, const std::vector<Command>& commands,
+                 const std::function<absl::Status()>& run = nullptr);
 
 }  // namespace tessera

@@ -21,7 +21,7 @@ constexpr char kWarm[] = "no pass is computed to warm up, so leave it out";
 constexpr char kMapped[] = "weights are held in memory, at most as many as --memory_budget allows, so leave it out";
 
 constexpr char kProbabilities[] = "probabilities are not written beside an answer; tessera_logits shows them for a given text";
-constexpr char kEmbedding[] = "a text's embedding is not computed; tessera_states writes hidden states, of which one can be made";
+constexpr char kEmbedding[] = "a text's embedding is not computed; tessera_quantize states writes hidden states, of which one can be made";
 constexpr char kNuma[] = "memory lies where the system puts it; numactl starts a program on one node";
 constexpr char kCpus[] = "threads run where the system puts them, and --threads=N says how many; taskset starts a program on some CPUs";
 constexpr char kShift[] = "nothing is shifted out of a full context: the answer ends there, and --context=N makes room";

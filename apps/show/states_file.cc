@@ -51,7 +51,8 @@ template <typename T>
 absl::StatusOr<std::vector<T>> Numbers(const SafetensorsFile& file, const char* name, SafetensorsType type) {
   const SafetensorsTensor* const tensor = file.FindTensor(name);
   if (tensor == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": found no tensor ", Quoted(name), ", expected a file of tessera_states"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path(), ": found no tensor ", Quoted(name), ", expected a file of tessera_quantize states"));
   }
   if (tensor->type != type || tensor->shape.size() != 1) {
     return file.WrongTensor(name, "", absl::StrCat("found ", InfoOf(tensor->type).name, " of ", tensor->shape.size(),

@@ -1,4 +1,4 @@
-// The file of tessera_states: texts as tokens, and for each token what the model made of it.
+// The file of tessera_quantize states: texts as tokens, and for each token what the model made of it.
 //
 //   StatesTexts texts;
 //   texts.Add({1, 72, 101}, {108});                                   // a prompt, and what the model wrote after it

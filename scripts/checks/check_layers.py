@@ -14,8 +14,9 @@ LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], 
          "model/text": ["base", "model/text/jinja"],
          "model/files": ["quant", "storage", "model/text"], "model": ["npu", "model/files"], "spec": ["base"],
          "runtime": ["model", "spec"], "apps/cli": ["runtime"], "apps/show": ["apps/cli"], "apps/phone": ["apps/show"],
-         "apps/plan": ["apps/phone"], "apps/answers": ["apps/plan"], "apps/compare": ["apps/answers"], "apps": ["apps/compare"],
-         "apps/bench": ["apps/compare"], "apps/lab/models": ["apps/bench"], "apps/lab/lever": ["apps/lab/models"],
+         "apps/plan": ["apps/phone"], "apps/answers": ["apps/plan"], "apps/compare": ["apps/answers"], "apps/quantize": ["apps/compare"],
+         "apps": ["apps/quantize"], "apps/old_names": [], "apps/bench/old_names": ["apps/old_names"], "apps/bench": ["apps/quantize"],
+         "apps/lab/models": ["apps/bench"], "apps/lab/lever": ["apps/lab/models"],
          "apps/lab/scale": ["apps/lab/lever"], "apps/lab/papers": ["apps/lab/scale"], "apps/lab": ["apps/lab/papers"]}
 # The parts of the programs: what people install, what measures, the laboratory. Each has its programs directly in its folder and
 # one program of tests, for all its rooms.

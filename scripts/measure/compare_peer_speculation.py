@@ -67,7 +67,7 @@ def pinned(flags):
 
 def ours(flags, category):
     """Our texts of one category, both ways, and the prompts' tokens."""
-    report = json.loads(run([*pinned(flags), f"{flags.ours}/tessera_spec_bench", "--json", "--model", flags.model,
+    report = json.loads(run([*pinned(flags), f"{flags.ours}/tessera_bench", "spec", "--json", "--model", flags.model,
                              "--threads", str(flags.threads), "--data", flags.data, "--categories", category, "--texts", str(flags.texts),
                              "--generate_tokens", str(flags.tokens), "--speculate", flags.speculate, "--context", str(CONTEXT)]))
     return report["texts"]
@@ -87,7 +87,7 @@ class Way:
 
 
 def compare(our_texts, peer_texts):
-    """our_texts: as tessera_spec_bench writes them; peer_texts: {setting: [Text]} for the same prompts."""
+    """our_texts: as tessera_bench spec writes them; peer_texts: {setting: [Text]} for the same prompts."""
     our_plain = [Text(text["output_tokens"], text["plain_seconds"]) for text in our_texts]
     drafted = [Text(text["drafted_tokens"], text["drafted_seconds"]) for text in our_texts]
     ways = {setting: Way(list(zip(peer_texts[PLAIN], texts))) for setting, texts in peer_texts.items()}

@@ -4,7 +4,7 @@
 #   scripts/measure/compare_peer_speculation.sh [--json] [--data FOLDER] [--categories A,B] [--texts 48] [--tokens 128] [--threads 2]
 #                                       [--cpus 0,1] [--speculate auto]
 #
-# --data, --categories, --texts, --speculate: as for tessera_spec_bench. --cpus: the CPUs on which all programs run.
+# --data, --categories, --texts, --speculate: as for tessera_bench spec. --cpus: the CPUs on which all programs run.
 # docs/speculation.md says what is compared. Nothing else should run meanwhile: the figures are wall-clock times.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"

@@ -5,9 +5,9 @@
 
 The figures are those of notes that no prediction is judged by: the first two tables of paper 004 and its times of loading, and vendors'
 own measurements of single graphs (Qualcomm AI Hub, context 4096), in apps/lab/papers/npu/calibration.jsonl, which tessera_reproduce npu
-reads too. Each asks tessera_npu_report one question; the parameters are moved until the sum of squares of log(predicted / measured) is
-least (Gauss and Newton's way, steps damped). Parameters are one for all phones, but for the speed of DMA where none was measured. --write
-puts the values into npu/profiles; without it nothing is changed.
+reads too. Each asks tessera_inspect --device one question; the parameters are moved until the sum of squares of
+log(predicted / measured) is least (Gauss and Newton's way, steps damped). Parameters are one for all phones, except the speed of DMA where
+none was measured. --write puts the values into npu/profiles; without it nothing is changed.
 """
 import json
 import math
@@ -77,7 +77,8 @@ class Fit:
             for name, text in self.with_values(logs).items():
                 Path(folder, f"{name}.textproto").write_text(text)
             lines = [json.dumps({**figure["ask"], "device": f"{folder}/{figure['device']}.textproto:static"}) for figure in FIGURES]
-            done = subprocess.run([self.program, "--jsonl"], input="\n".join(lines), capture_output=True, text=True, check=False)
+            command = [self.program, "--device=8gen3", "--jsonl"]
+            done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise SystemExit(f"{self.program} --jsonl: exit code {done.returncode}: {done.stderr.strip()}")
         predicted = []
@@ -143,7 +144,7 @@ def main():
     flags.add_argument("--write", action="store_true")
     flags.add_argument("--json", action="store_true")
     given = flags.parse_args()
-    program = Path(given.build_dir) / "bin/tessera_npu_report"
+    program = Path(given.build_dir) / "bin/tessera_inspect"
     if not program.exists():
         raise SystemExit(f"{program}: found no program, expected the one that scripts/build.sh makes")
     fit = Fit(str(program))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains what lets a model draft for itself (DS2D of paper 004): prefix slots and forecast embeddings. The model stays as it is.
 
-    build/bin/tessera_states --jsonl --generate --layers=none --out=texts.safetensors < requests
+    build/bin/tessera_quantize states --jsonl --generate --layers=none --out=texts.safetensors < requests
     "$(scripts/train/environment.sh)" scripts/train/ds2d.py --model model.gguf --states texts.safetensors --out ds2d.safetensors
 
 --slots are keys and values in each layer, without a position; --forecasts are rows that may follow any token. Forecast k of a token at

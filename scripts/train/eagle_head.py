@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains a draft head of the EAGLE-3 kind: one decoder layer that reads three hidden states of the model and writes tokens ahead.
 
-    build/bin/tessera_states --jsonl --generate --layers=2,15,27,last --numbers=f16 --out=states.safetensors < requests
+    build/bin/tessera_quantize states --jsonl --generate --layers=2,15,27,last --numbers=f16 --out=states.safetensors < requests
     "$(scripts/train/environment.sh)" scripts/train/eagle_head.py --model m.gguf --states s.safetensors --layers=2,15,27 --out e.safetensors
 
 At a token t the layer sees the fused hidden states of t and the embedding of the next token, and says what the model will write after that.

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Trains an early-exit predictor: from the hidden state after a layer it tells which tokens the whole model will like.
 
-    build/bin/tessera_states --jsonl --generate --layers=17,last --numbers=f16 --out=states.safetensors < requests
+    build/bin/tessera_quantize states --jsonl --generate --layers=17,last --numbers=f16 --out=states.safetensors < requests
     "$(scripts/train/environment.sh)" scripts/train/exit_predictor.py --model m.gguf --states s.safetensors --layer 17 --out x.safetensors
 
 --kind vocabulary is a map W of [vocabulary, width]: a token's score is its row times the hidden state. --kind width is a map M of
 [width, width] before the model's own output norm and head. The teacher is what the model makes of its last hidden state. The loss is that
 of paper 002: TAU^2 KL(teacher || predictor) over the vocabulary at temperature TAU, and --weight times KL over the candidates of a draft,
-both renormalised there. Candidates are the top_tokens of --candidates, a file that tessera_states wrote for the same texts with the draft
-(--tokens_of=states.safetensors --layers=none --logits=top:10). Held out, in a tenth of the texts: how often the best token is the model's
-own, over the vocabulary and, with candidates, among these. OUT holds predictor.weight or predictor.map, and says after which of how many
+both renormalised there. Candidates are the top_tokens of --candidates, a file that tessera_quantize states wrote for the same texts with
+the draft (--tokens_of=states.safetensors --layers=none --logits=top:10). Held out, in a tenth of the texts: how often the best token is
+the model's own, over the vocabulary and, with candidates, among these. OUT holds predictor.weight or predictor.map, and says after which of how many
 layers it comes; the seed is in exit.untrained.safetensors. Numbers are F16 unless --numbers says f32: memory has them as the file has.
 """
 import sys
@@ -41,7 +41,7 @@ def read_candidates(given, states):
         return None
     tensors, _ = read(given.candidates)
     if "top_tokens" not in tensors:
-        raise SystemExit(f"{given.candidates}: found no tensor top_tokens, expected a file of tessera_states --logits=top:N")
+        raise SystemExit(f"{given.candidates}: found no tensor top_tokens, expected a file of tessera_quantize states --logits=top:N")
     if not np.array_equal(tensors["tokens"], states.tokens):
         raise SystemExit(f"{given.candidates}: found other texts, expected those of {given.states} (--tokens_of)")
     return np.array(tensors["top_tokens"])

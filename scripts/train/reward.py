@@ -2,7 +2,7 @@
 """Trains a reward head: from the hidden state at the end of a step it tells how likely the answer comes out right.
 
     build/bin/tessera_scale texts --data=FOLDER --out=labels.jsonl > requests.jsonl
-    build/bin/tessera_states --jsonl --layers=last --numbers=f16 --out=states.safetensors < requests.jsonl
+    build/bin/tessera_quantize states --jsonl --layers=last --numbers=f16 --out=states.safetensors < requests.jsonl
     "$(scripts/train/environment.sh)" scripts/train/reward.py --model m.gguf --states s.safetensors --labels l.jsonl --out r.safetensors
 
 Each answer is known to be right or wrong, and the end of each of its lines is labelled with that, as labels from rollouts are (Wang et al.
@@ -57,7 +57,7 @@ class Texts:
         tensors, _ = read(given.states)
         for name in ("starts", f"hidden.{self.layer}"):
             if name not in tensors:
-                raise SystemExit(f"{given.states}: found no tensor {name}, expected a file of tessera_states with it")
+                raise SystemExit(f"{given.states}: found no tensor {name}, expected a file of tessera_quantize states with it")
         starts = np.array(tensors["starts"])
         lengths = np.diff(starts)
         if len(lengths) != len(labels) or any(length != label.tokens for length, label in zip(lengths, labels)):

@@ -1,5 +1,6 @@
-// Files of tessera_states as far as another program of ours reads them, their texts: a file is refused in words that name it and can be
-// shown, or its texts lie one after the other, none empty or too long, with tokens of the vocabulary; written again, they read alike.
+// Files of tessera_quantize states as far as another program of ours reads them, their texts: a file is refused in words that name it and
+// can be shown, or its texts lie one after the other, none empty or too long, with tokens of the vocabulary; what is written again reads
+// alike.
 #include <fstream>
 #include <memory>
 #include <string>

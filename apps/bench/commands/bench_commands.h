@@ -21,5 +21,6 @@ Command BenchStreaming();
 Command BenchStreams();
 Command BenchSamples();
 Command BenchAdapters();
+Command BenchSpec();
 
 }  // namespace tessera

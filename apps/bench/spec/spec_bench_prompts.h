@@ -1,4 +1,4 @@
-// The prompts of tessera_spec_bench: read from public evaluation sets, in their own JSONL forms, and put into words.
+// The prompts of tessera_bench spec: read from public evaluation sets, in their own JSONL forms, and put into words.
 //
 //   ASSIGN_OR_RETURN(const std::vector<PromptCategory> all, ReadPromptSets("evaluation_sets", /*most=*/48));
 //   all[0].name;        // "summarization", "code", "ui", ...

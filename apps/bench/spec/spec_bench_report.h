@@ -1,4 +1,4 @@
-// The results of tessera_spec_bench, category by category, as a table, as JSON and as a picture.
+// The results of tessera_bench spec, category by category, as a table, as JSON and as a picture.
 //
 //   CategoryResult result("code");
 //   RETURN_IF_ERROR(result.AddPair(prompt, plain, drafted, probe.BarrierNanos()));

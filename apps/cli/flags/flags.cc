@@ -84,7 +84,7 @@ DEFINE_string(layers, "last", "LIST|Hidden states to write, after so many layers
 DEFINE_string(logits, "none", "NAME|Logits to write: none, all, or top:N, the N largest of each token.");
 DEFINE_string(numbers, "f32", "NAME|Format of hidden states and logits: f32, or f16 with half the bytes.");
 DEFINE_bool(generate, false, "|Let the model continue each text, and write those states, too.");
-DEFINE_string(tokens_of, "", "FILE|Take the texts of this file of tessera_states (same vocabulary).");
+DEFINE_string(tokens_of, "", "FILE|Take the texts of this file of tessera_quantize states (same vocabulary).");
 DEFINE_bool(graph, false, "|Show the static graphs: operators, buffers, weights and units.");
 DEFINE_int32(prompt_tokens, 512, "N|Prompt length to time; bench speed, attention, memory: 0 is allowed.");
 DEFINE_int32(generate_tokens, 128, "N|Tokens to generate and time; bench speed and memory: 0 is allowed.");
@@ -108,7 +108,7 @@ DEFINE_string(data, "", "FOLDER|Folder of evaluation sets. Default: a few record
 DEFINE_string(categories, "all", "LIST|Categories of prompts, comma-separated, or all.");
 DEFINE_int32(texts, 48, "N|Most prompts of each category.");
 DEFINE_string(curves, "", "FILE|Accuracies beside times: lines of tessera_scale judge --json, or a grid's.");
-DEFINE_string(recordings, "", "FILE|Recorded drafts: lines of tessera_spec_bench --tree=ds2d:3,2 --json.");
+DEFINE_string(recordings, "", "FILE|Recorded drafts: lines of tessera_bench spec --tree=ds2d:3,2 --json.");
 DEFINE_int32(most_barrier_nanos, 0, "NS|Exclude texts with a thread barrier longer than NS; 0: none.");
 DEFINE_int32(writings, 1, "N|Times that a text is written each way, in turns; the median counts.");
 DEFINE_bool(remember, false, "|Draft also from this run's earlier answers of the same category.");
@@ -123,7 +123,7 @@ DEFINE_string(around, "", "FILE|Write a model of size --shape with the logits of
 DEFINE_string(format, "", "NAME|Block format of the layers' matrices. Default: Q4_0, or the model's.");
 DEFINE_string(head_format, "", "NAME|Block format of embedding and head. Default: the layers', or the model's.");
 DEFINE_string(scheme, "", "LIST|Forms of matrices: a recipe (001, qnn, ...) or FORM,PART=FORM.");
-DEFINE_string(statistics, "", "FILE|Weigh errors of scales by input sizes, a file of tessera_statistics.");
+DEFINE_string(statistics, "", "FILE|Weigh errors of scales by input sizes, a file of tessera_quantize statistics.");
 DEFINE_string(off_grid, "", "N|Seed. Change weights but no logits, so that no scheme fits them exactly.");
 DEFINE_string(table, "", "LIST|A table: attention (perplexity), RECIPE;... (quantize), NAME (reproduce).");
 DEFINE_string(out, "", "FILE|The file to write.");

@@ -70,7 +70,7 @@ std::vector<UsedFile> UsedFiles(const AppInfo& info) {
     if (flag.name == "scorer") path = ParseScorer(path).value_or(ScorerSpec()).file;
     if (flag.name == "device") path = path.substr(0, path.find(':'));   // Style and power mode follow.
     if (path.empty()) continue;
-    if (flag.name == "prune") {   // A list in tessera_bench lever.
+    if (flag.name == "prune") {   // A list in tessera_lever.
       const std::vector<std::string> parts = absl::StrSplit(path, ';', absl::SkipEmpty());
       for (const std::string& part : parts) files.push_back({flag.name, part, flag.use});
       continue;

@@ -1,4 +1,4 @@
-// The findings of tessera_bench lever --memory_grid: at each budget, whether the way that auto chose is as fast as any.
+// The findings of tessera_lever --memory_grid: at each budget, whether the way that auto chose is as fast as any.
 //
 //   std::vector<LeverGridPoint> points = ...;                       // MeasureLever at each budget
 //   RETURN_IF_ERROR(WriteOutput(LeverGridText(points)));

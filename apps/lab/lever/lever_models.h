@@ -1,4 +1,4 @@
-// The engines of tessera_bench lever: a target, a draft beside it in memory, and the target once more with the draft's bytes pinned.
+// The engines of tessera_lever: a target, a draft beside it in memory, and the target once more with the draft's bytes pinned.
 //
 //   ASSIGN_OR_RETURN(const std::unique_ptr<LeverModels> models, LeverModels::Load({.target = options, .draft_model = "draft.gguf"}));
 //   ASSIGN_OR_RETURN(LeverFindings findings, MeasureLever(models->engines(), lever_options));

@@ -1,4 +1,4 @@
-// The prompts of tessera_bench lever: four public evaluation sets, in their own JSONL forms.
+// The prompts of tessera_lever: four public evaluation sets, in their own JSONL forms.
 //
 //   ASSIGN_OR_RETURN(const std::vector<PromptCategory> sets, ReadLeverPrompts("tests/data/speculation", "gsm8k,mbpp", /*most=*/16));
 //   sets[0].name;        // "gsm8k"

@@ -1,4 +1,4 @@
-// Pruning in tessera_bench lever: which predictors and rules are tried, and what they came to beside lever without them.
+// Pruning in tessera_lever: which predictors and rules are tried, and what they came to beside lever without them.
 //
 //   ASSIGN_OR_RETURN(const LeverPruneAsked asked, LeverPruneAsked::Parse("a.safetensors;b.safetensors", "threshold=0.02;always,tau=2"));
 //   ASSIGN_OR_RETURN(specs, WithPruning(specs, asked));       // of each system that prunes one variant per predictor and rule

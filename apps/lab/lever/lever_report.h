@@ -1,4 +1,4 @@
-// The findings of tessera_bench lever as tables, as JSON and as a picture.
+// The findings of tessera_lever as tables, as JSON and as a picture.
 //
 //   RETURN_IF_ERROR(WriteOutput(LeverText(findings, {.reliability = true})));
 //   WriteLever(json.Key("lever"), findings, {});

@@ -1,4 +1,4 @@
-// The ways to write a text that tessera_bench lever compares: plain decoding, trees of one draft by several rules, drafts from the text
+// The ways to write a text that tessera_lever compares: plain decoding, trees of one draft by several rules, drafts from the text
 // itself, and both together. All of them are a Speculator's work on one code path; they differ in what is drafted.
 //
 //   ASSIGN_OR_RETURN(const std::vector<LeverSpec> specs, LeverSpecs("flash_ar,edgellm,lever", "edgellm:threshold=0.2"));

@@ -6,7 +6,7 @@
 
 Rows see what `mask` [rows, rows] says. `adapters` add low-rank products to matrices of the layers; a `prefix` is keys and values without a
 position, which the rows of `sees_prefix` see. Layers are a scan whose parts are computed again in the backward pass, so memory stays small.
-scripts/train/check_model.py compares it with tessera_states.
+scripts/train/check_model.py compares it with tessera_quantize states.
 """
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The texts and hidden states of a file that tessera_states wrote, split into those to train on and those held out.
+"""The texts and hidden states of a file that tessera_quantize states wrote, split into those to train on and those held out.
 
     states = States("states.safetensors", layers=(8, 30))
     states.trained, states.held          # numbers of texts
@@ -17,7 +17,8 @@ class States:
         for name in ("tokens", "starts", "prompts", *(f"hidden.{layer}" for layer in layers)):
             if name not in self.tensors:
                 there = ", ".join(name for name in sorted(self.tensors) if name.startswith("hidden."))
-                raise SystemExit(f"{path}: found no tensor {name}, expected a file of tessera_states with it; there are {there or 'none'}")
+                raise SystemExit(f"{path}: found no tensor {name}, expected a file of tessera_quantize states with it; "
+                                 f"there are {there or 'none'}")
         self.tokens = np.array(self.tensors["tokens"])
         self.starts, self.prompts = np.array(self.tensors["starts"]), np.array(self.tensors["prompts"])
         held = held_out(len(self.prompts))

@@ -34,6 +34,17 @@ TEST(Commands, HeaderExample) {
   EXPECT_EQ(RunExample({"show", "--top=1"}).errors, "");
 }
 
+TEST(Commands, AProgramWithWorkOfItsOwnDoesItWithoutASubcommand) {
+  const auto run = [](const Arguments& arguments) {
+    return RunCommands(arguments, {.name = "tessera_x", .summary = "Does it.", .groups = {{"Text", {"prompt"}}},
+                                   .plain_arguments = {"prompt"}}, {CountAndShow()[1]}, Count);
+  };
+  EXPECT_EQ(run({"--prompt=four"}).output, "4 bytes\n");
+  EXPECT_EQ(run({"seventy"}).output, "7 bytes\n");
+  EXPECT_EQ(run({"show", "--top=7"}).output, "mode 7\n");
+  EXPECT_EQ(run({"--top=7"}).code, 2);
+}
+
 void ExpectWrongUsage(const Ended& ended, const std::string& errors) {
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.output, "");
@@ -119,15 +130,36 @@ TEST(BenchCommands, AreListedWithASentenceEach) {
     EXPECT_TRUE(absl::StrContains(help.output, line)) << "one line for" << line << help.output;
   }
   EXPECT_EQ(names, (Arguments{"speed", "overhead", "threads", "roofline", "rows", "attention", "products", "memory", "streaming",
-                              "streams", "samples", "adapters", "lever"}));
+                              "streams", "samples", "adapters", "spec"}));
 }
 
 TEST(BenchCommands, WithoutANameNothingIsMeasured) {
   ExpectWrongUsage(RunProgram("tessera_bench", {}),
                    In("tessera_bench", "subcommand: found none, expected one of speed, overhead, threads, roofline, rows, attention, "
-                                       "products, memory, streaming, streams, samples, adapters, lever"));
+                                       "products, memory, streaming, streams, samples, adapters, spec"));
   ExpectWrongUsage(RunProgram("tessera_bench", {"--threads=2"}),
                    In("tessera_bench", "--threads: found in \"tessera_bench\", expected in a subcommand, such as \"tessera_bench speed\""));
+}
+
+TEST(BenchCommands, LeverNamesTheProgramThatItBecame) {
+  ExpectWrongUsage(RunProgram("tessera_bench", {"lever", "--texts=1"}),
+                   In("tessera_bench", "subcommand: found \"lever\", expected the program tessera_lever of its own"));
+}
+
+TEST(OldNames, ProgramsRunWhatHasTheirWorkNowAndSaySo) {
+  const std::pair<const char*, const char*> names[] = {{"tessera_spec_bench", "tessera_bench spec"},
+                                                       {"tessera_statistics", "tessera_quantize statistics"},
+                                                       {"tessera_states", "tessera_quantize states"},
+                                                       {"tessera_npu_report", "tessera_inspect --device=8gen3"}};
+  for (const auto& [old_name, now] : names) {
+    const Ended old_run = RunProgram(old_name, {"--help"}), new_run = RunProgram(now, {"--help"});
+    EXPECT_EQ(old_run.code, 0) << old_name;
+    EXPECT_EQ(old_run.output, new_run.output) << old_name;
+    EXPECT_EQ(old_run.errors, absl::StrCat(old_name, ": this is ", now, " now\n"));
+  }
+  const Ended refused = RunProgram("tessera_statistics", {"--window=x"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(absl::StrContains(refused.errors, "tessera_quantize statistics: --window: found")) << refused.errors;
 }
 
 TEST(BenchCommands, SpeedHasAFigureForEachKindOfTokensAndNeedsOne) {

@@ -67,7 +67,8 @@ TEST(OtherNames, ErrorsNameOurFlag) {
       {"--stream", "--stream: text is always written as it comes, so leave it out"},
       {"-ngl", "-ngl: every layer is computed on the CPU, so leave it out"},
       {"--n-probs=5", "--n-probs: probabilities are not written beside an answer; tessera_logits shows them for a given text"},
-      {"--embedding", "--embedding: a text's embedding is not computed; tessera_states writes hidden states, of which one can be made"},
+      {"--embedding",
+       "--embedding: a text's embedding is not computed; tessera_quantize states writes hidden states, of which one can be made"},
       {"--numa=distribute", "--numa: memory lies where the system puts it; numactl starts a program on one node"},
       {"--cpu-mask=f", "--cpu-mask: threads run where the system puts them, and --threads=N says how many; taskset starts a program on "
                        "some CPUs"},

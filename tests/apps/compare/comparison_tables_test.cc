@@ -119,7 +119,7 @@ TEST(ComparisonTables, SchemesHaveBitsErrorsAndPerplexities) {
 TEST(ComparisonTables, StatisticsAddRowsWhereScalesAreSearched) {
   const TemporaryFolder folder;
   const std::string statistics = folder.Path("statistics.gguf");
-  ASSERT_EQ(RunProgram("tessera_statistics", {absl::StrCat("--prompt=", kText), TinyPath("llama"), statistics}).code, 0);
+  ASSERT_EQ(RunProgram("tessera_quantize statistics", {absl::StrCat("--prompt=", kText), TinyPath("llama"), statistics}).code, 0);
   const JsonValue table = TableOf("tessera_quantize", {"--table=int4-tile;Q4_0;T2", "--statistics=" + statistics});
   const char* const names[] = {"int4-tile", "int4-tile with statistics", "Q4_0", "T2", "T2 with statistics"};
   ASSERT_EQ(table.size(), 5);

@@ -94,8 +94,8 @@ DeviceProfile FixedPhone() {
   return profile;
 }
 
-// What tessera_npu_report said of this phone before graphs had a form, in milliseconds: all passes done is what was fitted to published
-// times. Whoever changes the model of costs on purpose changes these numbers with it.
+// What tessera_inspect --device said of this phone before graphs had a form, in milliseconds: all passes done is what was
+// fitted to published times. Whoever changes the model of costs on purpose changes these numbers with it.
 TEST(FormCosts, TransformedGraphsCostWhatTheyDidToTheDigit) {
   struct Before { const char* style; const char* shape; int adapter_rank; const char* one; const char* chunk; };
   constexpr Before kBefore[] = {

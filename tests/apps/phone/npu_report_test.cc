@@ -1,4 +1,4 @@
-// tessera_npu_report: what it says, that it says the same again, and what it refuses.
+// tessera_inspect --device: what it says, that it says the same again, and what it refuses.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -21,7 +21,10 @@
 namespace tessera {
 namespace {
 
-Ended Report(std::vector<std::string> flags, const std::string& input = "") { return RunProgram("tessera_npu_report", flags, input); }
+Ended Report(std::vector<std::string> flags, const std::string& input = "") {
+  flags.insert(flags.begin(), "--device=8gen3");   // The last --device counts.
+  return RunProgram("tessera_inspect", flags, input);
+}
 
 JsonValue Json(std::vector<std::string> flags) {
   flags.push_back("--json");

@@ -113,11 +113,11 @@ TEST(DryRun, CountsTheBytesOfAPromptUnderABudgetAsTheRunDoes) {
   for (const size_t bytes : {2000, 6000}) {
     ASSERT_TRUE(WriteFileAtomically(folder.Path(absl::StrCat(bytes)), std::string(bytes, 'a')).ok());
   }
-  for (const char* program : {"tessera_generate", "tessera_logits", "tessera_perplexity", "tessera_states"}) {
+  for (const char* program : {"tessera_generate", "tessera_logits", "tessera_perplexity", "tessera_quantize states"}) {
     const auto requests = [&](const char* file) {
       std::vector<std::string> more = {"--model=" + TinyPath("llama"), "--dry_run", "--json", "--context=8192", "--memory_budget=1GiB",
                                        "--prompt_file=" + folder.Path(file)};
-      if (std::string(program) == "tessera_states") more.push_back("--generate");   // The text stays whole.
+      if (std::string(program) == "tessera_quantize states") more.push_back("--generate");   // The text stays whole.
       return *RunJson(program, more).Object("memory_bytes")->Int("requests");
     };
     EXPECT_GE(requests("6000"), requests("2000") + 4000 * 16) << program;

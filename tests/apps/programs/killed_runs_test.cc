@@ -42,11 +42,12 @@ constexpr Writer kWriters[] = {
     {"Pack", "tessera_pack", "--model=@/model.gguf --out=@/new.tsr", "-new.tsr.tmp"},
     {"Quantize", "tessera_quantize", "--model=@/model.gguf --head_format=Q4_1 --out=@/new.gguf", "-new.gguf.tmp"},
     {"QuantizePacked", "tessera_quantize", "--model=@/model.gguf --scheme=T3 --out=@/new.tsr", "-new.tsr.tmp"},
-    {"Statistics", "tessera_statistics", "--model=@/model.gguf --out=@/new.gguf", "-new.gguf.tmp"},
-    {"States", "tessera_states", "--model=@/model.gguf --layers=0,last --logits=top:2 --out=@/new.safetensors", "-new.safetensors.tmp"},
+    {"Statistics", "tessera_quantize statistics", "--model=@/model.gguf --out=@/new.gguf", "-new.gguf.tmp"},
+    {"States", "tessera_quantize states", "--model=@/model.gguf --layers=0,last --logits=top:2 --out=@/new.safetensors",
+     "-new.safetensors.tmp"},
     {"RandomModel", "tessera_random_model", "--shape=tiny --out=@/new.gguf", "-new.gguf.tmp"},
     {"Plot", "tessera_reproduce npu", "--plot=@/plot", "-plot.tmp"},
-    {"BenchCosts", "tessera_spec_bench", kSpeculated, "-costs.tmp"},
+    {"BenchCosts", "tessera_bench spec", kSpeculated, "-costs.tmp"},
 };
 
 void PrintTo(const Writer& writer, std::ostream* out) { *out << writer.name; }

@@ -196,8 +196,8 @@ TEST(OddInputs, OutputThatCannotBeWrittenIsAFailure) {
 TEST(OddInputs, ClosedStandardInputIsAFailureWhereItIsRead) {
   for (const std::string& program : WorkingPrograms()) {
     const bool reads = program != "tessera_bench speed" && program != "tessera_inspect" && program != "tessera_pack" &&
-                       program != "tessera_npu_report" && program != "tessera_quantize" && program != "tessera_reproduce npu" &&
-                       program != "tessera_random_model" && program != "tessera_spec_bench" && program != "tessera_scale judge";
+                       program != "tessera_lever" && program != "tessera_quantize" && program != "tessera_reproduce npu" &&
+                       program != "tessera_random_model" && program != "tessera_bench spec" && program != "tessera_scale judge";
     EXPECT_EQ(ShellCode(CommandOf(program) + " <&- > /dev/null 2> /dev/null"), reads ? 1 : 0) << program;
   }
   EXPECT_EQ(ShellCode(CommandOf("tessera_generate") + " --prompt=the <&- > /dev/null 2>&-"), 0)

@@ -63,8 +63,8 @@ TEST_F(VoidFlags, AreRefusedWithWhatLeavesThemNothingToDo) {
       {"tessera_logits", {"--jsonl", "--special"}, "--special: found beside --jsonl"},
       {"tessera_tokenize", {"--show_prompt"}, "--show_prompt: found without a dialogue"},
       {"tessera_bench rows", {"--peer_curve=" + costs}, "--peer_curve: found without --plot"},
-      {"tessera_spec_bench", {"--remember", "--speculate=lookup,recycling"}, "--remember: found with --speculate=lookup,recycling"},
-      {"tessera_spec_bench", {"--remember", "--speculate=oracle"}, "--remember: found with --speculate=oracle"},
+      {"tessera_bench spec", {"--remember", "--speculate=lookup,recycling"}, "--remember: found with --speculate=lookup,recycling"},
+      {"tessera_bench spec", {"--remember", "--speculate=oracle"}, "--remember: found with --speculate=oracle"},
       {"tessera_verify", {"--speculate=lookup"},
        "--speculate: found a value that neither --a=\"speculate=none\" nor --b=\"speculate=auto\" takes"},
       {"tessera_verify", {"--threads=1", "--a=threads=1", "--b=threads=2"}, "--threads: found a value that neither"},
@@ -171,7 +171,7 @@ TEST_F(VoidFlags, ThatAgreeWithTheOthersAreTakenInSilence) {
       {"tessera_generate", {"--path=npu", "--recipe=common-tile,head=Q8_0", "--kv_format=f16"}, ""},
       {"tessera_generate", {"--path=npu", "--kv_block=16"}, ""},
       {"tessera_generate", {"--kv_block=0"}, ""},
-      {"tessera_spec_bench", {"--remember", "--speculate=suffix"}, ""},
+      {"tessera_bench spec", {"--remember", "--speculate=suffix"}, ""},
       {"tessera_verify", {"--a=threads=1", "--threads=2"}, ""},
   };
   for (const Case& each : cases) {
@@ -194,12 +194,12 @@ TEST_F(VoidFlags, ADryRunSaysWhatItDoesNotWrite) {
   const Case all = {"tessera_generate", {"--dry_run", trace, costs, "--history=mail"}, ""};
   EXPECT_TRUE(absl::StrContains(all.Run().errors,
                                 "A dry run writes nothing, not the file of --trace or --history or --cost_profile either.\n"));
-  const Case plot = {"tessera_spec_bench", {"--dry_run", "--plot=" + cache_.Path("p")}, ""};
+  const Case plot = {"tessera_bench spec", {"--dry_run", "--plot=" + cache_.Path("p")}, ""};
   EXPECT_TRUE(absl::StrContains(plot.Run().errors, "not the file of --plot either"));
   const Case none = {"tessera_generate", {"--dry_run"}, "", /*input=*/""};
   EXPECT_FALSE(absl::StrContains(none.Run().errors, "A dry run writes"));
   for (const char* file : {"t", "c", "p", "history"}) EXPECT_NE(access(cache_.Path(file).c_str(), F_OK), 0) << file;
-  for (const std::string program : {"tessera_pack", "tessera_quantize", "tessera_random_model", "tessera_statistics"}) {
+  for (const std::string program : {"tessera_pack", "tessera_quantize", "tessera_random_model", "tessera_quantize statistics"}) {
     const Ended ended = Case{program, {"--dry_run", "--out=/nowhere/model"}, ""}.Run();
     EXPECT_EQ(ended.code, 2) << program;
     EXPECT_TRUE(absl::StrContains(ended.errors, "--out: ")) << ended.errors;

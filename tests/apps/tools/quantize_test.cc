@@ -137,7 +137,7 @@ TEST_F(QuantizeProgram, AModelOffTheGridWritesTheSameText) {
 TEST_F(QuantizeProgram, StatisticsWeighErrorsInGgufFilesToo) {
   const std::string statistics = folder_.Path("statistics.gguf"), plain = folder_.Path("plain.gguf");
   const std::string text = "--prompt=the in the end of a text, the and that it is in a text of the end";
-  const Ended collected = RunProgram("tessera_statistics", {text, TinyPath("llama"), statistics});
+  const Ended collected = RunProgram("tessera_quantize statistics", {text, TinyPath("llama"), statistics});
   ASSERT_EQ(collected.code, 0) << collected.errors;
   for (const std::string scheme : {"--scheme=IQ4_NL", "--scheme=IQ4_NL,attn_q=F16,head=Q8_0"}) {
     ASSERT_EQ(RunProgram("tessera_quantize", {scheme, TinyPath("llama"), plain}).code, 0);
@@ -155,7 +155,7 @@ TEST_F(QuantizeProgram, StatisticsWeighErrorsInGgufFilesToo) {
 TEST_F(QuantizeProgram, AndThoseOfBlockFormatsInPackedFiles) {
   const std::string statistics = folder_.Path("statistics.gguf"), plain = folder_.Path("plain.tsr"), out = folder_.Path("out.tsr");
   const std::string text = "--prompt=the in the end of a text, the and that it is in a text of the end";
-  ASSERT_EQ(RunProgram("tessera_statistics", {text, TinyPath("llama"), statistics}).code, 0);
+  ASSERT_EQ(RunProgram("tessera_quantize statistics", {text, TinyPath("llama"), statistics}).code, 0);
   for (const std::string scheme : {"--scheme=T2", "--scheme=int4-tile,ffn_down=T3"}) {
     ASSERT_EQ(RunProgram("tessera_quantize", {scheme, TinyPath("llama"), plain}).code, 0);
     const Ended ended = RunProgram("tessera_quantize", {scheme, "--statistics=" + statistics, TinyPath("llama"), out});

@@ -1,4 +1,4 @@
-// tessera_states: what it writes against plain passes, and what it refuses.
+// tessera_quantize states: what it writes against plain passes, and what it refuses.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -55,7 +55,7 @@ class StatesProgram : public ::testing::Test {
  protected:
   Ended Run(const std::string& model, std::vector<std::string> flags, const std::string& input = kText) const {
     flags.insert(flags.end(), {"--model=" + model, "--out=" + out_});
-    return RunProgram("tessera_states", flags, input);
+    return RunProgram("tessera_quantize states", flags, input);
   }
 
   const TemporaryFolder folder_;
@@ -225,9 +225,9 @@ TEST_F(StatesProgram, APromptThatABudgetHasNoRoomForIsRefused) {
   const PackedModel packed(TinyPath("llama"));
   const std::string text = folder_.Path("text");
   ASSERT_TRUE(WriteFileAtomically(text, std::string(6'000'000, 'a')).ok());
-  for (const char* program : {"tessera_states", "tessera_perplexity"}) {
+  for (const char* program : {"tessera_quantize states", "tessera_perplexity"}) {
     std::vector<std::string> flags = {"--model=" + packed.path(), "--prompt_file=" + text, "--window=64", "--memory_budget=64MiB"};
-    if (std::string(program) == "tessera_states") flags.push_back("--out=" + out_);
+    if (std::string(program) == "tessera_quantize states") flags.push_back("--out=" + out_);
     const Ended ended = RunProgram(program, flags);
     EXPECT_EQ(ended.code, 2) << program << ended.errors;
     EXPECT_TRUE(absl::StrContains(ended.errors, "--memory_budget: ")) << ended.errors;
@@ -257,7 +257,7 @@ TEST_F(StatesProgram, WrongFlagsAreNamedAndNothingIsWritten) {
     EXPECT_TRUE(absl::StrContains(ended.errors, message)) << message << " in " << ended.errors;
     EXPECT_FALSE(std::filesystem::exists(out_)) << message;
   }
-  const Ended none = RunProgram("tessera_states", {TinyPath("llama")}, kText);
+  const Ended none = RunProgram("tessera_quantize states", {TinyPath("llama")}, kText);
   EXPECT_EQ(none.code, 2);
   EXPECT_TRUE(absl::StrContains(none.errors, "--out: found none, expected a file to write")) << none.errors;
 }
@@ -302,7 +302,7 @@ TEST_F(StatesProgram, FilesOfTextsThatCannotBeAreRefused) {
 
 TEST_F(StatesProgram, ADryRunCountsTokensAndWritesNothing) {
   const Ended ended =
-      RunProgram("tessera_states", {"--model=" + TinyPath("llama"), "--dry_run", "--json", absl::StrCat("--prompt=", kText)});
+      RunProgram("tessera_quantize states", {"--model=" + TinyPath("llama"), "--dry_run", "--json", absl::StrCat("--prompt=", kText)});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   EXPECT_GT(*Json(ended.output).Int("prompt_tokens"), 24);
 }

@@ -1,4 +1,4 @@
-// tessera_statistics: what it writes against a plain pass, and what it refuses.
+// tessera_quantize statistics: what it writes against a plain pass, and what it refuses.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -29,7 +29,7 @@ class StatisticsProgram : public ::testing::Test {
  protected:
   Ended Run(const std::string& model, std::vector<std::string> flags = {}) const {
     flags.insert(flags.end(), {"--model=" + model, "--out=" + out_, "--json", absl::StrCat("--window=", kWindow)});
-    return RunProgram("tessera_statistics", flags, kText);
+    return RunProgram("tessera_quantize statistics", flags, kText);
   }
 
   const TemporaryFolder folder_;
@@ -183,7 +183,7 @@ TEST_F(StatisticsProgram, SaysWhatWasRead) {
   EXPECT_EQ(found.text().datasets, std::vector<std::string>{prompt});
   EXPECT_EQ(found.text().chunks, static_cast<uint32_t>(windows));
   EXPECT_EQ(found.text().chunk_size, static_cast<uint32_t>(kWindow));
-  const Ended table = RunProgram("tessera_statistics", {model, out_}, kText);
+  const Ended table = RunProgram("tessera_quantize statistics", {model, out_}, kText);
   EXPECT_EQ(table.code, 0) << table.errors;
   for (const char* word : {"tokens in 1 windows", "ffn_down.weight", "output.weight"}) {
     EXPECT_TRUE(absl::StrContains(table.output, word)) << word << table.output;
@@ -200,11 +200,11 @@ TEST_F(StatisticsProgram, WrongFlagsAndTextsAreNamedAndNothingIsWritten) {
       {"unknown flag --max_windows", {model, out, "--max_windows=1"}},
   };
   for (const auto& [message, arguments] : cases) {
-    const Ended ended = RunProgram("tessera_statistics", arguments, kText);
+    const Ended ended = RunProgram("tessera_quantize statistics", arguments, kText);
     EXPECT_EQ(ended.code, 2) << message << ended.errors;
     EXPECT_TRUE(absl::StrContains(ended.errors, message)) << ended.errors;
   }
-  const Ended empty = RunProgram("tessera_statistics", {model, out}, "");
+  const Ended empty = RunProgram("tessera_quantize statistics", {model, out}, "");
   EXPECT_EQ(empty.code, 1);
   EXPECT_TRUE(absl::StrContains(empty.errors, "text: found 0 tokens, expected at least 1")) << empty.errors;
   EXPECT_FALSE(std::filesystem::exists(out_));
@@ -214,12 +214,12 @@ TEST_F(StatisticsProgram, TheModelIsNotOverwrittenAndAPackedOneIsRefused) {
   const std::string model = folder_.Path("model.gguf"), packed = folder_.Path("model.tsr");
   std::filesystem::copy_file(TinyPath("llama"), model);
   const std::string before = Must(ReadFileToString(model, int64_t{1} << 24));
-  const Ended itself = RunProgram("tessera_statistics", {model, model}, kText);
+  const Ended itself = RunProgram("tessera_quantize statistics", {model, model}, kText);
   EXPECT_EQ(itself.code, 2);
   EXPECT_TRUE(absl::StrContains(itself.errors, "found the model itself")) << itself.errors;
   EXPECT_EQ(Must(ReadFileToString(model, int64_t{1} << 24)), before);
   ASSERT_EQ(RunProgram("tessera_pack", {model, packed}).code, 0);
-  const Ended ended = RunProgram("tessera_statistics", {packed, out_}, kText);
+  const Ended ended = RunProgram("tessera_quantize statistics", {packed, out_}, kText);
   EXPECT_EQ(ended.code, 2);
   EXPECT_TRUE(absl::StrContains(ended.errors, "found a packed model, expected a GGUF file")) << ended.errors;
   EXPECT_FALSE(std::filesystem::exists(out_));

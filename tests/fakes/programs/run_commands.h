@@ -3,6 +3,7 @@
 //   EXPECT_EQ(RunCommands({"count", "--prompt=four"}, {.name = "tessera_x", .summary = "..."}, commands).output, "4 bytes\n");
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@
 
 namespace tessera {
 
-inline Ended RunCommands(std::vector<std::string> arguments, const AppInfo& program, const std::vector<Command>& commands) {
+inline Ended RunCommands(std::vector<std::string> arguments, const AppInfo& program, const std::vector<Command>& commands,
+                         const std::function<absl::Status()>& run = nullptr) {
   int output[2], errors[2];
   CHECK_EQ(pipe2(output, O_CLOEXEC), 0);
   CHECK_EQ(pipe2(errors, O_CLOEXEC), 0);
@@ -30,7 +32,7 @@ inline Ended RunCommands(std::vector<std::string> arguments, const AppInfo& prog
     arguments.insert(arguments.begin(), program.name);
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
-    _exit(CommandsMain(static_cast<int>(argv.size()), argv.data(), program, commands));
+    _exit(CommandsMain(static_cast<int>(argv.size()), argv.data(), program, commands, run));
   }
   close(output[1]);
   close(errors[1]);

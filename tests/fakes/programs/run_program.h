@@ -46,12 +46,13 @@ inline const std::vector<std::string>& Programs() {
   return programs;
 }
 
-// Programs(), and for those with subcommands one of them: alone they do nothing.
+// Programs(), where they do nothing without a subcommand with one, and subcommands that work as programs do.
 inline std::vector<std::string> WorkingPrograms() {
   std::vector<std::string> programs = Programs();
   std::replace(programs.begin(), programs.end(), std::string("tessera_bench"), std::string("tessera_bench speed"));
   std::replace(programs.begin(), programs.end(), std::string("tessera_reproduce"), std::string("tessera_reproduce npu"));
   std::replace(programs.begin(), programs.end(), std::string("tessera_scale"), std::string("tessera_scale judge"));
+  programs.insert(programs.end(), {"tessera_bench spec", "tessera_quantize statistics", "tessera_quantize states"});
   return programs;
 }
 

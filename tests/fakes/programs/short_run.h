@@ -47,13 +47,13 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
   std::vector<std::string> arguments = {"--model=" + TinyPath("llama")};
   if (program == "tessera_pack") arguments.push_back("--out=" + written.Path("packed.tsr"));
   if (program == "tessera_quantize") arguments.insert(arguments.end(), {"--head_format=Q4_1", "--out=" + written.Path("quantized.gguf")});
-  if (program == "tessera_statistics") arguments.insert(arguments.end(), {"--window=32", "--out=" + written.Path("statistics.gguf")});
-  if (program == "tessera_states") arguments.insert(arguments.end(), {"--window=32", "--out=" + written.Path("states.safetensors")});
   if (program == "tessera_generate" || program == "tessera_verify") arguments.push_back("--n_predict=2");
   if (program == "tessera_perplexity") arguments.push_back("--window=4");
   const std::string data = "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation";
   const std::map<std::string, std::vector<std::string>> more = {
-      {"tessera_spec_bench", {data, "--categories=gsm8k", "--texts=1", "--generate_tokens=2"}},
+      {"tessera_quantize statistics", {"--window=32", "--out=" + written.Path("statistics.gguf")}},
+      {"tessera_quantize states", {"--window=32", "--out=" + written.Path("states.safetensors")}},
+      {"tessera_bench spec", {data, "--categories=gsm8k", "--texts=1", "--generate_tokens=2"}},
       {"tessera_reproduce record", {data, "--speculate=lookup", "--categories=ui", "--texts=1", "--generate_tokens=2"}},
       {"tessera_reproduce record_draft",
        {data, "--draft_model=" + TinyPath("llama"), "--categories=gsm8k", "--texts=1", "--generate_tokens=2"}},
@@ -68,7 +68,7 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
        {"--together=1", "--writers=1", "--generate_tokens=1", "--prompt_tokens=1", "--long_prompt=0", "--speculate=none",
         "--repetitions=1"}},
       {"tessera_bench samples", {data, "--together=1", "--generate_tokens=2", "--repetitions=1", "--speculate=none", "--context=1000"}},
-      {"tessera_bench lever",
+      {"tessera_lever",
        {data, "--draft_model=" + TinyPath("llama"), "--categories=gsm8k", "--texts=1", "--generate_tokens=2",
         "--systems=flash_ar,lever", "--reliability"}},
       {"tessera_bench memory", {"--prompt_tokens=2", "--generate_tokens=1"}}};

@@ -38,7 +38,7 @@ Command ReproduceOnemodel() {
            .summary = "One model with adapters for many tasks (paper 004) on modeled phones. Its tables 1, 2, 3, 5, 6, 7, 9 and 10 beside "
                       "what the model of phones says, with errors; peak memory, loading and first token with eight adapters on each phone, "
                       "by each way to have them. Tokens per pass of DS2D are those of --recordings, if it is given: a file of lines that "
-                      "tessera_spec_bench --tree=ds2d:CONFIGURATION --json wrote.",
+                      "tessera_bench spec --tree=ds2d:CONFIGURATION --json wrote.",
            .examples = {"tessera_reproduce onemodel", "tessera_reproduce onemodel --recordings=ds2d.jsonl --json"},
            .groups = {{"Output", {"recordings", "table", "json"}}}},
           Run};

@@ -4,7 +4,7 @@
 //   for (const Ds2dRun& run : runs)
 //     for (const Ds2dTask& task : run.tasks) Print(run.configuration, task.name, task.tokens_per_pass());
 //
-// A file has a line per run, each what tessera_spec_bench --tree=ds2d:CONFIGURATION --json wrote, and is hostile until checked. These
+// A file has a line per run, each what tessera_bench spec --tree=ds2d:CONFIGURATION --json wrote, and is hostile until checked. These
 // fields of a line count, and others may stand beside them:
 //
 //   {"model": "m.gguf", "tree": "ds2d:3,2", "draft_model": "ds2d.safetensors",

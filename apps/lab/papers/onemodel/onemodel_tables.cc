@@ -144,7 +144,7 @@ ReportTable NotAddressedTable(const OnemodelReport& report) {
   table.rows = {{"4", "accuracy by task and language, 1B", "neither its data nor its models are public"},
                 {"8", "accuracy by task and language, 3B", "its data are not public, and neither is the model that judges"}};
   if (report.runs.empty()) {
-    table.rows.push_back({"7", "tokens per pass by real runs", "missing: no --recordings=FILE (lines of tessera_spec_bench --json)"});
+    table.rows.push_back({"7", "tokens per pass by real runs", "missing: no --recordings=FILE (lines of tessera_bench spec --json)"});
   }
   return table;
 }

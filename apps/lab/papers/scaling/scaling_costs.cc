@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kChunkRows = 512;   // In a pass over what is read: as tessera_npu_report has it by mailbox.
+constexpr int64_t kChunkRows = 512;   // In a pass over what is read: as tessera_inspect --device has it by mailbox.
 constexpr int kPlaces = 8;            // An answer's steps are a nearly straight function of the position: so many stand for all.
 
 WorkCost WorkOf(const PassCost& pass, double times) { return {.seconds = pass.seconds * times, .joules = pass.joules * times}; }

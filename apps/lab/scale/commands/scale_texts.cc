@@ -1,4 +1,4 @@
-// tessera_scale texts: recorded samples as requests for tessera_states, and what a reward head is trained to say of them.
+// tessera_scale texts: recorded samples as requests for tessera_quantize states, and what a reward head is trained to say of them.
 #include <memory>
 #include <string>
 #include <utility>
@@ -90,11 +90,11 @@ absl::Status Run() {
 Command ScaleTexts() {
   return {{.subcommand = "texts",
            .summary =
-               "Writes recorded samples as texts for a reward head's training: to standard output a request per sample for tessera_states "
-               "--jsonl, the problem's prompt and the sample's own tokens; to the file of --out, in the same order, whether each is right, "
+               "Writes recorded samples as texts for a reward head's training: to standard output a request per sample for "
+               "tessera_quantize states --jsonl, the problem's prompt and the sample's own tokens; to the file of --out, in the same order, whether each is right, "
                "and where its lines end. scripts/train/reward.py reads both. Code runs with its tests in a sandbox, as check does it.",
            .examples = {"tessera_scale texts --data=FOLDER --out=labels.jsonl > requests.jsonl",
-                        "tessera_states --jsonl --layers=last --numbers=f16 --out=states.safetensors < requests.jsonl"},
+                        "tessera_quantize states --jsonl --layers=last --numbers=f16 --out=states.safetensors < requests.jsonl"},
            .groups = {{"Samples", {"task", "data", "candidates", "split", "out"}},
                       {"Text", {"raw", "chat_template"}},
                       {"Model", {"model", "threads", "context"}},

@@ -1,4 +1,4 @@
-// tessera_spec_bench: its prompts, its output, and that an oracle and a drafter that is never right give the same texts.
+// tessera_bench spec: its prompts, its output, and that an oracle and a drafter that is never right give the same texts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Ended RunBench(std::vector<std::string> arguments) {
                                       "--data=" + Samples(), "--model=" + TinyPath("llama")}) {
     arguments.push_back(argument);
   }
-  return RunProgram("tessera_spec_bench", arguments);
+  return RunProgram("tessera_bench spec", arguments);
 }
 
 TEST(SpecBenchPrompts, EverySetGivesItsCategories) {
@@ -163,7 +163,7 @@ TEST(SpecBench, DraftsOfEverySortGiveTheTextsOfPlainDecoding) {
 TEST(SpecBench, WhatKnowsTheTextAndWhatDoesNotDraftOfAStreamedModelToo) {
   const PackedModel packed(TinyPath("llama"));
   for (const char* drafter : {"oracle", "chooser", "wrong"}) {
-    const Ended ended = RunProgram("tessera_spec_bench", {"--data=" + Samples(), "--model=" + packed.path(), "--memory_budget=1GiB",
+    const Ended ended = RunProgram("tessera_bench spec", {"--data=" + Samples(), "--model=" + packed.path(), "--memory_budget=1GiB",
                                                           "--pin=none", "--json", "--threads=1", "--categories=code",
                                                           "--generate_tokens=24", absl::StrCat("--speculate=", drafter)});
     ASSERT_EQ(ended.code, 0) << drafter << ": " << ended.errors;
@@ -184,7 +184,7 @@ TEST(SpecBench, ShowsTablesAndDrawsThem) {
 }
 
 TEST(SpecBench, LeavesOutTextsWhoseThreadsWereTooFarApart) {
-  const Ended ended = RunProgram("tessera_spec_bench", {"--data=" + Samples(), "--model=" + TinyPath("llama"), "--threads=2", "--json",
+  const Ended ended = RunProgram("tessera_bench spec", {"--data=" + Samples(), "--model=" + TinyPath("llama"), "--threads=2", "--json",
                                                       "--categories=code", "--generate_tokens=12", "--most_barrier_nanos=1"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue report = Json(ended.output);

@@ -150,7 +150,7 @@ TEST(AdapterPrograms, WrongFlagsAndFilesAreRefused) {
     refused(program, {"--adapter=a:" + TinyPath("llama")}, 1, "general.type");
     refused(program, {"--adapter=a:" + GoldenPath("lora/smollm2-qv")}, 1, GoldenPath("lora/smollm2-qv"));
   }
-  refused("tessera_spec_bench", {absl::StrCat("--adapter=", Some("a"), ",", All("b"))}, 2, "--adapter: found 2 of them without --jsonl");
+  refused("tessera_bench spec", {absl::StrCat("--adapter=", Some("a"), ",", All("b"))}, 2, "--adapter: found 2 of them without --jsonl");
   refused("tessera_perplexity", {"--adapter=" + Some("a"), "--table=attention"}, 2, "--adapter: found it with --table");
 }
 

@@ -112,7 +112,7 @@ TEST_F(DraftFlags, WhatTheyLeaveNothingToDoIsRefused) {
       {{"--draft_model="}, "--draft_model: found an empty value, expected FILE"},
       {{Draft(), "--trace=" + TinyPath("llama")}, "found the model itself"}};
   for (const auto& [flags, said] : cases) ExpectError(flags, 2, said);
-  ExpectError("tessera_spec_bench", {"--model=" + TinyPath("llama"), Draft(), "--speculate=oracle"}, 2,
+  ExpectError("tessera_bench spec", {"--model=" + TinyPath("llama"), Draft(), "--speculate=oracle"}, 2,
               "--draft_model: found with --speculate=oracle");
   ExpectError("tessera_verify", {"--model=" + TinyPath("llama"), Draft(), "--b=speculate=lookup"}, 2,
               "--draft_model: found a value that neither");
@@ -238,7 +238,7 @@ TEST_F(DraftFlags, OtherProgramsTakeThem) {
   }
   const std::string data = "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation";
   const Flags bench = {Draft(), "--speculate=draft", data, "--categories=code", "--texts=1", "--generate_tokens=8", "--json"};
-  const Ended timed = RunProgram("tessera_spec_bench", model + bench);
+  const Ended timed = RunProgram("tessera_bench spec", model + bench);
   EXPECT_EQ(timed.code, 0) << timed.errors;
   EXPECT_EQ(*Json(timed.output).String("tree"), "lever");
 }

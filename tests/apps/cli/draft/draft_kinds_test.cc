@@ -114,7 +114,7 @@ TEST_F(DraftKinds, PruningChangesNoText) {
                          "--draft_model=" + draft}});
   }
   const std::string data = "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation";
-  const Ended timed = RunProgram("tessera_spec_bench", {"--model=" + TinyPath("llama"), "--threads=1", "--draft_model=" + TinyPath("llama"),
+  const Ended timed = RunProgram("tessera_bench spec", {"--model=" + TinyPath("llama"), "--threads=1", "--draft_model=" + TinyPath("llama"),
                                                         "--speculate=draft", "--prune=" + predictor_, data, "--categories=code",
                                                         "--texts=1", "--generate_tokens=8"});
   EXPECT_EQ(timed.code, 0) << timed.errors;

@@ -115,7 +115,7 @@ TEST_F(ForecastRuns, VerifyAndSpecBenchTakeThem) {
                                                         "--tree=ds2d:1,1,1", "--n_predict=20", "--context=128"}, "the in\nre\n");
   EXPECT_EQ(same.code, 0) << same.errors;
   EXPECT_TRUE(absl::StartsWith(same.output, "equal: 2 prompts")) << same.output;
-  const Ended bench = RunProgram("tessera_spec_bench", Flags{"--model=" + TinyPath("llama"), "--draft_model=" + path_, "--speculate=draft",
+  const Ended bench = RunProgram("tessera_bench spec", Flags{"--model=" + TinyPath("llama"), "--draft_model=" + path_, "--speculate=draft",
                                                              "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation",
                                                              "--texts=1", "--categories=qa", "--generate_tokens=8", "--json"});
   EXPECT_EQ(bench.code, 0) << bench.errors;
@@ -127,7 +127,7 @@ TEST_F(ForecastRuns, APhonesPassesHaveTheirRows) {
   const Flags phone = {"--device=8elite:static", "--context=256"};
   const Flags bench = Flags{"--model=" + TinyPath("llama"), "--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation",
                             "--texts=1", "--categories=qa", "--generate_tokens=24", "--tree=ds2d:3,2", "--json"} + drafts_ + phone;
-  const Ended first = RunProgram("tessera_spec_bench", bench), second = RunProgram("tessera_spec_bench", bench);
+  const Ended first = RunProgram("tessera_bench spec", bench), second = RunProgram("tessera_bench spec", bench);
   ASSERT_EQ(first.code, 0) << first.errors;
   const auto part = [](const Ended& ended, const char* name) { return *(*Json(ended.output).Array("categories"))[0].Object(name); };
   EXPECT_EQ(*Json(first.output).String("device"), "8elite:static");

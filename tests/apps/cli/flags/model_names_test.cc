@@ -112,8 +112,8 @@ TEST_F(ModelNames, EveryProgramTakesANameForAModel) {
       {"tessera_inspect", {named}},
       {"tessera_pack", {"gemma3", out + ".tsr"}},
       {"tessera_quantize", {"--format=Q8_0", "gemma3", out + ".gguf"}},
-      {"tessera_statistics", {"--prompt=abc abc", "gemma3", out + ".imatrix"}},
-      {"tessera_states", {"--prompt=abc", "gemma3", out + ".safetensors"}},
+      {"tessera_quantize statistics", {"--prompt=abc abc", "gemma3", out + ".imatrix"}},
+      {"tessera_quantize states", {"--prompt=abc", "gemma3", out + ".safetensors"}},
       {"tessera_bench memory", {named, "--dry_run"}},
       {"tessera_verify", {named, "--prompts=" + cache_.Path("prompts"), "--raw", "--n_predict=2"}}};
   Must(WriteTextFile(cache_.Path("prompts"), "abc\n"));

@@ -1,4 +1,4 @@
-// tessera_bench lever on small models: all systems write one text, figures add up, and what cannot be measured is named.
+// tessera_lever on small models: all systems write one text, figures add up, and what cannot be measured is named.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -290,7 +290,7 @@ class BenchLever : public testing::Test {
   Ended Run(std::vector<std::string> flags) const {
     flags.insert(flags.begin(), {"--model=" + packed_.path(), "--draft_model=" + packed_.gguf(), "--threads=1", "--data=" + DataFolder(),
                                  "--texts=1", "--generate_tokens=6", "--context=2000"});
-    return RunProgram("tessera_bench lever", flags);
+    return RunProgram("tessera_lever", flags);
   }
 
   const PackedModel packed_{TinyModelBuilder({.layers = 2, .context = 2048, .writes_letters = true})};
@@ -367,7 +367,7 @@ TEST_F(BenchLever, SaysWhatItCannotMeasure) {
     EXPECT_EQ(ended.output, "") << message;
     EXPECT_TRUE(absl::StrContains(ended.errors, message)) << message << "\n" << ended.errors;
   }
-  const Ended none = RunProgram("tessera_bench lever", {"--model=" + packed_.path(), "--systems=flash_ar,lever"});
+  const Ended none = RunProgram("tessera_lever", {"--model=" + packed_.path(), "--systems=flash_ar,lever"});
   EXPECT_TRUE(absl::StrContains(none.errors, "--draft_model: found none")) << none.errors;
 }
 

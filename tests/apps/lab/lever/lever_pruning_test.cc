@@ -1,4 +1,4 @@
-// Pruning in tessera_bench lever: variants by predictor and rule, texts that stay the same, and figures beside lever's.
+// Pruning in tessera_lever: variants by predictor and rule, texts that stay the same, and figures beside lever's.
 #include "tessera/apps/lab/lever/lever_pruning.h"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ class LeverPruningRuns : public testing::Test {
     const std::string data = absl::StrCat("--data=", TESSERA_SOURCE_DIR, "/tests/data/speculation");
     flags.insert(flags.begin(), {"--model=" + packed_.gguf(), "--draft_model=self:q4", "--threads=1", data, "--texts=1",
                                  "--generate_tokens=12", "--context=2000", "--categories=gsm8k"});
-    return RunProgram("tessera_bench lever", flags);
+    return RunProgram("tessera_lever", flags);
   }
 
   static constexpr int kLayers = 4;

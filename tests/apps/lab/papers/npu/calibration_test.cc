@@ -27,7 +27,7 @@ TEST(Calibration, HeaderExample) {
   EXPECT_LE(errors.median(), errors.worst());
 }
 
-// The script that fits asks tessera_npu_report.
+// The script that fits asks tessera_inspect --device.
 TEST(Calibration, AsksWhatAReportAnswers) {
   const ProfileSet profiles = Must(BuiltInProfiles());
   KnownModels models;

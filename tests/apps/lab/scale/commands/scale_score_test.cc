@@ -176,8 +176,8 @@ TEST_F(ScaleScore, TextsAndLabelsAreOfTheSameSamples) {
   EXPECT_EQ(*said[1].Object("figures")->Double("mean_log_probability"), -2);
   EXPECT_TRUE(absl::StartsWith(*said[0].String("statement"), "Janet"));
   EXPECT_TRUE(absl::StrContains(ended.errors, "3 texts of 2 problems, labels in ")) << ended.errors;
-  // They are what tessera_states reads.
-  const Ended states = Program("tessera_states", {"--model=" + TinyPath("llama"), "--jsonl", "--context=1024",
+  // They are what tessera_quantize states reads.
+  const Ended states = Program("tessera_quantize states", {"--model=" + TinyPath("llama"), "--jsonl", "--context=1024",
                                                   "--out=" + folder_.Path("states.safetensors")}).Finish(ended.output);
   EXPECT_EQ(states.code, 0) << states.errors;
   EXPECT_EQ(LinesOf(states.output).size(), 3u);

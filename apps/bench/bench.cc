@@ -1,6 +1,5 @@
 // Measures a model: a subcommand for each thing to measure.
 #include "tessera/apps/bench/commands/bench_commands.h"
-#include "tessera/apps/lab/lever/bench_lever.h"
 
 namespace tessera {
 namespace {
@@ -11,14 +10,15 @@ AppInfo Info() {
           .examples = {"tessera_bench speed", "tessera_bench speed --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
                        "tessera_bench overhead", "tessera_bench rows --plot rows.svg",
                        "tessera_bench streaming --model model.tsr --threads 2", "tessera_bench streams --together 1,8",
-                       "tessera_bench lever --model model.tsr --draft_model draft.gguf --ring_share 0.125"},
-          .groups = {{"Output", {"json"}}}};
+                       "tessera_bench spec --threads 2"},
+          .groups = {{"Output", {"json"}}},
+          .moved = {{"lever", "tessera_lever"}}};
 }
 
 std::vector<Command> Commands() {
   return {BenchSpeed(), BenchOverhead(), BenchThreads(), BenchRoofline(), BenchRows(),
           BenchAttention(), BenchProducts(), BenchMemory(), BenchStreaming(), BenchStreams(), BenchSamples(), BenchAdapters(),
-          BenchLever()};
+          BenchSpec()};
 }
 
 }  // namespace

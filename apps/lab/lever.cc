@@ -1,4 +1,4 @@
-// tessera_bench lever: texts of a streamed model with drafts of a small one by several rules, beside plain decoding.
+// Texts of a streamed model with drafts of a small one by several rules, beside plain decoding.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/flags/chat_flags.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/warnings.h"
-#include "tessera/apps/lab/lever/bench_lever.h"
 #include "tessera/apps/lab/lever/lever_grid.h"
 #include "tessera/apps/lab/lever/lever_models.h"
 #include "tessera/apps/lab/lever/lever_prompts.h"
@@ -196,10 +196,8 @@ absl::Status Run() {
   return findings.difference.empty() ? absl::OkStatus() : absl::InternalError(findings.difference);
 }
 
-}  // namespace
-
-Command BenchLever() {
-  return {{.subcommand = "lever",
+AppInfo Info() {
+  return {.name = "tessera_lever",
            .summary = "Drafts of a small model for a streamed one, by several rules. The systems write the same prompts in turns: "
                       "flash_ar (no draft), chain, edgellm, specinfer, opt_tree, sequoia, eagle2, lever, retrieval (drafts from the "
                       "text), lever_retrieval, pinned (no draft, but as much of the weights in memory), pinned_retrieval, and "
@@ -207,17 +205,19 @@ Command BenchLever() {
                       "between) also lever_pruned, lever_pruned_no_shadow and lever_pruned_no_safeguards. It fails if a text "
                       "differs. --categories: gsm8k, humaneval, mbpp, mt_bench. Without --texts there are 8 of each, without "
                       "--repetitions one.",
-           .examples = {"tessera_bench lever --model m.tsr --draft_model d.gguf --ring_share 0.125",
-                        "tessera_bench lever --model m.tsr --draft_model d.gguf --memory_budget 1GiB --systems lever",
-                        "tessera_bench lever --model m.tsr --draft_model d.gguf --memory_grid 0.25,0.5,0.8",
-                        "tessera_bench lever --draft_model d.gguf --sweep \"chain:tokens=4;chain:tokens=8\" --reliability",
-                        "tessera_bench lever --draft_model self:q3 --prune exit.safetensors --systems lever,lever_pruned"},
+           .examples = {"tessera_lever --model m.tsr --draft_model d.gguf --ring_share 0.125",
+                        "tessera_lever --model m.tsr --draft_model d.gguf --memory_budget 1GiB --systems lever",
+                        "tessera_lever --model m.tsr --draft_model d.gguf --memory_grid 0.25,0.5,0.8",
+                        "tessera_lever --draft_model d.gguf --sweep \"chain:tokens=4;chain:tokens=8\" --reliability",
+                        "tessera_lever --draft_model self:q3 --prune exit.safetensors --systems lever,lever_pruned"},
            .groups = {{"Measurement", {"draft_model", "systems", "sweep", "prune", "prune_sweep", "data", "categories", "texts",
                                        "generate_tokens", "repetitions", "ring_share", "memory_grid", "reliability"},
                        {"draft_model", "systems", "sweep", "data", "categories", "texts", "generate_tokens", "repetitions"}},
                       ModelFlagsBut({"path", "recipe", "kv_block", "trace", "dry_run"}), StreamingFlags(),
-                      {"Output", {"plot", "json"}}}},
-          Run};
+                      {"Output", {"plot", "json"}}}};
 }
 
+}  // namespace
 }  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }

@@ -1,4 +1,5 @@
-// Says what a model would do on a phone's NPU: speed, memory and energy, operator by operator.
+#include "tessera/apps/phone/phone_command.h"
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/apps/cli/text/input.h"
@@ -26,23 +26,6 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kTraceEvents = 1 << 18;   // A pass of 48 layers with 20 operators each has a few thousand; a file may have more layers.
-
-AppInfo Info() {
-  return {.name = "tessera_npu_report",
-          .summary = "Says what a model would do on a phone's NPU, by the phone's profile: speed of prompts and of decoding by rows of a "
-                     "pass, time to the first token, loading, memory, energy beside one row, and what bounds each operator. Nothing is "
-                     "computed: a shape is enough. --prompt and --decode are numbers of tokens. With --jsonl, questions are read from "
-                     "standard input, a JSON object per line with "
-                     "these flags as keys; the others count for all of them.",
-          .examples = {"tessera_npu_report --device=8gen3 --shape=qwen2.5-1.5b --rows=1,4,8,16",
-                       "tessera_npu_report --device=8elite:static --shape=llama-3.2-3b --prompt=128 --json",
-                       "tessera_npu_report --device=8gen3:static --shape=llama-3.2-1b --lora_mode=mask --lora_ranks=8,8,16",
-                       "tessera_npu_report model.gguf --plot=rows.svg --trace=pass.json"},
-          .groups = {{"Model", {"device", "model", "shape", "recipe", "adapter_rank", "lora_mode", "lora_ranks"}},
-                     {"Work", {"prompt", "decode", "rows", "context", "chunk_rows"}},
-                     {"Output", {"plot", "trace", "json", "jsonl"}}},
-          .plain_arguments = {"model"}};
-}
 
 absl::StatusOr<int> CountOf(const char* field, const std::string& text) {
   int count = 0;
@@ -150,7 +133,25 @@ absl::Status Draw(const PhoneReport& report) {
   return WriteTrace(timeline, FLAGS_trace);
 }
 
-absl::Status Run() {
+}  // namespace
+
+const FlagGroup& PhoneReportFlags() {
+  static const FlagGroup group = {"On a phone's NPU (with --device)",
+                                  {"device", "shape", "adapter_rank", "lora_mode", "lora_ranks", "prompt", "decode", "rows", "context",
+                                   "chunk_rows", "plot", "trace", "jsonl"},
+                                  {"device", "shape", "prompt", "decode", "rows"}};
+  return group;
+}
+
+absl::Status CheckPhoneReportFlags() {
+  if (IsGiven("device")) return absl::OkStatus();
+  for (const std::string& flag : PhoneReportFlags().flags) {
+    if (IsGiven(flag)) return WrongUsage(flag, "without --device", "both: a file says nothing of a phone");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShowPhoneReport() {
   ASSIGN_OR_RETURN(PhoneQuestion question, QuestionOfFlags());
   if (FLAGS_jsonl) {
     for (const char* flag : {"json", "plot", "trace"}) {
@@ -165,7 +166,4 @@ absl::Status Run() {
   return EndOf(shown, Draw(report));
 }
 
-}  // namespace
 }  // namespace tessera
-
-int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }

@@ -1,4 +1,4 @@
-// Collects statistics of a model's activations over a text.
+// tessera_quantize statistics: collects statistics of a model's activations over a text.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,6 +17,7 @@
 #include "tessera/apps/cli/text/output.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/plan/dry_run.h"
+#include "tessera/apps/quantize/subcommands.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/status_macros.h"
@@ -28,19 +29,6 @@
 
 namespace tessera {
 namespace {
-
-AppInfo Info() {
-  return {.name = "tessera_statistics",
-          .summary = "Collects statistics of activations over a text: the mean square of each input of each matrix, by which errors of "
-                     "quantized weights are weighed. The whole text is computed in FP32, in windows that begin with BOS where the "
-                     "model asks for it, each from an empty cache; the last may be shorter. The file is GGUF, as that of llama-imatrix.",
-          .examples = {"tessera_statistics --prompt_file=text.txt --out=statistics.gguf model.gguf",
-                       "tessera_statistics --window=256 --json model.gguf statistics.gguf < text.txt"},
-          .groups = {{"Text", {"prompt", "prompt_file", "window"}},
-                     {"Model", {"model", "threads"}},
-                     {"Output", {"out", "dry_run", "json"}}},
-          .plain_arguments = {"model", "out"}};
-}
 
 using Windows = std::vector<std::vector<TokenId>>;
 
@@ -227,6 +215,19 @@ absl::Status Run() {
 }
 
 }  // namespace
-}  // namespace tessera
 
-int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }
+Command CollectStatistics() {
+  return {{.subcommand = "statistics",
+          .summary = "Collects statistics of activations over a text: the mean square of each input of each matrix, by which errors of "
+                     "quantized weights are weighed. The whole text is computed in FP32, in windows that begin with BOS where the "
+                     "model asks for it, each from an empty cache; the last may be shorter. The file is GGUF, as that of llama-imatrix.",
+          .examples = {"tessera_quantize statistics --prompt_file=text.txt --out=statistics.gguf model.gguf",
+                       "tessera_quantize statistics --window=256 --json model.gguf statistics.gguf < text.txt"},
+          .groups = {{"Text", {"prompt", "prompt_file", "window"}},
+                     {"Model", {"model", "threads"}},
+                     {"Output", {"out", "dry_run", "json"}}},
+          .plain_arguments = {"model", "out"}},
+          Run};
+}
+
+}  // namespace tessera

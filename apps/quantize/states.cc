@@ -1,4 +1,5 @@
-// Writes what a model makes of texts: tokens, hidden states between layers, logits. Small parts are trained on it (docs/training.md).
+// tessera_quantize states: writes tokens of texts, hidden states between layers and logits. Small parts are trained on these
+// (docs/training.md).
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -21,6 +22,7 @@
 #include "tessera/apps/cli/text/output.h"
 #include "tessera/apps/plan/budget_report.h"
 #include "tessera/apps/plan/dry_run.h"
+#include "tessera/apps/quantize/subcommands.h"
 #include "tessera/apps/show/states_file.h"
 #include "tessera/apps/show/streaming_report.h"
 #include "tessera/base/file.h"
@@ -37,22 +39,6 @@
 
 namespace tessera {
 namespace {
-
-AppInfo Info() {
-  return {.name = "tessera_states",
-          .summary = "Writes what a model makes of texts to a safetensors file: tokens, hidden states after some of its layers, and "
-                     "logits. A text of --prompt is cut into windows, each computed from an empty cache; those of --jsonl are requests "
-                     "on standard input, and stay whole. With --generate the model goes on with each text first.",
-          .examples = {"tessera_states --prompt_file=text.txt --layers=0,8,17,last model.gguf states.safetensors",
-                       "tessera_states --jsonl --generate model.gguf own.safetensors < requests   # {\"id\": 1, \"text\": \"a\"}",
-                       "tessera_states --tokens_of=own.safetensors --logits=top:10 draft.gguf candidates.safetensors"},
-          .groups = {{"Text", {"prompt", "prompt_file", "window", "tokens_of", "generate", "n_predict"}},
-                     {"States", {"layers", "logits", "numbers"}},
-                     ModelFlags(),
-                     StreamingFlags(),
-                     {"Output", {"out", "json", "jsonl"}}},
-          .plain_arguments = {"model", "out"}};
-}
 
 constexpr int kLast = -1;
 
@@ -354,6 +340,22 @@ absl::Status Run() {
 }
 
 }  // namespace
-}  // namespace tessera
 
-int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }
+Command WriteStatesOfTexts() {
+  return {{.subcommand = "states",
+          .summary = "Writes what a model makes of texts to a safetensors file: tokens, hidden states after some of its layers, and "
+                     "logits. A text of --prompt is cut into windows, each computed from an empty cache; those of --jsonl are requests "
+                     "on standard input, and stay whole. With --generate the model goes on with each text first.",
+          .examples = {"tessera_quantize states --prompt_file=text.txt --layers=0,8,17,last model.gguf states.safetensors",
+                       "tessera_quantize states --jsonl --generate model.gguf own.safetensors < requests   # {\"id\": 1, \"text\": \"a\"}",
+                       "tessera_quantize states --tokens_of=own.safetensors --logits=top:10 draft.gguf candidates.safetensors"},
+          .groups = {{"Text", {"prompt", "prompt_file", "window", "tokens_of", "generate", "n_predict"}},
+                     {"States", {"layers", "logits", "numbers"}},
+                     ModelFlags(),
+                     StreamingFlags(),
+                     {"Output", {"out", "json", "jsonl"}}},
+          .plain_arguments = {"model", "out"}},
+          Run};
+}
+
+}  // namespace tessera

@@ -1,4 +1,4 @@
-// Times speculative decoding beside plain decoding, text by text, on public evaluation sets.
+// tessera_bench spec: times speculative decoding beside plain decoding, text by text, on public evaluation sets.
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/spec/spec_bench_drafters.h"
 #include "tessera/apps/bench/spec/spec_bench_prompts.h"
 #include "tessera/apps/bench/spec/spec_bench_report.h"
 #include "tessera/apps/bench/spec/spec_bench_run.h"
 #include "tessera/apps/cli/adapters/adapter_flags.h"
-#include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/cli/flags/chat_flags.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
@@ -40,28 +40,6 @@ namespace tessera {
 namespace {
 
 constexpr char kOracle[] = "oracle", kChooser[] = "chooser", kWrong[] = "wrong";
-
-AppInfo Info() {
-  return {.name = "tessera_spec_bench",
-          .summary =
-              "Writes texts with and without drafts, in turns, and shows for each sort of prompt how much faster drafts make it, "
-              "tokens and rows per pass, and which drafts were right. Fails if drafts change a text. --speculate takes three more "
-              "names: oracle, which knows the text; chooser, which picks the right tokens among those that the drafters propose; "
-              "and wrong, whose tokens hardly ever come.",
-          .examples = {"tessera_spec_bench --threads 2",
-                       "tessera_spec_bench --data evaluation_sets --categories code,ui --plot gains.svg",
-                       "tessera_spec_bench --speculate wrong --writings 5",
-                       "tessera_spec_bench --draft_model self:q3 --speculate draft --tree eagle2",
-                       "tessera_spec_bench --model model.tsr --memory_budget 100MiB --pin none"},
-          .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens", "writings", "most_barrier_nanos"},
-                      {"data", "categories", "texts", "generate_tokens"}},
-                     {"Speculation", {"speculate", "draft_model", "tree", "prune", "prune_threshold", "cost_profile", "remember"},
-                      {"speculate", "draft_model", "tree"}},
-                     {"Adapters", {"adapter", "use_adapter", "lora_mode"}, AdapterFlags().common},
-                     ModelAndPhoneFlags(),
-                     StreamingFlags(),
-                     {"Output", {"plot", "json"}}}};
-}
 
 bool SpeculatesBy(const char* name) { return FLAGS_speculate == name; }
 
@@ -378,6 +356,28 @@ absl::Status Run() {
 }
 
 }  // namespace
-}  // namespace tessera
 
-int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }
+Command BenchSpec() {
+  return {{.subcommand = "spec",
+          .summary =
+              "Writes texts with and without drafts, in turns, and shows for each sort of prompt how much faster drafts make it, "
+              "tokens and rows per pass, and which drafts were right. Fails if drafts change a text. --speculate takes three more "
+              "names: oracle, which knows the text; chooser, which picks the right tokens among those that the drafters propose; "
+              "and wrong, whose tokens hardly ever come.",
+          .examples = {"tessera_bench spec --threads 2",
+                       "tessera_bench spec --data evaluation_sets --categories code,ui --plot gains.svg",
+                       "tessera_bench spec --speculate wrong --writings 5",
+                       "tessera_bench spec --draft_model self:q3 --speculate draft --tree eagle2",
+                       "tessera_bench spec --model model.tsr --memory_budget 100MiB --pin none"},
+          .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens", "writings", "most_barrier_nanos"},
+                      {"data", "categories", "texts", "generate_tokens"}},
+                     {"Speculation", {"speculate", "draft_model", "tree", "prune", "prune_threshold", "cost_profile", "remember"},
+                      {"speculate", "draft_model", "tree"}},
+                     {"Adapters", {"adapter", "use_adapter", "lora_mode"}, AdapterFlags().common},
+                     ModelAndPhoneFlags(),
+                     StreamingFlags(),
+                     {"Output", {"plot", "json"}}}},
+          Run};
+}
+
+}  // namespace tessera

@@ -1,0 +1,25 @@
+// tessera_inspect --device: what a model would do on a phone's NPU, by the phone's profile, operator by operator.
+//
+//   RETURN_IF_ERROR(CheckPhoneReportFlags());                                 // without --device none of the flags that belong to it
+//   if (IsGiven("device")) return ShowPhoneReport();
+//
+// Shown are the speed of prompts and of decoding by rows of a pass, the time to the first token, loading, memory, energy compared with one
+// row, and the bound of each operator. Nothing is computed: a shape is enough. With --jsonl, questions are read from standard input, a JSON
+// object per line with the flags as keys; the flags count for all lines. Threads: one at a time.
+#pragma once
+
+#include "absl/status/status.h"
+#include "tessera/apps/cli/flags/flags.h"
+
+namespace tessera {
+
+// Returns the flags of a report, without --model, --recipe and --json, which other reports of the program have, too.
+const FlagGroup& PhoneReportFlags();
+
+// Returns wrong usage of the first flag of a report that is given without --device.
+absl::Status CheckPhoneReportFlags();
+
+// Writes the report that the flags ask for to standard output: a table, JSON, or an answer per line of --jsonl.
+absl::Status ShowPhoneReport();
+
+}  // namespace tessera
