@@ -301,7 +301,7 @@ function(tessera_create_tests layer)
     add_dependencies(tessera_${layer}_tests tessera_apps_all tessera_bench_all tessera_lab_all tessera_apps_wrong)
   endif()
   if(layer STREQUAL "apps")  # One is wrong on purpose, of others calls fail.
-    add_executable(tessera_verify_wrong_bit apps/verify.cc tests/fakes/wrong_bit.cc)
+    add_executable(tessera_verify_wrong_bit apps/bench/verify.cc tests/fakes/wrong_bit.cc)
     target_link_libraries(tessera_verify_wrong_bit PRIVATE tessera::apps)
     target_link_options(tessera_verify_wrong_bit PRIVATE LINKER:--wrap=_ZN7tessera16MatMulKernelsForENS_10KernelPathE)
     add_library(tessera_failing_calls MODULE tests/fakes/failing_calls.cc)

@@ -4,8 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/answers/value/extract_answer.h"
-#include "tessera/apps/answers/value/same_answer.h"
 #include "tessera/apps/answers/written_result.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
@@ -23,6 +21,8 @@
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/scale/confidence.h"
+#include "tessera/runtime/scale/value/extract_answer.h"
+#include "tessera/runtime/scale/value/same_answer.h"
 
 namespace tessera {
 namespace {

@@ -10,7 +10,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "tessera/apps/answers/chat_settings.h"
 #include "tessera/apps/answers/written_result.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/apps/cli/screen/terminal.h"
@@ -20,6 +19,7 @@
 #include "tessera/base/same_file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/chat/chat_settings.h"
 
 namespace tessera {
 namespace {

@@ -9,7 +9,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/answers/chat_commands.h"
-#include "tessera/apps/answers/message_lines.h"
 #include "tessera/apps/answers/streamed_answer.h"
 #include "tessera/apps/answers/written_result.h"
 #include "tessera/apps/cli/flags/chat_flags.h"
@@ -23,6 +22,7 @@
 #include "tessera/apps/cli/text/output.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/chat/message_lines.h"
 
 namespace tessera {
 namespace {

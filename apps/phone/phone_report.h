@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/phone/form_costs.h"
-#include "tessera/apps/phone/lora_ways.h"
 #include "tessera/base/timeline.h"
 #include "tessera/model/pass_cost.h"
+#include "tessera/runtime/plan/form_costs.h"
+#include "tessera/runtime/plan/lora_ways.h"
 
 namespace tessera {
 

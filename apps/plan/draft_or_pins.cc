@@ -6,11 +6,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "tessera/apps/cli/flags/flags.h"
-#include "tessera/apps/plan/pass_work.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/plan/pass_work.h"
 #include "tessera/spec/costs/cost_profile.h"
 
 namespace tessera {

@@ -4,11 +4,11 @@
 
 #include "tessera/apps/plan/flash_speed.h"
 #include "tessera/apps/plan/machine_probe.h"
-#include "tessera/apps/plan/pass_work.h"
 #include "tessera/apps/plan/product_speed.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/plan/pass_work.h"
 
 namespace tessera {
 namespace {

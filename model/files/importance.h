@@ -5,10 +5,10 @@
 //   RETURN_IF_ERROR(importance.CheckFits(*file, config));                          // statistics of another model are refused
 //   absl::Span<const float> squares = importance.Of("blk.0.ffn_up.weight");        // one per input; empty: not known
 //
-// tessera_quantize statistics collects them. Files are those of the "importance matrix" that other programs make, too: the GGUF form
-// is read and written, the older binary form (.dat, .imatrix) is read; the first bytes decide which, not the name. A file is hostile until checked:
-// errors are InvalidArgument with file, entry or tensor, the value found and the value expected; those of GgufFile for a GGUF file.
-// Thread-compatible.
+// tessera_quantize statistics collects them. Files are those of the "importance matrix" that other programs make, too: the GGUF form is
+// read and written, the older binary form (.dat, .imatrix) is read; the first bytes decide which, not the name. A file is hostile until
+// checked: errors are InvalidArgument with file, entry or tensor, the value found and the value expected; those of GgufFile for a GGUF
+// file. Thread-compatible.
 #pragma once
 
 #include <cstdint>

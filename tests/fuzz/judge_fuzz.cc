@@ -12,10 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "glog/logging.h"
-#include "tessera/apps/answers/message_lines.h"
-#include "tessera/apps/answers/value/expression.h"
-#include "tessera/apps/answers/value/extract_answer.h"
-#include "tessera/apps/answers/value/same_answer.h"
+#include "tessera/runtime/chat/message_lines.h"
+#include "tessera/runtime/scale/value/expression.h"
+#include "tessera/runtime/scale/value/extract_answer.h"
+#include "tessera/runtime/scale/value/same_answer.h"
 #include "tessera/tests/fuzz/fuzz_target.h"
 
 namespace tessera {

@@ -8,7 +8,6 @@
 #include "tessera/apps/bench/passes/benchmark.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/plan/machine_probe.h"
-#include "tessera/apps/plan/pass_work.h"
 #include "tessera/apps/show/spread.h"
 #include "tessera/apps/show/svg_plot.h"
 #include "tessera/base/progress.h"
@@ -16,6 +15,7 @@
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/plan/pass_work.h"
 
 namespace tessera {
 namespace {

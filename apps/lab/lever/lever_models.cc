@@ -9,13 +9,13 @@
 #include "tessera/apps/cli/draft/low_bit_copy.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/plan/draft_or_pins.h"
-#include "tessera/apps/plan/pass_work.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/safetensors.h"
 #include "tessera/runtime/draft/draft_vocabulary.h"
 #include "tessera/runtime/draft/speculation.h"
+#include "tessera/runtime/plan/pass_work.h"
 
 namespace tessera {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/apps/answers/chat_settings.h"
-#include "tessera/apps/answers/message_lines.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/chat/chat_settings.h"
+#include "tessera/runtime/chat/message_lines.h"
 
 namespace tessera {
 namespace {

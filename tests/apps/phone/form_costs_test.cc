@@ -1,5 +1,5 @@
 // What graphs cost in each form: costs as they were before graphs had one, and the same or less after each pass.
-#include "tessera/apps/phone/form_costs.h"
+#include "tessera/runtime/plan/form_costs.h"
 
 #include <memory>
 #include <string>

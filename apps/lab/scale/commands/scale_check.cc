@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/answers/value/same_answer.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/apps/cli/text/output.h"
 #include "tessera/apps/lab/scale/commands/scale_commands.h"
@@ -16,6 +15,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/scale/value/same_answer.h"
 
 namespace tessera {
 namespace {

@@ -91,8 +91,9 @@ Command ScaleTexts() {
   return {{.subcommand = "texts",
            .summary =
                "Writes recorded samples as texts for a reward head's training: to standard output a request per sample for "
-               "tessera_quantize states --jsonl, the problem's prompt and the sample's own tokens; to the file of --out, in the same order, whether each is right, "
-               "and where its lines end. scripts/train/reward.py reads both. Code runs with its tests in a sandbox, as check does it.",
+               "tessera_quantize states --jsonl, the problem's prompt and the sample's own tokens; to the file of --out, in the "
+               "same order, whether each is right, and where its lines end. scripts/train/reward.py reads both. Code runs with its "
+               "tests in a sandbox, as check does it.",
            .examples = {"tessera_scale texts --data=FOLDER --out=labels.jsonl > requests.jsonl",
                         "tessera_quantize states --jsonl --layers=last --numbers=f16 --out=states.safetensors < requests.jsonl"},
            .groups = {{"Samples", {"task", "data", "candidates", "split", "out"}},

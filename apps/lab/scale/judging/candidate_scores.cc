@@ -9,13 +9,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "tessera/apps/answers/value/expression.h"
-#include "tessera/apps/answers/value/extract_answer.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/scale/confidence.h"
+#include "tessera/runtime/scale/value/expression.h"
+#include "tessera/runtime/scale/value/extract_answer.h"
 
 namespace tessera {
 namespace {

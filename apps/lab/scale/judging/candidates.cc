@@ -5,12 +5,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/answers/value/extract_answer.h"
-#include "tessera/apps/answers/value/same_answer.h"
 #include "tessera/apps/lab/scale/tasks/records.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/scale/value/extract_answer.h"
+#include "tessera/runtime/scale/value/same_answer.h"
 
 namespace tessera {
 namespace {

@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "tessera/apps/answers/value/same_answer.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/lab/scale/judging/candidate_scores.h"
 #include "tessera/apps/lab/scale/sandbox/code_checker.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/scale/value/same_answer.h"
 #include "tessera/runtime/scale/vote.h"
 
 namespace tessera {

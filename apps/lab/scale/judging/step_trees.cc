@@ -9,12 +9,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/answers/value/extract_answer.h"
-#include "tessera/apps/answers/value/same_answer.h"
 #include "tessera/apps/lab/scale/tasks/records.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/scale/beam_search.h"
+#include "tessera/runtime/scale/value/extract_answer.h"
+#include "tessera/runtime/scale/value/same_answer.h"
 #include "tessera/runtime/scale/vote.h"
 
 namespace tessera {

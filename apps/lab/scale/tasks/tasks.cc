@@ -11,12 +11,12 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
-#include "tessera/apps/answers/value/extract_answer.h"
 #include "tessera/apps/bench/spec/evaluation_sets.h"
 #include "tessera/apps/lab/scale/tasks/records.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/scale/value/extract_answer.h"
 
 namespace tessera {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/answers/value/same_answer.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/scale/value/same_answer.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
