@@ -5,13 +5,11 @@
 # line.
 #
 # A fuzzer is guided by the branches that an input reached. Branches are counted in layers that branch on an input's bytes, not in
-# kernels: in npu and runtime only in the sources that read (tessera_counted_alone), in apps only in the lists below.
+# kernels: in npu and runtime only in the sources that read (tessera_counted_alone), in apps only in the list below.
 set(tessera_fuzz_folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
 
 # The sources of apps that read what comes from outside, and what those use of apps. With sanitizers and counters they are compiled once
 # more, and the other nine tenths of apps not at all.
-set(tessera_read_by_answers answers/clean_answer answers/expression answers/expression_parser answers/extract_answer
-  answers/message_lines answers/rational answers/same_answer)
 set(tessera_read_by_apps bench/spec/evaluation_sets lab/lever/lever_prompts bench/passes/named_curve bench/spec/spec_bench_prompts
   cli/adapters/adapter_flags answers/requests/answer_file cli/text/byte_order_mark cli/command_line cli/flags/flags cli/help
   cli/other_names cli/flags/scorer_flags lab/papers/record/draft_recording lab/papers/onemodel/ds2d_runs lab/papers/record/recording
@@ -35,14 +33,10 @@ function(tessera_fuzz_library layer)
   elseif(NOT CMAKE_BUILD_TYPE STREQUAL AddressSanitizer)
     set(library tessera_${layer})
   else()
-    if(NOT TARGET tessera_read_by_answers)
-      tessera_add_readers(tessera_read_by_answers tessera::base)
-      tessera_add_readers(tessera_read_by_apps tessera_read_by_answers ${tessera_apps_LINKS})
+    if(NOT TARGET tessera_read_by_apps)
+      tessera_add_readers(tessera_read_by_apps ${tessera_apps_LINKS})
     endif()
     set(library tessera_read_by_apps)
-    if(layer STREQUAL "apps_answers")
-      set(library tessera_read_by_answers)
-    endif()
   endif()
   return(PROPAGATE library)
 endfunction()

@@ -302,7 +302,7 @@ function(tessera_create_tests layer)
   endif()
   if(layer STREQUAL "apps")  # One is wrong on purpose, of others calls fail.
     add_executable(tessera_verify_wrong_bit apps/bench/verify.cc tests/fakes/wrong_bit.cc)
-    target_link_libraries(tessera_verify_wrong_bit PRIVATE tessera::apps)
+    target_link_libraries(tessera_verify_wrong_bit PRIVATE tessera::bench)
     target_link_options(tessera_verify_wrong_bit PRIVATE LINKER:--wrap=_ZN7tessera16MatMulKernelsForENS_10KernelPathE)
     add_library(tessera_failing_calls MODULE tests/fakes/failing_calls.cc)
     set_target_properties(tessera_failing_calls PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
