@@ -24,7 +24,7 @@ const TermSum& One() {
 bool AddTerm(const Monomial& monomial, const Rational& factor, TermSum& sum) {
   const auto [place, is_new] = sum.try_emplace(monomial, factor);
   if (!is_new) {
-    const std::optional<Rational> total = Sum(place->second, factor);
+    const std::optional<Rational> total = Rational::Sum(place->second, factor);
     if (!total.has_value()) return false;
     place->second = *total;
   }
@@ -59,7 +59,7 @@ bool MultiplyTerm(const Monomial& a, const Monomial& b, const Rational& factor, 
   const int64_t divisor = std::gcd(a.radicand, b.radicand);
   if (__builtin_mul_overflow(a.radicand / divisor, b.radicand / divisor, &product->radicand)) return false;
   const bool both_below = a.radicand < 0 && b.radicand < 0;   // Their product is above 0 already.
-  const std::optional<Rational> total = Product(factor, both_below ? -divisor : divisor);
+  const std::optional<Rational> total = Rational::Product(factor, both_below ? -divisor : divisor);
   return total.has_value() && AddTerm(*product, *total, sum);
 }
 
@@ -67,7 +67,7 @@ std::optional<TermSum> Multiplied(const TermSum& a, const TermSum& b) {
   TermSum sum;
   for (const auto& [left, left_factor] : a) {
     for (const auto& [right, right_factor] : b) {
-      const std::optional<Rational> factor = Product(left_factor, right_factor);
+      const std::optional<Rational> factor = Rational::Product(left_factor, right_factor);
       if (!factor.has_value() || !MultiplyTerm(left, right, *factor, sum)) return std::nullopt;
     }
   }
@@ -76,9 +76,9 @@ std::optional<TermSum> Multiplied(const TermSum& a, const TermSum& b) {
 
 // 1 / term: 1 / sqrt(d) = sqrt(d) / d.
 std::optional<TermSum> InverseOfTerm(const Monomial& monomial, const Rational& factor) {
-  const std::optional<Rational> below = Product(factor, monomial.radicand);
+  const std::optional<Rational> below = Rational::Product(factor, monomial.radicand);
   if (!below.has_value()) return std::nullopt;
-  const std::optional<Rational> inverse = Inverse(*below);
+  const std::optional<Rational> inverse = Rational::Inverse(*below);
   if (!inverse.has_value()) return std::nullopt;
   Monomial result = monomial;
   for (auto& [name, power] : result.powers) power = -power;

@@ -14,7 +14,7 @@ std::optional<Rational> Rational::Of(int64_t over, int64_t under) {
   return result;
 }
 
-std::optional<Rational> Sum(const Rational& a, const Rational& b) {
+std::optional<Rational> Rational::Sum(const Rational& a, const Rational& b) {
   const int64_t divisor = std::gcd(a.under(), b.under());
   int64_t left, right, over, under;
   const bool too_large = __builtin_mul_overflow(a.over(), b.under() / divisor, &left) ||
@@ -23,7 +23,7 @@ std::optional<Rational> Sum(const Rational& a, const Rational& b) {
   return too_large ? std::nullopt : Rational::Of(over, under);
 }
 
-std::optional<Rational> Product(const Rational& a, const Rational& b) {
+std::optional<Rational> Rational::Product(const Rational& a, const Rational& b) {
   const int64_t first = std::gcd(a.over(), b.under()), second = std::gcd(b.over(), a.under());
   int64_t over, under;
   const bool too_large = __builtin_mul_overflow(a.over() / first, b.over() / second, &over) ||
@@ -31,6 +31,6 @@ std::optional<Rational> Product(const Rational& a, const Rational& b) {
   return too_large ? std::nullopt : Rational::Of(over, under);
 }
 
-std::optional<Rational> Inverse(const Rational& a) { return Rational::Of(a.under(), a.over()); }
+std::optional<Rational> Rational::Inverse(const Rational& a) { return Rational::Of(a.under(), a.over()); }
 
 }  // namespace tessera

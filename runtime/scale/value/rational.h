@@ -1,7 +1,7 @@
 // Fractions of whole numbers of 64 bits, exact: a result that does not fit is none, never a rounded one.
 //
 //   const std::optional<Rational> half = Rational::Of(2, 4);       // 1/2
-//   Sum(*half, *Rational::Of(1, 3));                               // 5/6
+//   Rational::Sum(*half, *Rational::Of(1, 3));                               // 5/6
 //
 // Values. Thread-safe (pure functions).
 #pragma once
@@ -27,13 +27,13 @@ class Rational {
 
   bool operator==(const Rational& other) const = default;
 
+  // Return none where a number does not fit, perhaps one on the way.
+  static std::optional<Rational> Sum(const Rational& a, const Rational& b);
+  static std::optional<Rational> Product(const Rational& a, const Rational& b);
+  static std::optional<Rational> Inverse(const Rational& a);   // None for 0.
+
  private:
   int64_t over_ = 0, under_ = 1;
 };
-
-// None where a number does not fit, perhaps one on the way.
-std::optional<Rational> Sum(const Rational& a, const Rational& b);
-std::optional<Rational> Product(const Rational& a, const Rational& b);
-std::optional<Rational> Inverse(const Rational& a);   // None for 0.
 
 }  // namespace tessera

@@ -128,15 +128,15 @@ TEST(Expression, SaysWhatItDoesNotDecide) {
 TEST(Rational, FitsOrIsNone) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
   EXPECT_EQ(*Rational::Of(2, 4), *Rational::Of(-1, -2));
-  EXPECT_EQ(*Sum(*Rational::Of(1, 2), *Rational::Of(1, 3)), *Rational::Of(5, 6));
+  EXPECT_EQ(*Rational::Sum(*Rational::Of(1, 2), *Rational::Of(1, 3)), *Rational::Of(5, 6));
   EXPECT_FALSE(Rational::Of(1, 0).has_value());
   EXPECT_FALSE(Rational::Of(kLeast, 1).has_value());
   EXPECT_FALSE(Rational::Of(1, kLeast).has_value());
-  EXPECT_FALSE(Sum(Rational(kMost), Rational(1)).has_value());
-  EXPECT_FALSE(Product(Rational(kMost), Rational(2)).has_value());
-  EXPECT_EQ(*Product(Rational(kMost), *Rational::Of(1, kMost)), Rational(1));
-  EXPECT_EQ(*Product(*Rational::Of(kMost, 3), *Rational::Of(3, kMost)), Rational(1));
-  EXPECT_FALSE(Inverse(Rational(0)).has_value());
+  EXPECT_FALSE(Rational::Sum(Rational(kMost), Rational(1)).has_value());
+  EXPECT_FALSE(Rational::Product(Rational(kMost), Rational(2)).has_value());
+  EXPECT_EQ(*Rational::Product(Rational(kMost), *Rational::Of(1, kMost)), Rational(1));
+  EXPECT_EQ(*Rational::Product(*Rational::Of(kMost, 3), *Rational::Of(3, kMost)), Rational(1));
+  EXPECT_FALSE(Rational::Inverse(Rational(0)).has_value());
 }
 
 }  // namespace
