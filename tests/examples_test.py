@@ -37,7 +37,7 @@ SHORTER = {
     "tessera_bench samples": "--together=2 --generate_tokens=4 --repetitions=1",
     "tessera_bench speed": "--generate_tokens=2 --depth=8 --repetitions=1",
     "tessera_bench streaming": "--repetitions=1",
-    "tessera_bench streams": "--together=1,2 --writers=1 --generate_tokens=4 --depth=4 --prompt_tokens=8 --long_prompt=16 --repetitions=1",
+    "tessera_bench batch": "--together=1,2 --writers=1 --generate_tokens=4 --depth=4 --prompt_tokens=8 --long_prompt=16 --repetitions=1",
     "tessera_bench threads": "--prompt_tokens=8 --generate_tokens=4 --repetitions=1",
     "tessera_random_model --around": "--dry_run",   # 2 GB.
     "tessera_random_model --shape 1b": "--shape=tiny",
@@ -53,7 +53,7 @@ SHORTER = {
 }
 # Examples that would take more than some seconds with the default model, by how their command begins: they run with one of random weights.
 RANDOM_MODEL = (
-    "tessera_bench adapters", "tessera_lever", "tessera_bench samples", "tessera_bench streams", "tessera_perplexity --table",
+    "tessera_bench adapters", "tessera_lever", "tessera_bench samples", "tessera_bench batch", "tessera_perplexity --table",
     "tessera_quantize --scheme", "tessera_quantize --table", "tessera_scale grid", "tessera_bench spec",
     "tessera_quantize states --prompt_file README.md", "tessera_quantize statistics", "tessera_verify",
 )

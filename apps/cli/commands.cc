@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/text/output.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/usage_error.h"
@@ -31,6 +33,10 @@ std::map<std::string, std::vector<std::string>> Elsewhere(const std::vector<Comm
   return elsewhere;
 }
 
+bool Has(const Command& command, const std::string& name) {
+  return command.info.subcommand == name || std::find(command.former.begin(), command.former.end(), name) != command.former.end();
+}
+
 absl::Status NoSuchCommand(const AppInfo& program, const std::string& found, const std::string& name,
                            const std::vector<Command>& commands) {
   const auto moved = program.moved.find(name);
@@ -48,7 +54,10 @@ int CommandsMain(int argc, char** argv, const AppInfo& program, const std::vecto
                  const std::function<absl::Status()>& run) {
   const bool named = argc > 1 && argv[1][0] != '-';
   const auto chosen = std::find_if(commands.begin(), commands.end(),
-                                   [&](const Command& command) { return named && command.info.subcommand == argv[1]; });
+                                   [&](const Command& command) { return named && Has(command, argv[1]); });
+  if (chosen != commands.end() && chosen->info.subcommand != argv[1]) {
+    WriteError(absl::StrCat(program.name, ": the subcommand ", argv[1], " is ", chosen->info.subcommand, " now\n"));
+  }
   AppInfo info = chosen == commands.end() ? program : chosen->info;
   info.name = program.name;
   info.elsewhere = Elsewhere(commands, info);

@@ -23,6 +23,7 @@ namespace tessera {
 struct Command {
   AppInfo info;                          // Without a name, which is the program's.
   std::function<absl::Status()> run;
+  std::vector<std::string> former = {};  // Former names, which work as well; standard error says what the name is now.
 };
 
 // Runs the subcommand that the first argument names. Without `run` the flags of `program` are for its --help and --version alone.

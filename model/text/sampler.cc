@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "glog/logging.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "glog/logging.h"
 #include "tessera/base/candidates.h"
 #include "tessera/base/elementary.h"
 #include "tessera/base/random.h"
@@ -224,20 +224,21 @@ absl::StatusOr<TokenId> Sampler::Choose(absl::Span<const float> logits, absl::Sp
   return Draw(kept.ranking, kept.count, kept.total, options_.temperature, CounterUniform(options_.seed, stream, index));
 }
 
-absl::Status Sampler::Law(absl::Span<const float> logits, absl::Span<const TokenId> emitted, absl::Span<float> law) const {
-  CHECK_EQ(law.size(), logits.size());
-  std::fill(law.begin(), law.end(), 0.0f);
+absl::Status Sampler::Distribution(absl::Span<const float> logits, absl::Span<const TokenId> emitted,
+                                   absl::Span<float> distribution) const {
+  CHECK_EQ(distribution.size(), logits.size());
+  std::fill(distribution.begin(), distribution.end(), 0.0f);
   ASSIGN_OR_RETURN(const std::vector<Candidate> penalized, Penalized(logits, emitted, options_));
   if (options_.temperature == 0) {
     ASSIGN_OR_RETURN(const TokenId token, Greedy(logits, penalized));
-    law[token] = 1;
+    distribution[token] = 1;
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(Kept kept, Filter(logits, penalized, options_));
   const float largest = kept.ranking[0].logit;
   for (size_t rank = 0; rank < kept.count; ++rank) {
     const Candidate& candidate = kept.ranking[rank];
-    law[candidate.id] = static_cast<float>(Weight(candidate.logit, largest, options_.temperature) / kept.total);
+    distribution[candidate.id] = static_cast<float>(Weight(candidate.logit, largest, options_.temperature) / kept.total);
   }
   return absl::OkStatus();
 }

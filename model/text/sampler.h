@@ -44,9 +44,9 @@ class Sampler {
   absl::StatusOr<TokenId> Choose(absl::Span<const float> logits, absl::Span<const TokenId> emitted, uint64_t stream,
                                  uint64_t index) const;
 
-  // What Choose draws from, after all its steps: law[token], 1 together but for rounding; 0 for tokens that it never chooses. At
-  // temperature 0 the one that it chooses has 1. Its errors are those of Choose. law: [vocabulary].
-  absl::Status Law(absl::Span<const float> logits, absl::Span<const TokenId> emitted, absl::Span<float> law) const;
+  // What Choose draws from, after all its steps: distribution[token], 1 together but for rounding; 0 for tokens that it never chooses. At
+  // temperature 0 the one that it chooses has 1. Its errors are those of Choose. distribution: [vocabulary].
+  absl::Status Distribution(absl::Span<const float> logits, absl::Span<const TokenId> emitted, absl::Span<float> distribution) const;
 
   const SamplingOptions& options() const { return options_; }
 

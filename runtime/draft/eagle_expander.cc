@@ -218,7 +218,7 @@ absl::StatusOr<std::vector<TopTokens>> EagleExpander::Say(absl::Span<const int> 
   return said;
 }
 
-// Numbers beyond FP32 leave no law: then nothing is said.
+// Numbers beyond FP32 leave no distribution: then nothing is said.
 TopTokens EagleExpander::Likeliest(absl::Span<const float> logits, int most) const {
   TopTokens top;
   for (const TopToken& entry : TopTokensOf(logits, most)) {

@@ -115,7 +115,7 @@ absl::Status ModelExpander::BeginHeld(absl::Span<const TokenId> text) {
   RETURN_IF_ERROR(CheckTokens(0, text));
   root_ = text.back();
   text.remove_suffix(1);
-  const int common = CommonBeginning(text_->tokens(), text);
+  const int common = CommonPrefix(text_->tokens(), text);
   text_->Truncate(common);
   text_->Append(text.subspan(static_cast<size_t>(common)));
   return absl::OkStatus();
@@ -197,7 +197,7 @@ absl::Status ModelExpander::ReadText(int nodes) {
       return core_->Finish(pass, /*wanted=*/{}).status();
     };
     if (const absl::Status status = run(); !status.ok()) {
-      text_->SetBack(before);
+      text_->TruncateCache(before);
       return status;
     }
   }

@@ -7,7 +7,7 @@
 //
 // An adapter that is read takes the place of those that were used least recently, and that nobody uses; they go before it comes, so that
 // memory never holds more than most_bytes. Where such are too few, Lease is ResourceExhausted. What is read again must be what it was, by
-// SHA-256, and is then the same adapter (LoraAdapter::id): beginnings that the cache holds with it stay its own. The sum is first computed
+// SHA-256, and is then the same adapter (LoraAdapter::id): prefixes that the cache holds with it stay its own. The sum is first computed
 // when an adapter goes, so nothing is summed while all stay.
 // Threads: one at a time; leases may end on any.
 #pragma once

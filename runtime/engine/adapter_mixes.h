@@ -5,7 +5,7 @@
 //   ASSIGN_OR_RETURN(const AdapterLease adapter, mixes.Lease(number));   // composed, unless memory has it
 //
 // A mix is known by its parts, by number, with their scales and in their order: whoever asks for the same one has the same adapter, and
-// with it the beginnings that the cache of texts keeps. A mix that had to leave memory is composed again and is then the same adapter, as
+// with it the prefixes that the cache of texts keeps. A mix that had to leave memory is composed again and is then the same adapter, as
 // AdapterCache holds its adapters to. A mix that was not asked for while `most_known` others were may be forgotten: asked for again, it is
 // a new adapter of the same numbers.
 //

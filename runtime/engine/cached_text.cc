@@ -12,11 +12,11 @@ namespace tessera {
 
 void CachedText::Truncate(int length) {
   CHECK(length >= 0 && length <= this->length()) << length << " of " << this->length() << " tokens";
-  if (cache_ != nullptr) SetBack(length);
+  if (cache_ != nullptr) TruncateCache(length);
   tokens_.resize(length);
 }
 
-void CachedText::SetBack(int length) { cache_->Truncate(sequence_, std::min(length, held())); }
+void CachedText::TruncateCache(int length) { cache_->Truncate(sequence_, std::min(length, held())); }
 
 void CachedText::MakeExtendable() {
   if (!cache_->CanExtend(sequence_)) cache_->Truncate(sequence_, 0);
@@ -134,7 +134,7 @@ absl::Status CachedText::PlaceMoreNodes(absl::Span<const int> nodes) {
 void CachedText::TakeBackMore() {
   for (const int node : more_) cache_->Release(std::exchange(node_sequences_[node], kNoSequence));
   more_.clear();
-  SetBack(held_before_more_);
+  TruncateCache(held_before_more_);
   if (IsPlaced(TokenTree::kRoot)) return;
   node_sequences_.clear();
   tree_.reset();

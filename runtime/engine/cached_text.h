@@ -5,7 +5,7 @@
 //   std::vector<PassRow> rows;
 //   RETURN_IF_ERROR(cache.MakeRoom(8));                                     // for all texts of the pass
 //   RETURN_IF_ERROR(text.PlaceNext(8, /*adapter=*/nullptr, rows));          // the next eight tokens that the cache lacks
-//   ... a pass over the rows; if it fails, text.SetBack(text.held() - 8) ...
+//   ... a pass over the rows; if it fails, text.TruncateCache(text.held() - 8) ...
 //
 //   RETURN_IF_ERROR(text.PlaceTree(tree, /*adapter=*/nullptr, rows));       // a draft after the text
 //   ... a pass, and logits that say which nodes are right ...
@@ -68,7 +68,7 @@ class CachedText {
   // Drops the tokens from `length` on, and what the cache has of them. REQUIRES: 0 <= length <= length().
   void Truncate(int length);
   // The cache has at most the first `length` tokens from now on; the text stays as it is.
-  void SetBack(int length);
+  void TruncateCache(int length);
   // Readies the cache for a next row. If windows have lost what that row reads, the cache has no token from now on.
   void MakeExtendable();
 

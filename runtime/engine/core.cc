@@ -126,7 +126,7 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
 }
 
 EngineCore::~EngineCore() {
-  if (is_lost_) beginnings_.Abandon();
+  if (is_lost_) prefixes_.Abandon();
 }
 
 absl::Status EngineCore::Forked() {
@@ -278,7 +278,7 @@ EngineMemory EngineCore::memory() const {
 }
 
 int EngineCore::RoomFor(int most) {
-  while (cache_->RoomFor(most) < most && beginnings_.EvictOldest()) {}
+  while (cache_->RoomFor(most) < most && prefixes_.EvictOldest()) {}
   return cache_->RoomFor(most);
 }
 
@@ -296,7 +296,7 @@ absl::Status EngineCore::ShrinkCache(int64_t bytes) {
     const int64_t least = cache_->bytes() - bytes;
     int wanted = cache_->slots();
     while (wanted > fewest && cache_->BytesAt(wanted) > least) wanted = std::max(wanted - KvView::kSlotsPerBlock, fewest);
-    while (wanted < cache_->slots() && cache_->Shrink(wanted) > wanted && beginnings_.EvictOldest()) {}
+    while (wanted < cache_->slots() && cache_->Shrink(wanted) > wanted && prefixes_.EvictOldest()) {}
     return absl::OkStatus();
   });
 }

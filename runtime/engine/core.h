@@ -62,8 +62,8 @@ class EngineCore {
   ThreadPool& pool() const { return *pool_; }
   PassRunner& runner() const { return *runner_; }
   KvCache& cache() const { return *cache_; }  // REQUIRES: the weights are loaded.
-  PrefixIndex& beginnings() { return beginnings_; }   // What ended texts left in the cache, until room is wanted.
-  // As KvCache has them, after giving up as many beginnings as that takes, the least recently used first. REQUIRES: the core is held.
+  PrefixIndex& prefixes() { return prefixes_; }   // What ended texts left in the cache, until room is wanted.
+  // As KvCache has them, after giving up as many prefixes as that takes, the least recently used first. REQUIRES: the core is held.
   int RoomFor(int most);
   absl::Status MakeRoom(int rows);
   Timeline* timeline() const { return timeline_; }
@@ -167,7 +167,7 @@ class EngineCore {
   // Positions of all texts together.
   static absl::StatusOr<int> CacheTokensOf(const EngineOptions& options, int context);
   absl::Status OpenWeights();
-  // Gives about so many bytes of the cache back, as far as running texts and a context leave them: beginnings are given up for it.
+  // Gives about so many bytes of the cache back, as far as running texts and a context leave them: prefixes are given up for it.
   absl::Status ShrinkCache(int64_t bytes);
   // CPUs may have been given and taken since the last pass: an app goes to the background, a container is resized.
   void FollowCpus();
@@ -188,7 +188,7 @@ class EngineCore {
   std::mutex shrinking_;
   BudgetPlan plan_;                           // As carried out. Under shrinking_, once the weights are loaded.
   std::unique_ptr<KvCache> cache_;
-  PrefixIndex beginnings_;
+  PrefixIndex prefixes_;
   std::unique_ptr<PassRunner> runner_;
   std::unique_ptr<GraphMotion> motion_;
   std::unique_ptr<ModelSum> model_sum_;       // From BeginModelIdentity to ModelIdentity. It reads model_.

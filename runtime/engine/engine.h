@@ -57,7 +57,7 @@ class Engine {
   absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options = {});
 
   // Gives memory back while a streamed model is in use, until all fits into `budget` bytes, and returns the plan as it is then. Where the
-  // cache is for more than one text, it becomes smaller first, but for a context and what running texts hold: beginnings of ended texts go,
+  // cache is for more than one text, it becomes smaller first, but for a context and what running texts hold: prefixes of ended texts go,
   // the least recently used first. Then weights are unpinned, and read in every pass from now on. Sessions and every bit stay. From any
   // thread; during a pass too, but for making the cache smaller, which waits for a gap. A lease keeps its memory until it ends. Memory
   // never comes back, and a budget that is not smaller changes nothing. FailedPrecondition if the model is not streamed; the errors of

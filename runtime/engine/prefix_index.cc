@@ -5,12 +5,12 @@
 
 namespace tessera {
 
-int CommonBeginning(absl::Span<const TokenId> a, absl::Span<const TokenId> b) {
+int CommonPrefix(absl::Span<const TokenId> a, absl::Span<const TokenId> b) {
   const size_t most = std::min(a.size(), b.size());
   return static_cast<int>(std::mismatch(a.begin(), a.begin() + most, b.begin()).first - a.begin());
 }
 
-std::unique_ptr<CachedText> ForkBeginning(const CachedText& text, int length) {
+std::unique_ptr<CachedText> ForkPrefix(const CachedText& text, int length) {
   length = std::min(length, text.held());
   if (length <= 0) return nullptr;
   absl::StatusOr<std::unique_ptr<CachedText>> fork = text.Fork(length);
@@ -25,11 +25,11 @@ void PrefixIndex::Keep(std::unique_ptr<CachedText> text, AdapterKey adapter) {
   if (text->length() == 0) return;
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
     if (entry->adapter != adapter) continue;
-    const int common = CommonBeginning(entry->text->tokens(), text->tokens());
-    if (common == text->length() && ForkBeginning(*entry->text, common) != nullptr) {
+    const int common = CommonPrefix(entry->text->tokens(), text->tokens());
+    if (common == text->length() && ForkPrefix(*entry->text, common) != nullptr) {
       return entries_.splice(entries_.begin(), entries_, entry);
     }
-    if (common < entry->text->length() || ForkBeginning(*text, common) == nullptr) continue;
+    if (common < entry->text->length() || ForkPrefix(*text, common) == nullptr) continue;
     entries_.erase(entry);
     break;
   }
@@ -39,7 +39,7 @@ void PrefixIndex::Keep(std::unique_ptr<CachedText> text, AdapterKey adapter) {
 int PrefixIndex::Longest(absl::Span<const TokenId> tokens, AdapterKey adapter) const {
   int longest = 0;
   for (const Entry& entry : entries_) {
-    if (entry.adapter == adapter) longest = std::max(longest, CommonBeginning(entry.text->tokens(), tokens));
+    if (entry.adapter == adapter) longest = std::max(longest, CommonPrefix(entry.text->tokens(), tokens));
   }
   return std::min(longest, static_cast<int>(tokens.size()) - 1);
 }
@@ -48,13 +48,13 @@ std::unique_ptr<CachedText> PrefixIndex::Take(absl::Span<const TokenId> tokens, 
   // The longest first; where its windows are given up, the next.
   std::vector<std::pair<int, std::list<Entry>::iterator>> found;
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    if (entry->adapter == adapter) found.emplace_back(CommonBeginning(entry->text->tokens(), tokens), entry);
+    if (entry->adapter == adapter) found.emplace_back(CommonPrefix(entry->text->tokens(), tokens), entry);
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   for (const auto& [common, entry] : found) {
     const int length = std::min(common, static_cast<int>(tokens.size()) - 1);
     if (length <= 0) break;
-    if (std::unique_ptr<CachedText> begun = ForkBeginning(*entry->text, length); begun != nullptr) {
+    if (std::unique_ptr<CachedText> begun = ForkPrefix(*entry->text, length); begun != nullptr) {
       entries_.splice(entries_.begin(), entries_, entry);
       return begun;
     }

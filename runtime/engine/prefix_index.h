@@ -1,10 +1,10 @@
-// The beginnings of texts that a KV cache still holds, by tokens and adapter: a new text starts where another was.
+// The prefixes of texts that a KV cache still holds, by tokens and adapter: a new text starts where another was.
 //
-//   PrefixIndex beginnings;
+//   PrefixIndex prefixes;
 //   const PrefixIndex::AdapterKey adapter = PrefixIndex::KeyOf(options.adapter);
-//   beginnings.Keep(std::move(ended_text), adapter);                        // frozen: its windows may be given up, its slots are kept
-//   std::unique_ptr<CachedText> begun = beginnings.Take(prompt, adapter);   // shares the longest beginning; null: there is none
-//   while (cache.RoomFor(rows) < rows && beginnings.EvictOldest()) {}        // room is wanted: the least recently used goes first
+//   prefixes.Keep(std::move(ended_text), adapter);                        // frozen: its windows may be given up, its slots are kept
+//   std::unique_ptr<CachedText> begun = prefixes.Take(prompt, adapter);   // shares the longest beginning; null: there is none
+//   while (cache.RoomFor(rows) < rows && prefixes.EvictOldest()) {}        // room is wanted: the least recently used goes first
 //
 // What is taken has the bits that it would have if it were computed: keys and values depend on the tokens before them and on the adapter
 // alone. Two adapters share nothing, equal ones included: an adapter is who it is, and no number of its contents is taken for it.
@@ -53,9 +53,9 @@ class PrefixIndex {
 };
 
 // How many tokens both begin with.
-int CommonBeginning(absl::Span<const TokenId> a, absl::Span<const TokenId> b);
+int CommonPrefix(absl::Span<const TokenId> a, absl::Span<const TokenId> b);
 
 // A fork that shares the first `length` tokens at most, as far as the cache holds them, and can be extended; null: that is none.
-std::unique_ptr<CachedText> ForkBeginning(const CachedText& text, int length);
+std::unique_ptr<CachedText> ForkPrefix(const CachedText& text, int length);
 
 }  // namespace tessera

@@ -6,10 +6,10 @@
 //   confidence.mean_log_probability();                                   // -0.31: of a token, in nats
 //   confidence.self_certainty();                                         // 14.2: how far from all tokens being as likely
 //
-// Both are of the model's own law: logits at temperature 1, before penalties and limits of the sampler. The mean log-probability is the
-// weight of Wang et al. 2022 (arXiv 2203.11171, section 3.1, "normalized"); self-certainty is the mean divergence of the uniform law from
-// the model's (Kang et al. 2025, arXiv 2502.18581, section 3): log-sum-exp minus the mean of the logits, minus the log of their number.
-// Thread-compatible.
+// Both are of the model's own distribution: logits at temperature 1, before penalties and limits of the sampler. The mean log-probability
+// is the weight of Wang et al. 2022 (arXiv 2203.11171, section 3.1, "normalized"); self-certainty is the mean divergence of the uniform
+// distribution from the model's (Kang et al. 2025, arXiv 2502.18581, section 3): log-sum-exp minus the mean of the logits, minus the log of
+// their number. Thread-compatible.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 //
 // The question has the places {problem} and {answer}, and is a message in the model's chat template; a model without one goes on with the
 // question as it is, and then the words begin with a space. What stands in the two places is text, whatever marks of a dialogue are written
-// there. The score is P(yes) / (P(yes) + P(no)) at the first token after that, by the model's own law at temperature 1, where each word
-// counts by its first token: P(True) of Kadavath et al. 2022 (arXiv 2207.05221), the direct verifier of Zhang et al. 2024 (arXiv
+// there. The score is P(yes) / (P(yes) + P(no)) at the first token after that, by the model's own distribution at temperature 1, where each
+// word counts by its first token: P(True) of Kadavath et al. 2022 (arXiv 2207.05221), the direct verifier of Zhang et al. 2024 (arXiv
 // 2408.15240, section 3.1). The judge may be the engine that writes, or any other.
 //
 // A score is that of problem and answer alone, to the bit. The beginning of the question up to the answer is computed once while it stays

@@ -106,7 +106,7 @@ absl::StatusOr<RewardScorer::Scored> RewardScorer::TextOf(const SampleText& samp
 
 void RewardScorer::Recall(Scored& text) {
   for (const Scored& known : remembered_) {
-    const int common = CommonBeginning(known.tokens, text.tokens);
+    const int common = CommonPrefix(known.tokens, text.tokens);
     size_t same = 0;
     while (same < std::min(known.ends.size(), text.ends.size()) && known.ends[same] == text.ends[same] && text.ends[same] < common) ++same;
     if (same > text.scores.size()) text.scores.assign(known.scores.begin(), known.scores.begin() + static_cast<std::ptrdiff_t>(same));

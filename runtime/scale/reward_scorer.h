@@ -14,7 +14,7 @@
 // prompt is computed once for all samples. Scores of steps are remembered for the last kRemembered texts: in a beam search, only the last
 // step of each beam is new. A score's bits are those of the text alone, whatever was scored, written or dropped before.
 //
-// Memory: one text of at most a context in the cache while it scores; nothing between two scores but beginnings, which go when room is
+// Memory: one text of at most a context in the cache while it scores; nothing between two scores but prefixes, which go when room is
 // wanted. An engine for several texts counts it as one more (Workload::sessions).
 // Errors: those of reading a text (found, expected); InvalidArgument for a sample without prompt and tokens. Threads: those of the engine's
 // sessions.

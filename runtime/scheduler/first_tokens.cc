@@ -16,8 +16,8 @@ namespace tessera {
 absl::StatusOr<std::vector<FirstToken>> LikeliestFirstTokens(absl::Span<const float> logits, const Tokenizer& tokenizer, int count) {
   if (count < 1) return absl::InvalidArgumentError(absl::StrCat("first tokens: found a count of ", count, ", expected 1 or more"));
   ASSIGN_OR_RETURN(const Sampler unfiltered, Sampler::Create({.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0}));
-  std::vector<float> law(logits.size());
-  RETURN_IF_ERROR(unfiltered.Law(logits, {}, absl::MakeSpan(law)));
+  std::vector<float> distribution(logits.size());
+  RETURN_IF_ERROR(unfiltered.Distribution(logits, {}, absl::MakeSpan(distribution)));
   std::vector<float> of_beginnings(logits.begin(), logits.end());
   for (size_t token = 0; token < of_beginnings.size(); ++token) {
     if (tokenizer.IsEnd(static_cast<TokenId>(token))) of_beginnings[token] = -std::numeric_limits<float>::infinity();
@@ -25,7 +25,7 @@ absl::StatusOr<std::vector<FirstToken>> LikeliestFirstTokens(absl::Span<const fl
   std::vector<FirstToken> firsts;
   const int most = static_cast<int>(std::min(static_cast<size_t>(count), logits.size()));
   for (const TopToken& top : TopTokensOf(of_beginnings, most)) {
-    firsts.push_back({top.token, law[static_cast<size_t>(top.token)], tokenizer.Piece(top.token, /*render_special=*/true)});
+    firsts.push_back({top.token, distribution[static_cast<size_t>(top.token)], tokenizer.Piece(top.token, /*render_special=*/true)});
   }
   if (firsts.size() == static_cast<size_t>(count)) return firsts;
   return absl::InvalidArgumentError(

@@ -8,7 +8,7 @@
 //   }));
 //   RETURN_IF_ERROR(stepper->Run());
 //
-// The prompt is computed once: the texts start from what that stream leaves in the cache (StepperOptions::keeps_beginnings), so each
+// The prompt is computed once: the texts start from what that stream leaves in the cache (StepperOptions::keeps_prefixes), so each
 // computes one row of the prompt, its last, all of them in one pass; every later pass has a row of each text. A text ends by its own rules,
 // and gives its positions back. It has the bits of a text with this first token that is written alone.
 //

@@ -190,13 +190,13 @@ void Stepper::Impl::EndCancelled(const absl::flat_hash_set<StreamId>& cancelled)
 void Stepper::Impl::Admit() {
   for (size_t turn = 0; turn < waiting_.size() && static_cast<int>(running_.size()) < options_.most_texts;) {
     Text& next = waiting_[turn];
-    if (!running_.empty() && AwaitsBeginning(next)) {   // That is soon, and then it needs less room.
+    if (!running_.empty() && AwaitsPrefix(next)) {   // That is soon, and then it needs less room.
       ++turn;
       continue;
     }
     const bool all_paused = AllPaused();
     if (!running_.empty() && ((awaits_end_ && !all_paused) || !HasRoomFor(next))) {
-      if (all_paused && !next.stream->paused() && SetBackPaused()) continue;   // It waits for no reader.
+      if (all_paused && !next.stream->paused() && PreemptPaused()) continue;   // It waits for no reader.
       Unheld([&] { report_.waited += next.stream->TellWaits() ? 1 : 0; });
       return;
     }
@@ -207,7 +207,7 @@ void Stepper::Impl::Admit() {
 }
 
 void Stepper::Impl::Start(Text text) {
-  std::unique_ptr<CachedText> begun = TakeBeginning(text);
+  std::unique_ptr<CachedText> begun = TakePrefix(text);
   if (begun != nullptr) report_.shared_tokens += begun->held();
   text.stream->Start(std::move(begun));
   running_.push_back(std::move(text));
@@ -224,42 +224,42 @@ bool Stepper::Impl::HasRoomFor(const Text& text) const {
   for (const Text& other : running_) wanted += other.stream->pending() + 1;
   const KvCache& cache = core_->cache();
   const int most = static_cast<int>(std::min<int64_t>(wanted, std::numeric_limits<int>::max()));
-  return std::max(cache.free_slots(), cache.RoomFor(most)) + core_->beginnings().held() >= wanted;
+  return std::max(cache.free_slots(), cache.RoomFor(most)) + core_->prefixes().held() >= wanted;
 }
 
 // Whether one that is being written computes more of its beginning than is there.
-bool Stepper::Impl::AwaitsBeginning(const Text& text) const {
+bool Stepper::Impl::AwaitsPrefix(const Text& text) const {
   const absl::Span<const TokenId> tokens = text.stream->tokens();
-  const int there = std::max(core_->beginnings().Longest(tokens, text.adapter), LongestRunning(text));
+  const int there = std::max(core_->prefixes().Longest(tokens, text.adapter), LongestRunning(text));
   return std::any_of(running_.begin(), running_.end(), [&](const Text& other) {
-    return other.adapter == text.adapter && CommonBeginning(other.stream->tokens(), tokens) >= there + kWorthWaiting;
+    return other.adapter == text.adapter && CommonPrefix(other.stream->tokens(), tokens) >= there + kWorthWaiting;
   });
 }
 
-std::vector<Stepper::Impl::Beginning> Stepper::Impl::RunningBeginnings(const Text& text) const {
+std::vector<Stepper::Impl::Prefix> Stepper::Impl::RunningPrefixes(const Text& text) const {
   const absl::Span<const TokenId> tokens = text.stream->tokens();
-  std::vector<Beginning> beginnings;
+  std::vector<Prefix> prefixes;
   for (const Text& other : running_) {
     if (other.adapter != text.adapter) continue;
-    const int common = std::min({CommonBeginning(other.stream->tokens(), tokens), other.stream->text().held(),
+    const int common = std::min({CommonPrefix(other.stream->tokens(), tokens), other.stream->text().held(),
                                  static_cast<int>(tokens.size()) - 1});
-    if (common > 0) beginnings.push_back({&other.stream->text(), common});
+    if (common > 0) prefixes.push_back({&other.stream->text(), common});
   }
-  std::stable_sort(beginnings.begin(), beginnings.end(), [](const Beginning& a, const Beginning& b) { return a.length > b.length; });
-  return beginnings;
+  std::stable_sort(prefixes.begin(), prefixes.end(), [](const Prefix& a, const Prefix& b) { return a.length > b.length; });
+  return prefixes;
 }
 
 int Stepper::Impl::LongestRunning(const Text& text) const {
-  const std::vector<Beginning> beginnings = RunningBeginnings(text);
-  return beginnings.empty() ? 0 : beginnings.front().length;
+  const std::vector<Prefix> prefixes = RunningPrefixes(text);
+  return prefixes.empty() ? 0 : prefixes.front().length;
 }
 
 // The longest that can be extended, of what an ended text left and of what one has that is being written: windows may be given up.
-std::unique_ptr<CachedText> Stepper::Impl::TakeBeginning(const Text& text) {
-  std::unique_ptr<CachedText> begun = core_->beginnings().Take(text.stream->tokens(), text.adapter);
-  for (const Beginning& running : RunningBeginnings(text)) {
+std::unique_ptr<CachedText> Stepper::Impl::TakePrefix(const Text& text) {
+  std::unique_ptr<CachedText> begun = core_->prefixes().Take(text.stream->tokens(), text.adapter);
+  for (const Prefix& running : RunningPrefixes(text)) {
     if (begun != nullptr && running.length <= begun->length()) break;
-    if (std::unique_ptr<CachedText> fork = ForkBeginning(*running.text, running.length); fork != nullptr) return fork;
+    if (std::unique_ptr<CachedText> fork = ForkPrefix(*running.text, running.length); fork != nullptr) return fork;
   }
   return begun;
 }
@@ -273,7 +273,7 @@ std::vector<Stream*> Stepper::Impl::Streams() const {
 bool Stepper::Impl::MakeRoom(StepPlan& plan) {
   if (const int room = core_->RoomFor(plan.rows()); room < plan.rows()) plan.Shrink(room);
   if (plan.rows() > 0 && core_->MakeRoom(plan.rows()).ok()) return true;
-  if (running_.size() > 1) SetBackYoungest();
+  if (running_.size() > 1) PreemptYoungest();
   else EndWithoutRoom();
   return false;
 }
@@ -287,24 +287,24 @@ void Stepper::Impl::EndWithoutRoom() {
   RemoveEnded();
 }
 
-void Stepper::Impl::SetBackYoungest() {
-  if (SetBackPaused()) return;
-  SetBack(running_.end() - 1, /*keeps_turn=*/true);
+void Stepper::Impl::PreemptYoungest() {
+  if (PreemptPaused()) return;
+  Preempt(running_.end() - 1, /*keeps_turn=*/true);
   awaits_end_ = true;
 }
 
-bool Stepper::Impl::SetBackPaused() {
+bool Stepper::Impl::PreemptPaused() {
   const auto paused = std::find_if(running_.rbegin(), running_.rend(), [](const Text& text) { return text.stream->paused(); });
   if (paused == running_.rend()) return false;
-  SetBack(paused.base() - 1, /*keeps_turn=*/false);
+  Preempt(paused.base() - 1, /*keeps_turn=*/false);
   return true;
 }
 
-void Stepper::Impl::SetBack(std::vector<Text>::iterator text, bool keeps_turn) {
-  text->stream->SetBack();
+void Stepper::Impl::Preempt(std::vector<Text>::iterator text, bool keeps_turn) {
+  text->stream->Preempt();
   waiting_.insert(keeps_turn ? waiting_.begin() : waiting_.end(), std::move(*text));
   running_.erase(text);
-  ++report_.set_back;
+  ++report_.preempted;
 }
 
 }  // namespace tessera

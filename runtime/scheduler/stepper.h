@@ -1,4 +1,4 @@
-// Writes many texts at once: each step is one pass of the model for all of them, with pieces of prompts, plain rows and drafts together.
+// Writes many texts at once: each step is one pass of the model for all of them, with chunks of prompts, plain rows and drafts together.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Stepper> stepper, Stepper::Create(*engine, {}));
 //   for (const Question& question : questions) {
@@ -35,11 +35,11 @@ struct StepperOptions {
   // learnt on the way.
   double measure_seconds = 0;
   int most_texts = 64;         // In a pass; more wait.
-  // While texts are written, a pass with pieces of prompts takes at most so many times what it takes without.
+  // While texts are written, a pass with chunks of prompts takes at most so many times what it takes without.
   double most_gap = 2;
   // What ended texts leave in the cache serves texts that begin alike, until room is wanted. What texts have that are being written serves
   // them in any case.
-  bool keeps_beginnings = true;
+  bool keeps_prefixes = true;
   const Clock* clock = nullptr;  // What passes are timed by. Null: the engine's. Must outlive the stepper.
 };
 
@@ -49,7 +49,7 @@ struct StepperReport {
   int64_t rows = 0;            // In all passes.
   int64_t prompt_rows = 0;     // Tokens of prompts among them, and of texts that were computed again.
   int64_t shared_tokens = 0;   // Tokens of prompts that were in the cache already.
-  int64_t set_back = 0;        // How often a text gave up its positions for others.
+  int64_t preempted = 0;        // How often a text gave up its positions for others.
   int64_t waited = 0;          // Texts that found no room at once.
   int64_t most_texts = 0;      // In one pass.
 };

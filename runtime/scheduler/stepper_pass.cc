@@ -32,7 +32,7 @@ absl::Status Stepper::Impl::MoveGraphs(const StepPlan& plan) {
   GraphMotion* const motion = core_->motion();
   if (motion == nullptr) return absl::OkStatus();
   const Text& first = running_.front();
-  if (running_.size() == 1 && plan.parts.front().piece > 0) {
+  if (running_.size() == 1 && plan.parts.front().chunk > 0) {
     if (moving_ == first.id) return absl::OkStatus();
     RETURN_IF_ERROR(motion->BeginPrompt(first.stream->pending()));
     moving_ = first.id;
@@ -65,7 +65,7 @@ void Stepper::Impl::RemoveEnded() {
     for (Text& text : texts) {
       if (!text.stream->ended()) continue;
       std::unique_ptr<CachedText> left = text.stream->TakeText();
-      if (left != nullptr && options_.keeps_beginnings) core_->beginnings().Keep(std::move(left), text.adapter);
+      if (left != nullptr && options_.keeps_prefixes) core_->prefixes().Keep(std::move(left), text.adapter);
       ended_.push_back(std::move(text));
     }
     std::erase_if(texts, [](const Text& text) { return text.stream == nullptr; });

@@ -103,7 +103,7 @@ void Stream::Start(std::unique_ptr<CachedText> begun) {
   if (!next_.has_value()) PlanLearning();
 }
 
-void Stream::SetBack() {
+void Stream::Preempt() {
   tokens_.assign(text_->tokens().begin(), text_->tokens().end());
   text_ = nullptr;
   own_text_ = nullptr;
@@ -137,19 +137,19 @@ TreeToCut Stream::ToCut(const TokenTree& draft) const {
   return speculator() == nullptr ? TreeToCut{.tree = &draft} : speculator()->ToCut();
 }
 
-absl::Status Stream::PlacePiece(int count, std::vector<PassRow>& rows) {
+absl::Status Stream::PlaceChunk(int count, std::vector<PassRow>& rows) {
   const int first = text_->held();
   base_ = static_cast<int>(rows.size());
   RETURN_IF_ERROR(text_->PlaceNext(count, options_.adapter, rows));
-  piece_ = count;
-  piece_begin_ = first;
-  piece_chooses_ = pending() == 0 && !next_.has_value();
+  chunk_ = count;
+  chunk_begin_ = first;
+  chunk_chooses_ = pending() == 0 && !next_.has_value();
   wanted_.clear();
   given_ = 0;
   const auto begin = std::lower_bound(learn_.begin(), learn_.end(), first);
   for (auto place = begin; place != learn_.end() && *place < first + count; ++place) wanted_.push_back(base_ + *place - first);
   const int last = base_ + count - 1;
-  if (piece_chooses_ && (wanted_.empty() || wanted_.back() != last)) wanted_.push_back(last);
+  if (chunk_chooses_ && (wanted_.empty() || wanted_.back() != last)) wanted_.push_back(last);
   return absl::OkStatus();
 }
 
@@ -169,7 +169,7 @@ absl::Status Stream::PlaceTree(const RowChoice& choice, std::vector<PassRow>& ro
 }
 
 void Stream::AddWanted(std::vector<int>& wanted) const {
-  if (piece_ > 0) {
+  if (chunk_ > 0) {
     wanted.insert(wanted.end(), wanted_.begin(), wanted_.end());
   } else {
     for (int node = 0; node < tree_->size(); ++node) {
@@ -182,7 +182,7 @@ void Stream::AddWanted(std::vector<int>& wanted) const {
 absl::Span<const int> Stream::WantsLogits(int most) {
   asked_.clear();
   if (failed_) return asked_;
-  if (piece_ > 0) {
+  if (chunk_ > 0) {
     const auto more = absl::MakeConstSpan(wanted_).subspan(given_, most);
     asked_.assign(more.begin(), more.end());
   } else if (const int node = verification_.node(); node != TokenTree::kNone) {
@@ -198,7 +198,7 @@ absl::Span<const int> Stream::WantsLogits(int most) {
 
 int Stream::wants_top() const {
   if (speculator() == nullptr) return 0;
-  return piece_ > 0 ? (learn_.empty() ? 0 : speculator()->needs().top_of_prompt) : plan_.top;
+  return chunk_ > 0 ? (learn_.empty() ? 0 : speculator()->needs().top_of_prompt) : plan_.top;
 }
 
 int Stream::PlaceOf(int node) const {
@@ -209,13 +209,13 @@ int Stream::PlaceOf(int node) const {
 void Stream::ChooseAhead(TensorView<const float> logits) {
   if (options_.text.rule == DraftRule::kRejection) return;   // What was drawn counts, too.
   int row = static_cast<int>(logits.rows()) - 1;
-  if (piece_ == 0) row = PlaceOf(verification_.node());
-  else if (!piece_chooses_ || given_ + asked_.size() < wanted_.size()) return;
+  if (chunk_ == 0) row = PlaceOf(verification_.node());
+  else if (!chunk_chooses_ || given_ + asked_.size() < wanted_.size()) return;
   if (row != TokenTree::kNone) writer_->ChooseAhead({logits.row(row), static_cast<size_t>(logits.columns())});
 }
 
 absl::Status Stream::Give(TensorView<const float> logits, absl::Span<TopTokens> top) {
-  const absl::Status status = piece_ > 0 ? GivePiece(logits, top) : GiveTree(logits, top);
+  const absl::Status status = chunk_ > 0 ? GiveChunk(logits, top) : GiveTree(logits, top);
   failed_ = !status.ok();
   return status;
 }
@@ -245,29 +245,29 @@ absl::Status Stream::GiveTree(TensorView<const float> logits, absl::Span<TopToke
   return absl::OkStatus();
 }
 
-absl::Status Stream::GivePiece(TensorView<const float> logits, absl::Span<TopTokens> top) {
-  const int first = piece_begin_ - prompt_first_ - base_;   // From rows of the pass to entries of prompt_top_.
+absl::Status Stream::GiveChunk(TensorView<const float> logits, absl::Span<TopTokens> top) {
+  const int first = chunk_begin_ - prompt_first_ - base_;   // From rows of the pass to entries of prompt_top_.
   for (size_t i = 0; i < top.size(); ++i) prompt_top_[asked_[i] + first] = std::move(top[i]);
   if (const auto& spend = core_.options().spend; spend != nullptr && !top.empty()) {
     spend(CpuWork::kSampledTokens, static_cast<int64_t>(top.size()));
   }
   given_ += asked_.size();
-  if (!piece_chooses_ || given_ < wanted_.size()) return absl::OkStatus();
+  if (!chunk_chooses_ || given_ < wanted_.size()) return absl::OkStatus();
   return Choose({logits.row(logits.rows() - 1), static_cast<size_t>(logits.columns())});
 }
 
 void Stream::Settle(const absl::Status& pass, const StepTime& time) {
-  if (piece_ > 0) SettlePiece(pass);
+  if (chunk_ > 0) SettleChunk(pass);
   else if (text_->tree() != nullptr) SettleTree(pass, time);
   failed_ = false;
 }
 
-void Stream::SettlePiece(const absl::Status& pass) {
-  const int piece = std::exchange(piece_, 0);
-  std::vector<int> rows(pass.ok() && options_.text.listener != nullptr ? piece : 0);
+void Stream::SettleChunk(const absl::Status& pass) {
+  const int chunk = std::exchange(chunk_, 0);
+  std::vector<int> rows(pass.ok() && options_.text.listener != nullptr ? chunk : 0);
   std::iota(rows.begin(), rows.end(), 0);
-  TellKept(piece_begin_, rows);
-  if (!pass.ok()) return text_->SetBack(text_->held() - piece);
+  TellKept(chunk_begin_, rows);
+  if (!pass.ok()) return text_->TruncateCache(text_->held() - chunk);
   if (pending() == 0 && next_.has_value()) BeginSpeculation();
 }
 
@@ -288,7 +288,7 @@ void Stream::BeginSpeculation() {
 }
 
 const TokenTree* Stream::TreeToPrune() const {
-  const bool may = pruning().predictor != nullptr && piece_ == 0 && tree_.has_value() && MayPrune(*tree_, pruning().rule);
+  const bool may = pruning().predictor != nullptr && chunk_ == 0 && tree_.has_value() && MayPrune(*tree_, pruning().rule);
   return may ? &*tree_ : nullptr;
 }
 

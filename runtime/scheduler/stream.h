@@ -4,7 +4,7 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, Stream::Create(core, {.prompt = tokens, .text = {.max_tokens = 64}}));
 //   stream->Start(/*begun=*/nullptr);
 //   while (!stream->finished()) {
-//     if (stream->pending() > 0) RETURN_IF_ERROR(stream->PlacePiece(std::min(stream->pending(), 512), rows));
+//     if (stream->pending() > 0) RETURN_IF_ERROR(stream->PlaceChunk(std::min(stream->pending(), 512), rows));
 //     else RETURN_IF_ERROR(stream->PlaceTree(ChooseRows(stream->Draft(room), costs, limits), rows));   // AddForecasts before, if any
 //     ... a pass over the rows, of which stream->AddWanted(wanted) get logits ...
 //     while (!stream->WantsLogits(32).empty()) stream->Give(logits_of(stream->WantsLogits(32)));
@@ -71,7 +71,7 @@ class Stream {
   // Goes on from `begun`, a text that holds the first tokens of this one, all but the last at most; null: from nothing.
   void Start(std::unique_ptr<CachedText> begun);
   // Gives up all that the cache has of it, to be started again: nothing of the text is lost.
-  void SetBack();
+  void Preempt();
   bool waits() const { return text_ == nullptr; }
   bool ended() const { return ended_; }
   // Whoever reads the text is behind: it is to have no tree in the next pass.
@@ -97,7 +97,7 @@ class Stream {
 
   // Appends its rows of the next pass: the next `count` pending tokens, or the chosen part of the draft. After an error of the cache
   // nothing is placed. REQUIRES: room was made in the cache.
-  absl::Status PlacePiece(int count, std::vector<PassRow>& rows);
+  absl::Status PlaceChunk(int count, std::vector<PassRow>& rows);
   absl::Status PlaceTree(const RowChoice& choice, std::vector<PassRow>& rows);
   // Half-way through the pass: the tree that was placed, if it might be pruned; null: it has none, or is not pruned. Its rows are base(),
   // base() + 1, ... in the pass.
@@ -159,9 +159,9 @@ class Stream {
   // What was drawn for the place after a node of the tree; null: nothing, or the rule does not ask.
   const DrawnChildren* DrawnAfter(int node) const;
   absl::Status GiveTree(TensorView<const float> logits, absl::Span<TopTokens> top);
-  absl::Status GivePiece(TensorView<const float> logits, absl::Span<TopTokens> top);
+  absl::Status GiveChunk(TensorView<const float> logits, absl::Span<TopTokens> top);
   void SettleTree(const absl::Status& pass, const StepTime& time);
-  void SettlePiece(const absl::Status& pass);
+  void SettleChunk(const absl::Status& pass);
   // Tells the listener which rows are text now: the text's tokens from `first` on, one for each.
   void TellKept(int first, absl::Span<const int> rows);
   bool IsGone(int node) const { return !gone_.empty() && gone_[static_cast<size_t>(node)]; }
@@ -185,12 +185,12 @@ class Stream {
   absl::Span<const float> last_logits_;
   bool started_ = false, ended_ = false, told_waits_ = false, speculates_ = false;
 
-  // Its part of the pass under way: a piece of the prompt, or a tree.
+  // Its part of the pass under way: a chunk of the prompt, or a tree.
   int base_ = 0;                             // The number of its first row there.
-  int piece_ = 0;                            // Tokens of the piece; 0: none.
-  int piece_begin_ = 0;                      // The place of its first token in the text.
-  bool piece_chooses_ = false;               // A token is chosen after its last one.
-  std::vector<int> wanted_;                  // Rows of the piece that get logits, by their numbers in the pass.
+  int chunk_ = 0;                            // Tokens of the chunk; 0: none.
+  int chunk_begin_ = 0;                      // The place of its first token in the text.
+  bool chunk_chooses_ = false;               // A token is chosen after its last one.
+  std::vector<int> wanted_;                  // Rows of the chunk that get logits, by their numbers in the pass.
   std::optional<TokenTree> draft_, tree_;    // Uncut, and what of it was placed.
   LogitsPlan plan_;
   Verification verification_;

@@ -40,7 +40,7 @@ int64_t Stream::RowsLeft() const {
 
 absl::Span<const int> Stream::WantsAhead() {
   asked_.clear();
-  if (piece_ > 0 || failed_ || last_node_ == TokenTree::kNone || verification_.node() != TokenTree::kNone || next_->last) return asked_;
+  if (chunk_ > 0 || failed_ || last_node_ == TokenTree::kNone || verification_.node() != TokenTree::kNone || next_->last) return asked_;
   const TreeForecasts forecasts = TreeForecastsNow();
   const auto found = std::lower_bound(forecasts.nodes.begin(), forecasts.nodes.end(), last_node_);
   if (found == forecasts.nodes.end() || *found != last_node_) return asked_;

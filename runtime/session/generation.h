@@ -40,8 +40,8 @@ struct Pruning {
 };
 
 // How a draft that was sampled is accepted. kMatch: where the sampler chooses the same token; the text has the bits of plain decoding.
-// kRejection: by spec/trees/rejection.h, more often; the text has the law of plain decoding and, as what is drafted depends on measured
-// times, other tokens from run to run.
+// kRejection: by spec/trees/rejection.h, more often; the text has the distribution of plain decoding and, as what is drafted depends on
+// measured times, other tokens from run to run.
 enum class DraftRule : uint8_t { kMatch, kRejection };
 
 struct GenerateOptions {

@@ -100,7 +100,7 @@ absl::Status Session::RunPass(int count, absl::Span<const int> wanted) {
   RETURN_IF_ERROR(text_->PlaceNext(count, options_.adapter, rows_));
   const absl::Status status = RunRows(wanted);
   TellKept(before, status.ok() ? count : 0);
-  if (!status.ok()) text_->SetBack(before);
+  if (!status.ok()) text_->TruncateCache(before);
   return status;
 }
 

@@ -77,7 +77,7 @@ absl::Status ReadPositions(const RandomAccessFile& file, const SessionHead& head
   KvCache& cache = core.cache();
   const auto adopt = [&] { return cache.Adopt(sequence, static_cast<int>(head.header.held), head.held_from); };
   absl::Status adopted = adopt();
-  while (absl::IsResourceExhausted(adopted) && core.beginnings().EvictOldest()) adopted = adopt();
+  while (absl::IsResourceExhausted(adopted) && core.prefixes().EvictOldest()) adopted = adopt();
   if (!adopted.ok() && !absl::IsFailedPrecondition(adopted)) {
     return absl::Status(adopted.code(), absl::StrCat(file.path(), ": ", adopted.message()));
   }

@@ -69,7 +69,7 @@ absl::Status DraftPool::CheckSaid(int node, const TopTokens& said) const {
 }
 
 // Draws after different nodes have nothing in common. Else what was drawn after one could decide whether another of its depth is expanded,
-// and so would say something about what is drawn there: the law of the text would not be the target's.
+// and so would say something about what is drawn there: the distribution of the text would not be the target's.
 DrawKey DraftPool::DrawsOf(int node) const {
   DrawKey key = options_.draws;
   key.position += tree_[node].depth;
@@ -94,7 +94,8 @@ void DraftPool::AddChildren(int node, TopTokens said) {
   if (options_.sampling.has_value()) {
     entry.drawn = DrawChildren(said, *options_.sampling, DrawsOf(node));
     for (const TokenId token : entry.drawn.tokens) {
-      const auto found = std::find_if(entry.drawn.law.begin(), entry.drawn.law.end(), [&](const TopToken& e) { return e.token == token; });
+      const TopTokens& distribution = entry.drawn.distribution;
+      const auto found = std::find_if(distribution.begin(), distribution.end(), [&](const TopToken& e) { return e.token == token; });
       children.push_back({token, static_cast<float>(rho(depth)) * found->probability});
     }
   } else {

@@ -38,7 +38,7 @@ class DraftPool {
   DraftPool(TokenId root, Expander& expander, const Options& options);
 
   // The candidates of these nodes, by as few passes as the expander allows. Candidates of probability 0 are left out. Internal (expander,
-  // node, found, expected) if it says what is no law. After an error the pool is as after the passes before.
+  // node, found, expected) if it says what is no distribution. After an error the pool is as after the passes before.
   // REQUIRES: none of them was expanded, none is there twice; the root is expanded first.
   absl::Status Expand(absl::Span<const int> nodes);
 

@@ -27,7 +27,7 @@ absl::Status Wrong(absl::string_view found, absl::string_view expected) {
 }
 
 absl::Status CheckDrawn(const DrawnChildren& drawn, size_t vocabulary) {
-  for (const TopToken& entry : drawn.law) {
+  for (const TopToken& entry : drawn.distribution) {
     if (entry.token < 0 || static_cast<size_t>(entry.token) >= vocabulary) {
       return Wrong(absl::StrCat("the draft's token ", entry.token), absl::StrCat("0 to ", vocabulary - 1));
     }
@@ -35,35 +35,36 @@ absl::Status CheckDrawn(const DrawnChildren& drawn, size_t vocabulary) {
   }
   for (auto token = drawn.tokens.begin(); token != drawn.tokens.end(); ++token) {
     if (std::find(drawn.tokens.begin(), token, *token) != token) return Wrong(absl::StrCat("token ", *token, " drawn twice"), "each once");
-    const auto entry = std::find_if(drawn.law.begin(), drawn.law.end(), [&](const TopToken& entry) { return entry.token == *token; });
-    if (entry == drawn.law.end() || !(entry->probability > 0)) {
-      return Wrong(absl::StrCat("token ", *token, " drawn"), "one that its law gives a probability");
+    const auto entry = std::find_if(drawn.distribution.begin(), drawn.distribution.end(),
+                                    [&](const TopToken& entry) { return entry.token == *token; });
+    if (entry == drawn.distribution.end() || !(entry->probability > 0)) {
+      return Wrong(absl::StrCat("token ", *token, " drawn"), "one that its distribution gives a probability");
     }
   }
   return absl::OkStatus();
 }
 
-// What is left of the target's law, and of the draft's, as drafted tokens are rejected.
+// What is left of the target's distribution, and of the draft's, as drafted tokens are rejected.
 class Residual {
  public:
   Residual(absl::Span<const float> target, double mass, const DrawnChildren& drawn)
-      : left_(target.begin(), target.end()), mass_(mass), law_(drawn.law.begin(), drawn.law.end()) {}
+      : left_(target.begin(), target.end()), mass_(mass), distribution_(drawn.distribution.begin(), drawn.distribution.end()) {}
 
-  // Whether the token is accepted, for a uniform draw. REQUIRES: the law has it.
+  // Whether the token is accepted, for a uniform draw. REQUIRES: the distribution has it.
   bool Accepts(TokenId token, double draw) const {
     return draw * DraftOf(token) * mass_ < left_[static_cast<size_t>(token)];
   }
 
   // max(0, p - q), and q without the token. False if nothing is left of p: then p is q, and no token of it is rejected but by rounding.
   bool Reject(TokenId token) {
-    double taken_mass = 0, law_mass = LawMass();
-    for (const TopToken& entry : law_) {
+    double taken_mass = 0, distribution_mass = DistributionMass();
+    for (const TopToken& entry : distribution_) {
       double& left = left_[static_cast<size_t>(entry.token)];
-      const double taken = std::min(left, mass_ * entry.probability / law_mass);
+      const double taken = std::min(left, mass_ * entry.probability / distribution_mass);
       left -= taken;
       taken_mass += taken;
     }
-    for (TopToken& entry : law_) entry.probability = entry.token == token ? 0 : entry.probability;
+    for (TopToken& entry : distribution_) entry.probability = entry.token == token ? 0 : entry.probability;
     constexpr double kNothing = 1e-12;
     if (mass_ - taken_mass <= kNothing * mass_) return false;
     mass_ -= taken_mass;
@@ -85,20 +86,20 @@ class Residual {
   }
 
  private:
-  double LawMass() const {
+  double DistributionMass() const {
     double mass = 0;
-    for (const TopToken& entry : law_) mass += entry.probability;
+    for (const TopToken& entry : distribution_) mass += entry.probability;
     return mass;
   }
   double DraftOf(TokenId token) const {
     double probability = 0;
-    for (const TopToken& entry : law_) probability += entry.token == token ? entry.probability : 0;
-    return probability / LawMass();
+    for (const TopToken& entry : distribution_) probability += entry.token == token ? entry.probability : 0;
+    return probability / DistributionMass();
   }
 
   std::vector<double> left_;    // [vocabulary], mass_ together.
   double mass_;
-  TopTokens law_;               // 0 for what was tested.
+  TopTokens distribution_;               // 0 for what was tested.
 };
 
 }  // namespace
@@ -121,10 +122,10 @@ DrawnChildren DrawChildren(absl::Span<const TopToken> candidates, const DraftSam
     if (!(static_cast<float>(weight) > 0)) continue;
     const double draw = Draw(key, Purpose::kChildren, static_cast<uint64_t>(entry.token));
     keys.push_back({log_weight - elementary::Log(-elementary::Log(draw)), entry.token});
-    drawn.law.push_back({entry.token, static_cast<float>(weight)});
+    drawn.distribution.push_back({entry.token, static_cast<float>(weight)});
     sum += weight;
   }
-  for (TopToken& entry : drawn.law) entry.probability = static_cast<float>(entry.probability / sum);
+  for (TopToken& entry : drawn.distribution) entry.probability = static_cast<float>(entry.probability / sum);
   std::stable_sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   for (const auto& [order, token] : keys) {
     if (drawn.tokens.size() < static_cast<size_t>(sampling.children)) drawn.tokens.push_back(token);

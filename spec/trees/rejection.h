@@ -1,4 +1,4 @@
-// Speculative sampling by rejection, for drafts that are sampled themselves: a text's law is the target's, whatever the draft's.
+// Speculative sampling by rejection, for drafts that are sampled themselves: a text's distribution is the target's, whatever the draft's.
 //
 //   const DrawKey key = {.seed = 7, .stream = 0, .position = 120};              // of the token that is drafted
 //   const DrawnChildren drawn = DrawChildren(candidates, {.temperature = 0.8, .children = 2}, key);
@@ -8,14 +8,14 @@
 //
 // The default is another rule (verify.h): the sampler chooses, and children are looked up. It gives the bits of plain decoding, and is as
 // good for children that are not sampled. This rule accepts a sampled draft more often, but gives other tokens than plain decoding would
-// with the same seed; their law is the same.
+// with the same seed; their distribution is the same.
 //
 // Chain: a token x that was drawn from q is accepted with probability min(1, p(x) / q(x)), otherwise the residual max(0, p - q) is what is
 // left to draw from (Leviathan et al. 2023, Chen et al. 2023). Tree: children are drawn from q without replacement; each is tested against
 // what the ones before it left of p and of q (recursive rejection: Sequoia, Chen et al. 2024).
 //
 // All that was drawn is tested, in the order in which it was drawn, whether or not the tree has a row for it: to leave out a child by its
-// looks alone would change the law. Tokens that a tree has but nobody drew are found by verification.Next, as in the other rule.
+// looks alone would change the distribution. Tokens that a tree has but nobody drew are found by verification.Next, as in the other rule.
 //
 // Draws are functions of seed, stream and position (base/random.h); those of the draft and of the tests are unrelated. Pure.
 #pragma once
@@ -41,7 +41,7 @@ struct DraftSampling {
 };
 
 struct DrawnChildren {
-  TopTokens law = {};                  // What they were drawn from: tokens and their probabilities, 1 together.
+  TopTokens distribution = {};                  // What they were drawn from: tokens and their probabilities, 1 together.
   std::vector<TokenId> tokens = {};    // In the order in which they were drawn, each once.
 };
 
@@ -50,8 +50,8 @@ struct DrawnChildren {
 DrawnChildren DrawChildren(absl::Span<const TopToken> candidates, const DraftSampling& sampling, const DrawKey& key);
 
 // The next token of the text. target: [vocabulary], after temperature and all filters; need not be 1 together. drawn: after the same
-// node, or none. InvalidArgument (found, expected) for a target that is no law (empty, negative, not finite, 0 together), and for drawn
-// tokens that are not of the vocabulary, twice, or not of their own law.
+// node, or none. InvalidArgument (found, expected) for a target that is no distribution (empty, negative, not finite, 0 together), and for
+// drawn tokens that are not of the vocabulary, twice, or not of their own distribution.
 absl::StatusOr<TokenId> RejectionToken(absl::Span<const float> target, const DrawnChildren& drawn, const DrawKey& key);
 
 }  // namespace tessera

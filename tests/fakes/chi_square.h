@@ -1,6 +1,6 @@
-// Whether counts may come of a law.
+// Whether counts may come of a distribution.
 //
-//   EXPECT_LT(ChiSquare(counts, law), MostChiSquare(counts.size()));   // exceeded by chance about once in a million
+//   EXPECT_LT(ChiSquare(counts, distribution), MostChiSquare(counts.size()));   // exceeded by chance about once in a million
 //
 // Pure.
 #pragma once
@@ -12,12 +12,12 @@
 
 namespace tessera {
 
-// The sum over outcomes of (count - expected)^2 / expected; infinite if there is one that cannot be. law: 1 together.
-inline double ChiSquare(const std::vector<int64_t>& counts, const std::vector<double>& law) {
+// The sum over outcomes of (count - expected)^2 / expected; infinite if there is one that cannot be. distribution: 1 together.
+inline double ChiSquare(const std::vector<int64_t>& counts, const std::vector<double>& distribution) {
   double all = 0, sum = 0;
   for (const int64_t count : counts) all += static_cast<double>(count);
   for (size_t i = 0; i < counts.size(); ++i) {
-    const double expected = all * law[i], difference = static_cast<double>(counts[i]) - expected;
+    const double expected = all * distribution[i], difference = static_cast<double>(counts[i]) - expected;
     if (expected > 0) sum += difference * difference / expected;
     else if (counts[i] > 0) return std::numeric_limits<double>::infinity();
   }

@@ -1,4 +1,4 @@
-// A draft's recording as no model made it: texts of chance, and laws that are right as often as they say.
+// A draft's recording as no model made it: texts of chance, and distributions that are right as often as they say.
 //
 //   const DraftRecording near = MadeUpDraft({.likeliest = 0.8}), far = MadeUpDraft({.likeliest = 0.5, .seed = 2});
 //

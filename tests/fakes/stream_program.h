@@ -4,7 +4,7 @@
 //   LoneWriter alone(options);
 //   StreamProgram program(*engine, alone, {.seed = TestSeed(), .steps = 500});
 //   EXPECT_EQ(program.Run(), "");                      // or the first difference, in words
-//   EXPECT_GT(program.counts().set_back, 0);           // or it was not tried
+//   EXPECT_GT(program.counts().preempted, 0);           // or it was not tried
 //
 // A step begins texts, some as forks of others, cancels some by any of three ways, reads queues, does what its hooks do, and makes one
 // pass. Prompts begin alike; samplers, adapters, drafters, limits, stop strings and queues are random. Now and then a session of the same
@@ -47,7 +47,7 @@ class StreamProgram {
     int texts = 10;                    // At once, those that wait included.
     int longest = 40;                  // Tokens of a prompt that is no fork.
     double row_seconds = 1e-5;         // A row's beside 10 ms of a pass, by frozen costs; 0: costs are learnt, by a clock that ticks.
-    bool keeps_beginnings = true;
+    bool keeps_prefixes = true;
     bool siblings = false;             // Most texts are in sets, whose texts draft from each other; sets come and go, with little room.
     int restart_every = 0;             // Steps, on the average, as for what follows. 0: never.
     int session_every = 0;
@@ -59,7 +59,7 @@ class StreamProgram {
   };
   struct Counts {
     int64_t begun = 0, forked = 0, whole = 0, cancelled = 0, failed = 0, refused = 0, dropped = 0, sessions = 0;
-    int64_t passes = 0, most_texts = 0, shared_tokens = 0, set_back = 0, waited = 0, drafted = 0, pruned = 0;
+    int64_t passes = 0, most_texts = 0, shared_tokens = 0, preempted = 0, waited = 0, drafted = 0, pruned = 0;
     int64_t of_siblings = 0;           // Tokens that they drafted and that came.
   };
 
@@ -86,7 +86,7 @@ class StreamProgram {
     if (difference.empty() && !texts_.empty()) difference = "a text has not ended";
     EndStepper();
     sessions_.clear();
-    while (CoreOf(engine_).beginnings().EvictOldest()) {}
+    while (CoreOf(engine_).prefixes().EvictOldest()) {}
     const KvCache& cache = CoreOf(engine_).cache();
     if (difference.empty() && cache.free_slots() != cache.slots()) difference = "slots are lost";
     return difference.empty() ? "" : absl::StrCat("seed ", options_.seed, " step ", step, ": ", difference);
@@ -136,7 +136,7 @@ class StreamProgram {
     counts_.passes += report.passes;
     counts_.most_texts = std::max(counts_.most_texts, report.most_texts);
     counts_.shared_tokens += report.shared_tokens;
-    counts_.set_back += report.set_back;
+    counts_.preempted += report.preempted;
     counts_.waited += report.waited;
     stepper_.reset();
     counts_.dropped += static_cast<int64_t>(texts_.size());
@@ -147,7 +147,7 @@ class StreamProgram {
   void NewStepper() {
     EndStepper();
     stepper_ = Must(Stepper::Create(engine_, {.costs = &costs_, .most_texts = 1 + Any(16), .most_gap = 1 + Any(3) * 0.75,
-                                              .keeps_beginnings = options_.keeps_beginnings, .clock = &clock_}));
+                                              .keeps_prefixes = options_.keeps_prefixes, .clock = &clock_}));
   }
 
   // Stories 0 and 1 begin alike, and so do 2 and 3.

@@ -1,7 +1,7 @@
 // Drafts without a model: what comes after a text is a function, and the cache is counted.
 //
 //   TableExpander expander(AfterToken({{0, {{1, 0.6f}, {2, 0.3f}}}, {1, {{3, 0.5f}}}}));   // after 0: 1 or 2; after 1: 3
-//   TableExpander other(RandomLaw(/*seed=*/1, /*branches=*/3), {.pass = 0.002, .row = 0.001});
+//   TableExpander other(RandomDistribution(/*seed=*/1, /*branches=*/3), {.pass = 0.002, .row = 0.001});
 //   expander.batches();                        // how many nodes each pass had
 //   expander.computed();                       // rows, those of the text included
 //
@@ -21,9 +21,9 @@
 
 namespace tessera {
 
-using DraftLaw = std::function<TopTokens(absl::Span<const TokenId> text)>;
+using DraftDistribution = std::function<TopTokens(absl::Span<const TokenId> text)>;
 
-inline DraftLaw AfterToken(std::map<TokenId, TopTokens> after) {
+inline DraftDistribution AfterToken(std::map<TokenId, TopTokens> after) {
   return [after = std::move(after)](absl::Span<const TokenId> text) {
     const auto found = after.find(text.back());
     return found == after.end() ? TopTokens() : found->second;
@@ -31,7 +31,7 @@ inline DraftLaw AfterToken(std::map<TokenId, TopTokens> after) {
 }
 
 // Tokens 1 to `branches`, with probabilities that depend on the whole text.
-inline DraftLaw RandomLaw(uint64_t seed, int branches) {
+inline DraftDistribution RandomDistribution(uint64_t seed, int branches) {
   return [seed, branches](absl::Span<const TokenId> text) {
     uint64_t hash = seed;
     for (const TokenId token : text) hash = MixBits(hash ^ static_cast<uint64_t>(token));
@@ -47,14 +47,14 @@ inline DraftLaw RandomLaw(uint64_t seed, int branches) {
   };
 }
 
-// Every text of `depth` tokens after the root that the law allows.
-inline TokenTree WholeTree(const DraftLaw& law, TokenId root, int depth) {
+// Every text of `depth` tokens after the root that the distribution allows.
+inline TokenTree WholeTree(const DraftDistribution& distribution, TokenId root, int depth) {
   TokenTree tree(root);
   for (int node = 0; node < tree.size(); ++node) {
     if (tree[node].depth >= depth) continue;
     std::vector<TokenId> text = tree.PathTo(node);
     text.insert(text.begin(), root);
-    for (const TopToken& next : law(text)) tree.Add(node, next.token, next.probability);
+    for (const TopToken& next : distribution(text)) tree.Add(node, next.token, next.probability);
   }
   return tree;
 }
@@ -65,8 +65,8 @@ class TableExpander : public Expander {
     double pass = 0, row = 0;
     int most_rows = 64;
   };
-  explicit TableExpander(DraftLaw law) : TableExpander(std::move(law), Times()) {}
-  TableExpander(DraftLaw law, const Times& times) : law_(std::move(law)), times_(times) {}
+  explicit TableExpander(DraftDistribution distribution) : TableExpander(std::move(distribution), Times()) {}
+  TableExpander(DraftDistribution distribution, const Times& times) : distribution_(std::move(distribution)), times_(times) {}
 
   absl::string_view name() const override { return "table"; }
 
@@ -89,7 +89,7 @@ class TableExpander : public Expander {
       computed_ += node == TokenTree::kRoot ? static_cast<int64_t>(text_.size()) - cached_ : 1;
       std::vector<TokenId> text = text_;
       for (const TokenId token : tree.PathTo(node)) text.push_back(token);
-      said.push_back(law_(text));
+      said.push_back(distribution_(text));
       if (said.back().size() > static_cast<size_t>(most) && !talks_too_much) said.back().resize(static_cast<size_t>(most));
     }
     batches_.push_back(static_cast<int>(nodes.size()));
@@ -122,7 +122,7 @@ class TableExpander : public Expander {
   bool talks_too_much = false, says_too_little = false;
 
  private:
-  const DraftLaw law_;
+  const DraftDistribution distribution_;
   const Times times_;
   std::vector<TokenId> text_;
   int64_t cached_ = 0;            // Tokens of the text that need not be computed again.

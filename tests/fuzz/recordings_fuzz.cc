@@ -119,7 +119,7 @@ std::string Drafts() {
 std::string DraftModel() {
   const std::string hash = Sha256Of("a").Hex();
   return absl::StrCat(R"({"command":"record_draft","model":"m.gguf","model_sha256":")", hash, R"(","draft":"d.gguf",)",
-                      R"("draft_sha256":")", hash, R"(","most_tokens":128,"candidates":8,"off_path":"law of the same position",)",
+                      R"("draft_sha256":")", hash, R"(","most_tokens":128,"candidates":8,"off_path":"distribution of the same position",)",
                       R"("wrong_nodes":900,"wrong_said":0.61,)",
                       R"("wrong_by_rule":0.64})", "\n", R"({"set":"gsm8k","id":"1","prompt_sha256":")", hash,
                       R"(","prompt_tokens":97,"tokens":[7042,30,198],"said":[[30,0.8,284,0.1],[198,0.99]],"retrieval":[[9,1]]})", "\n");

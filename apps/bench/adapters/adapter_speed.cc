@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/adapters/adapter_reads.h"
 #include "tessera/apps/bench/adapters/random_halves.h"
-#include "tessera/apps/bench/streams/texts_together.h"
+#include "tessera/apps/bench/batch/texts_together.h"
 #include "tessera/apps/show/spread.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"

@@ -18,7 +18,7 @@ Command BenchAttention();
 Command BenchProducts();
 Command BenchMemory();
 Command BenchStreaming();
-Command BenchStreams();
+Command BenchBatch();
 Command BenchSamples();
 Command BenchAdapters();
 Command BenchSpec();

@@ -9,13 +9,13 @@
 #include <gflags/gflags.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/batch/sample_speed.h"
+#include "tessera/apps/bench/batch/sample_speed_text.h"
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/flash/share_budget.h"
-#include "tessera/apps/bench/spec/prompt_sorts.h"
 #include "tessera/apps/bench/spec/spec_bench_prompts.h"
-#include "tessera/apps/bench/streams/sample_speed.h"
-#include "tessera/apps/bench/streams/sample_speed_text.h"
+#include "tessera/apps/bench/spec/tokenized_categories.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/flags/sampling_flags.h"
 #include "tessera/apps/cli/text/output.h"
@@ -28,7 +28,7 @@
 namespace tessera {
 namespace {
 
-constexpr char kDefaultSamples[] = "1,2,4,8,16,32", kDefaultSort[] = "gsm8k";
+constexpr char kDefaultSamples[] = "1,2,4,8,16,32", kDefaultCategory[] = "gsm8k";
 constexpr int kDefaultRepetitions = 3;
 constexpr char kDefaultTemperature[] = "1";   // As samples are usually drawn.
 constexpr int kMostSamples = 64;           // As many texts as a pass of a stepper has.
@@ -84,10 +84,10 @@ absl::StatusOr<EngineOptions> OptionsFor(const SampleSpeedOptions& asked) {
 absl::StatusOr<std::vector<std::vector<TokenId>>> PromptsFor(const Engine& engine, const SampleSpeedOptions& asked,
                                                              const std::vector<PromptCategory>& categories) {
   const int most = engine.context() - RoomBehind(asked);
-  ASSIGN_OR_RETURN(std::vector<PromptSort> sorts,
+  ASSIGN_OR_RETURN(std::vector<TokenizedCategory> categories,
                    DialoguesOf(engine, categories, most, absl::StrCat("samples of ", asked.generate_tokens, " tokens exceed --context")));
   std::vector<std::vector<TokenId>> prompts;
-  for (PromptSort& sort : sorts) std::move(sort.prompts.begin(), sort.prompts.end(), std::back_inserter(prompts));
+  for (TokenizedCategory& category : categories) std::move(category.prompts.begin(), category.prompts.end(), std::back_inserter(prompts));
   if (!prompts.empty()) return prompts;
   return WrongUsage("context", absl::StrCat(engine.context(), " tokens"),
                     absl::StrCat("more: no prompt leaves room for samples of ", asked.generate_tokens, " tokens"));
@@ -102,7 +102,7 @@ absl::Status Run() {
   absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, kMostPrompts);
   RETURN_IF_ERROR(ForFile("data", all.status()));
   ASSIGN_OR_RETURN(const std::vector<PromptCategory> categories,
-                   ChooseCategories(*std::move(all), IsGiven("categories") ? FLAGS_categories : kDefaultSort));
+                   ChooseCategories(*std::move(all), IsGiven("categories") ? FLAGS_categories : kDefaultCategory));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   WarnOfShortages(*engine);
   ASSIGN_OR_RETURN(asked.sampling, SamplingFor(engine->model().gguf()));

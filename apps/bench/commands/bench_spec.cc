@@ -360,7 +360,7 @@ absl::Status Run() {
 Command BenchSpec() {
   return {{.subcommand = "spec",
           .summary =
-              "Writes texts with and without drafts, in turns, and shows for each sort of prompt how much faster drafts make it, "
+              "Writes texts with and without drafts, in turns, and shows for each category of prompt how much faster drafts make it, "
               "tokens and rows per pass, and which drafts were right. Fails if drafts change a text. --speculate takes three more "
               "names: oracle, which knows the text; chooser, which picks the right tokens among those that the drafters propose; "
               "and wrong, whose tokens hardly ever come.",

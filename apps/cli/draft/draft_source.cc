@@ -52,7 +52,7 @@ bool NamesForecasts() {
 
 absl::Status CheckForecastFlags() {
   if (!AcceptsByRejection()) return ForecastDraft::Create(FLAGS_draft_model, FLAGS_tree).status();
-  return WrongUsage(kAccept, "rejection with forecasts", "match: what they say is not drawn, so it has no law of its own");
+  return WrongUsage(kAccept, "rejection with forecasts", "match: what they say is not drawn, so it has no distribution of its own");
 }
 
 // "8" or "8,head=FILE".

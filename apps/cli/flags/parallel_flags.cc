@@ -76,8 +76,8 @@ absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& 
 
 void TellOfWaits(const ParallelAnswers& answers) {
   const StepperReport& report = answers.report();
-  if (report.waited == 0 && report.set_back == 0) return;
-  WriteError(absl::StrCat("Texts waited for room in the cache ", report.waited, " times, and gave theirs up for a while ", report.set_back,
+  if (report.waited == 0 && report.preempted == 0) return;
+  WriteError(absl::StrCat("Texts waited for room in the cache ", report.waited, " times, and gave theirs up for a while ", report.preempted,
                           " times; --cache_tokens=N makes room.\n"));
 }
 

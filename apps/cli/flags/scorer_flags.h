@@ -7,8 +7,8 @@
 //   ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer, MakeScorer(FLAGS_scorer, *engine));
 //   ASSIGN_OR_RETURN(const double score, scorer->Score({.prompt = prompt, .tokens = tokens, .text = text, .problem = problem}));
 //
-//   mean_log_probability   what the model's own law says of the text, per token
-//   self_certainty         how far that law is from all tokens being as likely
+//   mean_log_probability   what the model's own distribution says of the text, per token
+//   self_certainty         how far that distribution is from all tokens being as likely
 //   reward:FILE            a reward head on the model's hidden states (model/reward_head.h)
 //   judge                  the model itself, asked whether the answer is right (runtime/scale/judge_scorer.h)
 //   judge:PROMPTFILE       the same with a question of your own, which has the places {problem} and {answer}

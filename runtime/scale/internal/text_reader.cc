@@ -29,11 +29,11 @@ absl::Status TextReader::Walk(absl::Span<const TokenId> tokens, int needed, RunP
   const absl::Status status = core_->Guarded([&]() -> absl::Status {
     ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->AwaitTurn());
     const PrefixIndex::AdapterKey no_adapter = PrefixIndex::KeyOf(nullptr);
-    text = core_->beginnings().Take(tokens.first(static_cast<size_t>(needed) + 1), no_adapter);
+    text = core_->prefixes().Take(tokens.first(static_cast<size_t>(needed) + 1), no_adapter);
     if (text == nullptr) text = std::make_unique<CachedText>(core_->cache());
     text->Append(tokens.subspan(static_cast<size_t>(text->length())));
     const absl::Status walked = WalkParts(*text, run_part);
-    if (walked.ok()) core_->beginnings().Keep(std::move(text), no_adapter);
+    if (walked.ok()) core_->prefixes().Keep(std::move(text), no_adapter);
     text = nullptr;   // While the cache is held.
     return walked;
   });

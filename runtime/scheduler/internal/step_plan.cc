@@ -53,16 +53,16 @@ void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const 
 }
 
 // Prompts are read in the order in which they came: the first is finished as soon as possible.
-void PlanPieces(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
+void PlanChunks(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
   for (size_t number = 0; number < streams.size() && most > 0; ++number) {
-    const int piece = std::min(streams[number]->pending(), most);
-    if (piece > 0) plan.parts.push_back({.stream = static_cast<int>(number), .piece = piece});
-    most -= piece;
+    const int chunk = std::min(streams[number]->pending(), most);
+    if (chunk > 0) plan.parts.push_back({.stream = static_cast<int>(number), .chunk = chunk});
+    most -= chunk;
   }
 }
 
 // While nobody knows what a pass without prompts takes, every other pass is one. Then one in kLookAgain is: texts become longer.
-int MostPieces(const StepPlan& plan, int left, const CostProfile& costs, const StepLimits& limits) {
+int MostChunks(const StepPlan& plan, int left, const CostProfile& costs, const StepLimits& limits) {
   if (plan.parts.empty()) return left;
   left = std::min(left, CostProfile::kMostRows - plan.rows());   // What more rows take is not known.
   const bool looks_again = limits.turn % kLookAgain == kLookAgain - 1;
@@ -81,14 +81,14 @@ int StepPlan::rows() const {
 
 int StepPlan::prompt_rows() const {
   int rows = 0;
-  for (const StepPart& part : parts) rows += part.piece;
+  for (const StepPart& part : parts) rows += part.chunk;
   return rows;
 }
 
 CostProfile::Shape StepPlan::shape() const {
   CostProfile::Shape shape = {.rows = 0, .leaves = 0, .texts = 0};
   for (const StepPart& part : parts) {
-    if (part.piece > 0) continue;
+    if (part.chunk > 0) continue;
     shape.rows += part.choice.shape().rows;
     shape.leaves += part.choice.leaves;
     shape.texts += 1;
@@ -97,16 +97,16 @@ CostProfile::Shape StepPlan::shape() const {
 }
 
 void StepPlan::Shrink(int rows) {
-  int pieces = std::max(0, rows - (this->rows() - prompt_rows()));
+  int chunks = std::max(0, rows - (this->rows() - prompt_rows()));
   for (StepPart& part : parts) {
-    if (part.piece == 0) continue;
-    part.piece = std::min(part.piece, pieces);
-    pieces -= part.piece;
-    if (part.piece == 0) part.stream = -1;   // Nothing is left of it.
+    if (part.chunk == 0) continue;
+    part.chunk = std::min(part.chunk, chunks);
+    chunks -= part.chunk;
+    if (part.chunk == 0) part.stream = -1;   // Nothing is left of it.
   }
   std::erase_if(parts, [](const StepPart& part) { return part.stream < 0; });
   if (this->rows() <= rows) return;
-  const int others = static_cast<int>(parts.size()) - 1;   // No piece is left.
+  const int others = static_cast<int>(parts.size()) - 1;   // No chunk is left.
   for (StepPart& part : parts) part.choice = {.beside = {.rows = others, .leaves = others, .texts = others}};
 }
 
@@ -114,7 +114,7 @@ StepPlan PlanStep(const EngineCore& core, absl::Span<Stream* const> streams, con
   StepPlan plan;
   PlanTrees(core, streams, costs, limits, plan);
   const int left = core.runner().row_capacity() - plan.rows();
-  PlanPieces(streams, std::min(MostPieces(plan, left, costs, limits), core.prompt_rows()), plan);
+  PlanChunks(streams, std::min(MostChunks(plan, left, costs, limits), core.prompt_rows()), plan);
   return plan;
 }
 

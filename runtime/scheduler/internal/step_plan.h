@@ -1,9 +1,9 @@
 // Which rows a stepper's next pass has: plain rows and drafts of the texts that are being written, with forecasts of those that draft by
-// them, then pieces of the prompts of others.
+// them, then chunks of the prompts of others.
 //
 //   StepPlan plan = PlanStep(core, streams, costs, {.most_gap = 2});
 //   plan.rows();                                          // to be made room for in the cache
-//   plan.Shrink(20);                                      // no more rows than these: pieces first, then drafts
+//   plan.Shrink(20);                                      // no more rows than these: chunks first, then drafts
 //   for (const StepPart& part : plan.parts) ...           // each stream that has rows
 //
 // Threads: that which drives the streams.
@@ -20,12 +20,12 @@
 
 namespace tessera {
 
-// One stream's part of a pass: a piece of its prompt, or what is chosen of its draft.
+// One stream's part of a pass: a chunk of its prompt, or what is chosen of its draft.
 struct StepPart {
   int stream = 0;             // Its number among those the plan was made for.
-  int piece = 0;              // Tokens; 0: a tree.
+  int chunk = 0;              // Tokens; 0: a tree.
   RowChoice choice = {};      // What the tree keeps.
-  int rows() const { return piece > 0 ? piece : choice.shape().rows; }
+  int rows() const { return chunk > 0 ? chunk : choice.shape().rows; }
 };
 
 struct StepPlan {
@@ -34,7 +34,7 @@ struct StepPlan {
   int prompt_rows() const;
   // All trees together: rows, leaves, and how many texts.
   CostProfile::Shape shape() const;
-  // Leaves at most `rows` rows, if that takes no more than giving up pieces and drafts; else one row for each text that is being written.
+  // Leaves at most `rows` rows, if that takes no more than giving up chunks and drafts; else one row for each text that is being written.
   void Shrink(int rows);
 };
 

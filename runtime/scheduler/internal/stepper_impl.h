@@ -63,18 +63,18 @@ class Stepper::Impl {
   void Start(Text text);
   bool HasRoomFor(const Text& text) const;
   bool AllPaused() const;              // By those who read.
-  struct Beginning { const CachedText* text = nullptr; int length = 0; };
+  struct Prefix { const CachedText* text = nullptr; int length = 0; };
   // What texts that are being written have in the cache of this one, but for its last token; the longest first.
-  std::vector<Beginning> RunningBeginnings(const Text& text) const;
+  std::vector<Prefix> RunningPrefixes(const Text& text) const;
   int LongestRunning(const Text& text) const;
-  bool AwaitsBeginning(const Text& text) const;
-  std::unique_ptr<CachedText> TakeBeginning(const Text& text);
+  bool AwaitsPrefix(const Text& text) const;
+  std::unique_ptr<CachedText> TakePrefix(const Text& text);
   // Makes room in the cache for the plan, or makes the plan smaller. False: texts have changed, so a new plan is due.
   bool MakeRoom(StepPlan& plan);
   // Those whose readers are behind come before others, and lose their turn.
-  void SetBackYoungest();
-  bool SetBackPaused();   // False: there is none.
-  void SetBack(std::vector<Text>::iterator text, bool keeps_turn);
+  void PreemptYoungest();
+  bool PreemptPaused();   // False: there is none.
+  void Preempt(std::vector<Text>::iterator text, bool keeps_turn);
   // Ends the text that is written alone, and yet finds no room.
   void EndWithoutRoom();
   std::vector<Stream*> Streams() const;

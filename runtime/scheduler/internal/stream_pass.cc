@@ -34,9 +34,9 @@ absl::Status StreamPass::Place(const StepPlan& plan, absl::Span<Stream* const> s
   for (const StepPart& part : plan.parts) {
     Stream& stream = *streams[part.stream];
     const int first = static_cast<int>(rows_.size());
-    RETURN_IF_ERROR(part.piece > 0 ? stream.PlacePiece(part.piece, rows_) : stream.PlaceTree(part.choice, rows_));
+    RETURN_IF_ERROR(part.chunk > 0 ? stream.PlaceChunk(part.chunk, rows_) : stream.PlaceTree(part.choice, rows_));
     LayerListener* const listener = stream.options().text.listener;
-    if (listener != nullptr) listening_.push_back({listener, first, part.piece > 0 ? part.piece : part.choice.tree_rows()});
+    if (listener != nullptr) listening_.push_back({listener, first, part.chunk > 0 ? part.chunk : part.choice.tree_rows()});
   }
   return absl::OkStatus();
 }

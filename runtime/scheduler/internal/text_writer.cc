@@ -20,10 +20,10 @@ absl::StatusOr<TokenId> TextWriter::Choose(absl::Span<const float> logits, const
   const std::vector<TokenId>& tokens = result_.tokens;
   if (options_.first.has_value() && tokens.empty()) return *options_.first;
   if (drawn == nullptr) return sampler_.Choose(logits, tokens, options_.stream, tokens.size());
-  law_.resize(logits.size());
-  RETURN_IF_ERROR(sampler_.Law(logits, tokens, absl::MakeSpan(law_)));
+  distribution_.resize(logits.size());
+  RETURN_IF_ERROR(sampler_.Distribution(logits, tokens, absl::MakeSpan(distribution_)));
   const DrawKey key = {.seed = sampler_.options().seed, .stream = options_.stream, .position = static_cast<int64_t>(tokens.size())};
-  return RejectionToken(law_, *drawn, key);
+  return RejectionToken(distribution_, *drawn, key);
 }
 
 void TextWriter::ChooseAhead(absl::Span<const float> logits) {

@@ -49,7 +49,7 @@ class TextWriter {
   TextStream stream_;
   StopStrings stops_;
   std::vector<TokenId> stop_tokens_;
-  std::vector<float> law_;   // Its memory stays.
+  std::vector<float> distribution_;   // Its memory stays.
   // What was chosen ahead, and from which logits: the next token, from these or never.
   struct Ahead { const float* logits; absl::StatusOr<TokenId> token; };
   std::optional<Ahead> ahead_;

@@ -130,15 +130,22 @@ TEST(BenchCommands, AreListedWithASentenceEach) {
     EXPECT_TRUE(absl::StrContains(help.output, line)) << "one line for" << line << help.output;
   }
   EXPECT_EQ(names, (Arguments{"speed", "overhead", "threads", "roofline", "rows", "attention", "products", "memory", "streaming",
-                              "streams", "samples", "adapters", "spec"}));
+                              "batch", "samples", "adapters", "spec"}));
 }
 
 TEST(BenchCommands, WithoutANameNothingIsMeasured) {
   ExpectWrongUsage(RunProgram("tessera_bench", {}),
                    In("tessera_bench", "subcommand: found none, expected one of speed, overhead, threads, roofline, rows, attention, "
-                                       "products, memory, streaming, streams, samples, adapters, spec"));
+                                       "products, memory, streaming, batch, samples, adapters, spec"));
   ExpectWrongUsage(RunProgram("tessera_bench", {"--threads=2"}),
                    In("tessera_bench", "--threads: found in \"tessera_bench\", expected in a subcommand, such as \"tessera_bench speed\""));
+}
+
+TEST(BenchCommands, TheFormerNameOfBatchWorksAndSaysSo) {
+  const Ended now = RunProgram("tessera_bench batch", {"--help"}), former = RunProgram("tessera_bench streams", {"--help"});
+  EXPECT_EQ(former.code, 0);
+  EXPECT_EQ(former.output, now.output);
+  EXPECT_EQ(former.errors, "tessera_bench: the subcommand streams is batch now\n");
 }
 
 TEST(BenchCommands, LeverNamesTheProgramThatItBecame) {

@@ -82,7 +82,7 @@ TEST(Warnings, EveryProgramSaysWhatItsFlagsDoNotGive) {
       {"tessera_bench speed", {"--prompt_tokens=4", "--generate_tokens=1"}, context},
       {"tessera_bench attention", {"--depths=8", "--prompt_tokens=4", "--generate_tokens=1"}, context},
       {"tessera_bench overhead", {"--generate_tokens=64"}, context},
-      {"tessera_bench streams",
+      {"tessera_bench batch",
        {"--together=1", "--writers=1", "--generate_tokens=2", "--prompt_tokens=2", "--long_prompt=0", "--speculate=none"}, context},
       {"tessera_pack", {gguf, out, "--threads=256"}, threads},
       {"tessera_quantize", {gguf, out, "--threads=256", "--head_format=Q4_1"}, threads},

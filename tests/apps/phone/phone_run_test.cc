@@ -44,7 +44,7 @@ TEST(PhoneRunHeader, HeaderExample) {
 }
 
 TEST(PhoneRun, WhatIsMeasuredIsTheSameToTheDigitInEachRun) {
-  for (const char* program : {"tessera_bench speed", "tessera_bench streams", "tessera_bench spec"}) {
+  for (const char* program : {"tessera_bench speed", "tessera_bench batch", "tessera_bench spec"}) {
     for (const char* device : {"8gen3", "8gen3:static"}) {
       const std::vector<std::string> flags = {absl::StrCat("--device=", device), "--context=512", "--json", "--arithmetic=fast"};
       const Ended first = Answer(program, flags), second = Answer(program, flags);

@@ -212,7 +212,7 @@ TEST(DryRun, AContextThatWasNotAskedForIsTheLargestWithinTheBudget) {
 TEST(DryRun, EveryProgramThatLoadsWeightsOnceHasIt) {
   const std::string model = "--model=" + TinyPath("llama");
   for (const std::string program : {"tessera_bench speed", "tessera_bench overhead", "tessera_bench attention", "tessera_bench memory",
-                                    "tessera_bench streams", "tessera_bench samples",
+                                    "tessera_bench batch", "tessera_bench samples",
                                     "tessera_generate", "tessera_logits", "tessera_perplexity"}) {
     const Ended text = RunProgram(program, {model, "--dry_run"});  // No prompt, and none is asked for.
     EXPECT_EQ(text.code, 0) << text.errors;

@@ -64,7 +64,7 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
       {"tessera_bench rows", {"--rows=1,2", "--repetitions=1"}},
       {"tessera_bench adapters", {"--adapters=8", "--rank=2", "--depth=4", "--generate_tokens=16", "--repetitions=1"}},
       {"tessera_bench attention", {"--depths=4", "--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},
-      {"tessera_bench streams",
+      {"tessera_bench batch",
        {"--together=1", "--writers=1", "--generate_tokens=1", "--prompt_tokens=1", "--long_prompt=0", "--speculate=none",
         "--repetitions=1"}},
       {"tessera_bench samples", {data, "--together=1", "--generate_tokens=2", "--repetitions=1", "--speculate=none", "--context=1000"}},

@@ -262,7 +262,7 @@ TEST(ForecastTexts, TextsOfAStepperShareThePrefix) {
     for (const LoraAdapter* const used : {static_cast<const LoraAdapter*>(nullptr), &adapter}) {
       Answers alone, answers;
       for (const bool drafts : {false, true}) {
-        const auto stepper = Must(Stepper::Create(*engine, {.keeps_beginnings = false}));
+        const auto stepper = Must(Stepper::Create(*engine, {.keeps_prefixes = false}));
         for (int number = 0; number < kTexts; ++number) {
           StreamOptions options = TextNumber(number, /*tokens=*/30);
           options.adapter = number % 3 == 0 ? nullptr : used;

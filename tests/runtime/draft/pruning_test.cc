@@ -55,7 +55,7 @@ EngineOptions Options(int threads = 1) {
 }
 
 // After a text that begins like `whole` its next token with probability 1/2, and five others.
-DraftLaw NearlyRight(std::vector<TokenId> whole) {
+DraftDistribution NearlyRight(std::vector<TokenId> whole) {
   return [whole = std::move(whole)](absl::Span<const TokenId> text) {
     const bool begins = text.size() < whole.size() && std::equal(text.begin(), text.end(), whole.begin());
     TopTokens said;

@@ -1,4 +1,4 @@
-// Texts whose drafts are accepted by rejection have the law of plain decoding, if not its bits.
+// Texts whose drafts are accepted by rejection have the distribution of plain decoding, if not its bits.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -25,31 +25,31 @@ class RejectionText : public testing::Test {
 
   SamplingOptions Sampling(uint64_t seed) const { return {.temperature = 2, .top_k = 2, .top_p = 1, .min_p = 0, .seed = seed}; }
 
-  // All texts of kTokens tokens with their probabilities, by the sampler's law after each of their beginnings.
+  // All texts of kTokens tokens with their probabilities, by the sampler's distribution after each of their prefixes.
   void Walk(const Written& written, double reached) {
     if (written.size() == kTokens) {
-      number_[written] = static_cast<int>(law_.size());
-      law_.push_back(reached);
+      number_[written] = static_cast<int>(distribution_.size());
+      distribution_.push_back(reached);
       return;
     }
     const auto session = Must(prompt_->Fork(prompt_->length()));
     if (!written.empty()) Must(session->Append(written));
-    std::vector<float> law(session->logits().size());
-    Must(Must(Sampler::Create(Sampling(0))).Law(session->logits(), written, absl::MakeSpan(law)));
+    std::vector<float> distribution(session->logits().size());
+    Must(Must(Sampler::Create(Sampling(0))).Distribution(session->logits(), written, absl::MakeSpan(distribution)));
     TokenId never = 0;
-    while (law[never] > 0) ++never;
+    while (distribution[never] > 0) ++never;
     TopTokens draft = {{never, 0.1f}};   // The target's come in another order than its own.
-    for (TokenId token = 0; token < static_cast<TokenId>(law.size()); ++token) {
-      if (!(law[token] > 0)) continue;
+    for (TokenId token = 0; token < static_cast<TokenId>(distribution.size()); ++token) {
+      if (!(distribution[token] > 0)) continue;
       draft.insert(draft.begin(), {token, draft.size() == 1 ? 0.2f : 0.7f});
       Written next = written;
       next.push_back(token);
-      Walk(next, reached * law[token]);
+      Walk(next, reached * distribution[token]);
     }
     drafts_[written] = draft;
   }
 
-  DraftLaw Draft() const {
+  DraftDistribution Draft() const {
     return [this](absl::Span<const TokenId> text) {
       const absl::Span<const TokenId> written = text.subspan(prompt_->length());
       const auto found = drafts_.find(Written(written.begin(), written.end()));
@@ -77,22 +77,22 @@ class RejectionText : public testing::Test {
     return session;
   }();
   std::map<Written, int> number_;
-  std::vector<double> law_;                // By number.
+  std::vector<double> distribution_;                // By number.
   std::map<Written, TopTokens> drafts_;
 };
 
-TEST_F(RejectionText, HasTheLawOfPlainDecoding) {
-  ASSERT_EQ(law_.size(), 8u);
+TEST_F(RejectionText, HasTheDistributionOfPlainDecoding) {
+  ASSERT_EQ(distribution_.size(), 8u);
   for (const char* const policy : {"chain:tokens=2,least=0", "specinfer:widths=2x2", "opt_tree:nodes=4,threshold=0,depth=2",
                                    "eagle2:width=1,depth=2,nodes=3"}) {
-    std::vector<int64_t> counts(law_.size());
+    std::vector<int64_t> counts(distribution_.size());
     int64_t passes = 0;
     for (int run = 0; run < kRuns; ++run) {
       const Generation written = Write(static_cast<uint64_t>(run), policy, DraftRule::kRejection);
       counts[number_.at(written.tokens)] += 1;
       passes += written.passes;
     }
-    EXPECT_LT(ChiSquare(counts, law_), MostChiSquare(law_.size())) << policy;
+    EXPECT_LT(ChiSquare(counts, distribution_), MostChiSquare(distribution_.size())) << policy;
     EXPECT_LT(passes, int64_t{kRuns} * 9 / 5) << policy << ": hardly anything was accepted";
   }
 }

@@ -46,7 +46,7 @@ class Siblings : public testing::Test {
                   int max_rows = 8) {
     SampleRun run = {.samples = std::vector<Sample>(count)};
     std::vector<std::unique_ptr<Speculator>> speculators(count);
-    const auto stepper = Must(Stepper::Create(*engine_, {.most_texts = together, .keeps_beginnings = false}));
+    const auto stepper = Must(Stepper::Create(*engine_, {.most_texts = together, .keeps_prefixes = false}));
     for (int i = 0; i < count; ++i) {
       Sample& sample = run.samples[i];
       StreamOptions stream = {.prompt = RandomTokens(20, 7), .sampling = sampling};

@@ -64,7 +64,7 @@ TEST(CachedText, WhatIsSetBackIsToBeComputedAgainAndNothingOfTheTextIsLost) {
   text.Append({1, 2, 3, 4});
   std::vector<PassRow> rows;
   Must(text.PlaceNext(4, nullptr, rows));
-  text.SetBack(1);
+  text.TruncateCache(1);
   EXPECT_EQ(text.held(), 1);
   EXPECT_EQ(text.length(), 4);
   EXPECT_EQ(cache->free_slots(), 63);

@@ -35,39 +35,39 @@ TEST_F(PrefixIndexTest, HeaderExample) {
   const std::vector<TokenId> prompt = {1, 2, 4};
   const StreamOptions options;
   const int rows = 63;
-  PrefixIndex beginnings;
+  PrefixIndex prefixes;
   const PrefixIndex::AdapterKey adapter = PrefixIndex::KeyOf(options.adapter);
-  beginnings.Keep(std::move(ended_text), adapter);
-  std::unique_ptr<CachedText> begun = beginnings.Take(prompt, adapter);
+  prefixes.Keep(std::move(ended_text), adapter);
+  std::unique_ptr<CachedText> begun = prefixes.Take(prompt, adapter);
   ASSERT_NE(begun, nullptr);
   EXPECT_EQ(begun->held(), 2);
   begun = nullptr;
-  while (cache.RoomFor(rows) < rows && beginnings.EvictOldest()) {}
-  EXPECT_EQ(beginnings.size(), 0);
+  while (cache.RoomFor(rows) < rows && prefixes.EvictOldest()) {}
+  EXPECT_EQ(prefixes.size(), 0);
   EXPECT_EQ(cache.free_slots(), 64);
 }
 
 TEST_F(PrefixIndexTest, TakesTheLongestOfTheSameAdapterAndLeavesALastToken) {
-  PrefixIndex beginnings;
-  beginnings.Keep(Held({1, 2, 3, 4}), 0);
-  beginnings.Keep(Held({1, 2, 9}), 0);
-  beginnings.Keep(Held({1, 2, 3, 4, 5}), 7);
-  EXPECT_EQ(beginnings.Take({1, 2, 3, 4, 5}, 0)->held(), 4);
-  EXPECT_EQ(beginnings.Take({1, 2, 3, 4}, 0)->held(), 3) << "the last is computed, for its logits";
-  EXPECT_EQ(beginnings.Take({1, 2, 9, 9}, 0)->held(), 3);
-  EXPECT_EQ(beginnings.Take({1, 2, 3, 4, 5, 6}, 7)->held(), 5);
-  EXPECT_EQ(beginnings.Take({1, 2}, 8), nullptr);
-  EXPECT_EQ(beginnings.Take({2}, 0), nullptr);
+  PrefixIndex prefixes;
+  prefixes.Keep(Held({1, 2, 3, 4}), 0);
+  prefixes.Keep(Held({1, 2, 9}), 0);
+  prefixes.Keep(Held({1, 2, 3, 4, 5}), 7);
+  EXPECT_EQ(prefixes.Take({1, 2, 3, 4, 5}, 0)->held(), 4);
+  EXPECT_EQ(prefixes.Take({1, 2, 3, 4}, 0)->held(), 3) << "the last is computed, for its logits";
+  EXPECT_EQ(prefixes.Take({1, 2, 9, 9}, 0)->held(), 3);
+  EXPECT_EQ(prefixes.Take({1, 2, 3, 4, 5, 6}, 7)->held(), 5);
+  EXPECT_EQ(prefixes.Take({1, 2}, 8), nullptr);
+  EXPECT_EQ(prefixes.Take({2}, 0), nullptr);
 }
 
 TEST_F(PrefixIndexTest, TheLongestIsWhatIsTaken) {
-  PrefixIndex beginnings;
-  beginnings.Keep(Held({1, 2, 3, 4}), 0);
-  beginnings.Keep(Held({1, 2, 9}), 0);
+  PrefixIndex prefixes;
+  prefixes.Keep(Held({1, 2, 3, 4}), 0);
+  prefixes.Keep(Held({1, 2, 9}), 0);
   const std::vector<std::vector<TokenId>> prompts = {{1, 2, 3, 4, 5}, {1, 2, 3, 4}, {1, 2, 3}, {1, 2, 9, 9}, {1}};
   for (const std::vector<TokenId>& tokens : prompts) {
-    const int longest = beginnings.Longest(tokens, 0);
-    const std::unique_ptr<CachedText> begun = beginnings.Take(tokens, 0);
+    const int longest = prefixes.Longest(tokens, 0);
+    const std::unique_ptr<CachedText> begun = prefixes.Take(tokens, 0);
     EXPECT_EQ(longest, begun == nullptr ? 0 : begun->held()) << tokens.size() << " tokens";
     EXPECT_LT(longest, static_cast<int>(tokens.size())) << "the last is computed, for its logits";
   }
@@ -88,35 +88,35 @@ TEST_F(PrefixIndexTest, KeysTellAdaptersAndScalesApart) {
   for (const LoraAdapter* const each : {&adapter, &same, &half, &other, &fewer, &nothing}) keys.insert(PrefixIndex::KeyOf(each));
   keys.insert(PrefixIndex::KeyOf(nullptr));
   EXPECT_EQ(keys.size(), 7u) << "each is who it is, the same numbers or not";
-  PrefixIndex beginnings;
-  beginnings.Keep(Held({1, 2, 3, 4}), PrefixIndex::KeyOf(&adapter));
-  EXPECT_EQ(beginnings.Take({1, 2, 3, 4, 5}, PrefixIndex::KeyOf(&adapter))->held(), 4);
+  PrefixIndex prefixes;
+  prefixes.Keep(Held({1, 2, 3, 4}), PrefixIndex::KeyOf(&adapter));
+  EXPECT_EQ(prefixes.Take({1, 2, 3, 4, 5}, PrefixIndex::KeyOf(&adapter))->held(), 4);
   for (const LoraAdapter* const each : {&same, &half, &other, &fewer, &nothing}) {
-    EXPECT_EQ(beginnings.Take({1, 2, 3, 4, 5}, PrefixIndex::KeyOf(each)), nullptr);
+    EXPECT_EQ(prefixes.Take({1, 2, 3, 4, 5}, PrefixIndex::KeyOf(each)), nullptr);
   }
-  EXPECT_EQ(beginnings.Longest({1, 2, 3, 4, 5}, PrefixIndex::KeyOf(nullptr)), 0);
+  EXPECT_EQ(prefixes.Longest({1, 2, 3, 4, 5}, PrefixIndex::KeyOf(nullptr)), 0);
 }
 
 TEST_F(PrefixIndexTest, WhatBeginsAnotherIsNotKeptBesideIt) {
-  PrefixIndex beginnings;
-  beginnings.Keep(Held({1, 2, 3}), 0);
-  beginnings.Keep(Held({1, 2}), 0);
-  EXPECT_EQ(beginnings.size(), 1);
-  beginnings.Keep(Held({1, 2, 3, 4}), 0);
-  EXPECT_EQ(beginnings.size(), 1);
-  EXPECT_EQ(beginnings.held(), 4);
+  PrefixIndex prefixes;
+  prefixes.Keep(Held({1, 2, 3}), 0);
+  prefixes.Keep(Held({1, 2}), 0);
+  EXPECT_EQ(prefixes.size(), 1);
+  prefixes.Keep(Held({1, 2, 3, 4}), 0);
+  EXPECT_EQ(prefixes.size(), 1);
+  EXPECT_EQ(prefixes.held(), 4);
 }
 
 TEST_F(PrefixIndexTest, TheLeastRecentlyUsedGoesFirst) {
-  PrefixIndex beginnings;
-  beginnings.Keep(Held({1, 1, 1}), 0);
-  beginnings.Keep(Held({2, 2, 2}), 0);
-  beginnings.Take({1, 1, 5}, 0);
-  EXPECT_TRUE(beginnings.EvictOldest());
-  EXPECT_EQ(beginnings.Longest({2, 2, 2}, 0), 0);
-  EXPECT_EQ(beginnings.Longest({1, 1, 5}, 0), 2);
-  EXPECT_TRUE(beginnings.EvictOldest());
-  EXPECT_FALSE(beginnings.EvictOldest());
+  PrefixIndex prefixes;
+  prefixes.Keep(Held({1, 1, 1}), 0);
+  prefixes.Keep(Held({2, 2, 2}), 0);
+  prefixes.Take({1, 1, 5}, 0);
+  EXPECT_TRUE(prefixes.EvictOldest());
+  EXPECT_EQ(prefixes.Longest({2, 2, 2}, 0), 0);
+  EXPECT_EQ(prefixes.Longest({1, 1, 5}, 0), 2);
+  EXPECT_TRUE(prefixes.EvictOldest());
+  EXPECT_FALSE(prefixes.EvictOldest());
 }
 
 }  // namespace

@@ -203,7 +203,7 @@ TEST(BeamEndings, APlannedSearchStaysWithinItsBudget) {
   EXPECT_GE(engine->cache_tokens(), kUsualText + 4 * 128 + 16 * 64);
   const BeamTexts written = Must(RunBeams(*engine, prompt, scorer, options));
   EXPECT_EQ(written.best().tokens, expected.best().tokens);
-  EXPECT_EQ(written.passes.waited + written.passes.set_back, 0);
+  EXPECT_EQ(written.passes.waited + written.passes.preempted, 0);
   planned.streaming.memory_budget = least(one);
   EXPECT_EQ(Engine::Load(planned).status().code(), absl::StatusCode::kResourceExhausted);
 }

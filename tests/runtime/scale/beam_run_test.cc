@@ -114,7 +114,7 @@ TEST(BeamRun, NoStepIsComputedTwiceAndAStepThatHasEndedHasNoRows) {
   EXPECT_GT(written.steps, 4 * 16 - 16) << "or it ended at once";
   EXPECT_EQ(passes.prompt_rows, 40 + written.steps - 1);
   EXPECT_EQ(passes.rows, passes.prompt_rows + written.timings.output_tokens - written.steps) << "no row but one for each token";
-  EXPECT_EQ(passes.set_back, 0);
+  EXPECT_EQ(passes.preempted, 0);
   EXPECT_EQ(passes.most_texts, 16);
   EXPECT_GE(passes.shared_tokens, (written.steps - 1) * 39) << "at least the prompt";
   EXPECT_GE(passes.passes, written.least_passes);
@@ -130,7 +130,7 @@ TEST(BeamRun, WhereTheCacheIsFullTextsWaitAndAreTheSame) {
                                   .max_step_tokens = 8, .max_tokens = 30, .sampling = {.temperature = 1, .seed = 4}};
   BeamTexts written;
   CompareWithLone(LettersModel(), options, /*prompt_tokens=*/33, {.cache = {.context = 64, .cache_tokens = 64}}, &written);
-  EXPECT_GT(written.passes.waited + written.passes.set_back, 0);
+  EXPECT_GT(written.passes.waited + written.passes.preempted, 0);
 }
 
 TEST(BeamRun, KeptStepsSayWhereTheyComeFrom) {

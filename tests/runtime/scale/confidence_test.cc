@@ -45,7 +45,7 @@ TEST(Confidence, FiguresAreThoseOfThePapersFormulas) {
   EXPECT_NEAR(confidence.self_certainty(), certainty / (count * vocabulary), 1e-6);
 }
 
-TEST(Confidence, SelfCertaintyIsZeroOfAUniformLawAndGrowsWithTheMargin) {
+TEST(Confidence, SelfCertaintyIsZeroOfAUniformDistributionAndGrowsWithTheMargin) {
   TextConfidence uniform, some, more;
   uniform.Add(0, std::vector<float>(8, 3.f));
   std::vector<float> logits(8, 0.f);

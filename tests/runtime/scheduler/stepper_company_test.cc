@@ -145,7 +145,7 @@ TEST(StepperCompany, BeginningsGiveWayToASessionThatIsLoaded) {
     stepper->Submit(std::move(options));
   }
   Must(stepper->Run());
-  ASSERT_GT(CoreOf(*engine).beginnings().held(), 32);
+  ASSERT_GT(CoreOf(*engine).prefixes().held(), 32);
   const LoadedSession loaded = Must(LoadSession(*engine, folder.Path("session"), {}));
   EXPECT_EQ(loaded.session->length(), 64);
 }
@@ -160,19 +160,19 @@ TEST(StepperCompany, WhatCanBeExtendedIsKeptBesideALongerOneWhoseWindowsAreGone)
     text->Append(absl::MakeConstSpan(tokens).subspan(0, count));
     std::vector<PassRow> rows;
     while (text->held() < text->length()) {
-      const int piece = std::min(8, text->length() - text->held());
-      Must(cache->MakeRoom(piece));
-      Must(text->PlaceNext(piece, nullptr, rows));
+      const int chunk = std::min(8, text->length() - text->held());
+      Must(cache->MakeRoom(chunk));
+      Must(text->PlaceNext(chunk, nullptr, rows));
     }
     return text;
   };
   std::vector<TokenId> prompt(tokens.begin(), tokens.begin() + 16);
   prompt.push_back(255 - tokens[16]);
   for (const bool longer_first : {true, false}) {
-    PrefixIndex beginnings;
-    beginnings.Keep(held(longer_first ? 60 : 16), 0);
-    beginnings.Keep(held(longer_first ? 16 : 60), 0);
-    const auto begun = beginnings.Take(prompt, 0);
+    PrefixIndex prefixes;
+    prefixes.Keep(held(longer_first ? 60 : 16), 0);
+    prefixes.Keep(held(longer_first ? 16 : 60), 0);
+    const auto begun = prefixes.Take(prompt, 0);
     ASSERT_NE(begun, nullptr);
     EXPECT_EQ(begun->held(), 16);
   }

@@ -52,8 +52,8 @@ TEST(StepperRoom, ATextWhoseContextIsNotFullDoesNotEndAsIfItWere) {
   EXPECT_EQ(tokens, 11);
 }
 
-// The cache is full of beginnings when the stepper has nothing to do.
-std::unique_ptr<Stepper> WithBeginnings(Engine& engine) {
+// The cache is full of prefixes when the stepper has nothing to do.
+std::unique_ptr<Stepper> WithPrefixes(Engine& engine) {
   auto stepper = Must(Stepper::Create(engine, {}));
   for (int number = 0; number < 8; ++number) {
     StreamOptions options = TextNumber(number, /*tokens=*/16);
@@ -67,7 +67,7 @@ std::unique_ptr<Stepper> WithBeginnings(Engine& engine) {
 
 TEST(StepperRoom, BeginningsGiveWayToASession) {
   const auto engine = SmallEngine(/*context=*/96);
-  const auto stepper = WithBeginnings(*engine);
+  const auto stepper = WithPrefixes(*engine);
   const std::vector<TokenId> tokens = RandomTokens(70, 5);
   const auto session = Must(engine->NewSession());
   Must(session->Append(tokens));
@@ -81,7 +81,7 @@ TEST(StepperRoom, BeginningsGiveWayToASession) {
 TEST(StepperRoom, BeginningsGiveWayToADraft) {
   const auto engine = SmallEngine(/*context=*/96);
   const auto session = Holding(*engine, 20);
-  const auto stepper = WithBeginnings(*engine);
+  const auto stepper = WithPrefixes(*engine);
   EXPECT_EQ(session->TreeRoom(), 32);
   TokenTree tree(1);
   while (tree.size() < 32) tree.Add(tree.size() - 1, 2, 0.5f);
@@ -91,7 +91,7 @@ TEST(StepperRoom, BeginningsGiveWayToADraft) {
 
 TEST(StepperRoom, BeginningsGiveWayToAnotherStepper) {
   const auto engine = SmallEngine(/*context=*/96);
-  const auto first = WithBeginnings(*engine);
+  const auto first = WithPrefixes(*engine);
   const auto second = Must(Stepper::Create(*engine, {}));
   for (const auto& stepper : {first.get(), second.get(), first.get()}) {
     Answers answers;
@@ -108,7 +108,7 @@ TEST(StepperRoom, BeginningsGiveWayToAnotherStepper) {
 
 TEST(StepperRoom, BeginningsOfAStepperThatHasEndedGiveWay) {
   const auto engine = SmallEngine(/*context=*/96);
-  WithBeginnings(*engine).reset();
+  WithPrefixes(*engine).reset();
   Holding(*engine, 96);
 }
 

@@ -56,7 +56,7 @@ TEST(Stepper, EachTextIsWhatItIsAlone) {
   Answers answers;
   ExpectAsAlone(4, *stepper, answers);
   EXPECT_EQ(stepper->report().most_texts, 4);
-  EXPECT_EQ(stepper->report().set_back, 0);
+  EXPECT_EQ(stepper->report().preempted, 0);
   EXPECT_LT(stepper->report().passes, 40) << "one pass for all";
 }
 
@@ -79,7 +79,7 @@ TEST(Stepper, TextsThatFillTheCacheTogetherAreSetBackAndLoseNothing) {
     stepper->Submit(std::move(options));
   }
   Must(stepper->Run());
-  EXPECT_GT(stepper->report().set_back, 0);
+  EXPECT_GT(stepper->report().preempted, 0);
   for (int number = 0; number < 4; ++number) {
     StreamOptions options = TextNumber(0, 60);
     options.prompt = RandomTokens(6, 100 + number);
@@ -225,7 +225,7 @@ TEST(Stepper, ATextSubmittedAtTheEndOfAnotherIsWrittenInTheSameRun) {
 TEST(Stepper, BeginningsOfRunningTextsAreSharedWhetherEndedOnesAreKeptOrNot) {
   for (const bool keeps : {false, true}) {
     const auto engine = SmallEngine();
-    const auto stepper = Must(Stepper::Create(*engine, {.keeps_beginnings = keeps}));
+    const auto stepper = Must(Stepper::Create(*engine, {.keeps_prefixes = keeps}));
     Answers answers;
     int told = 0;
     for (int number = 0; number < 6; ++number) {
@@ -291,7 +291,7 @@ TEST(Stepper, APromptLongerThanWhatWindowsHoldIsReadBesideARunningText) {
   }
   Must(stepper->Run());
   EXPECT_EQ(ended, (std::vector<int>{1, 0}));
-  EXPECT_EQ(stepper->report().set_back, 0);
+  EXPECT_EQ(stepper->report().preempted, 0);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(StepperTurns, OfTextsThatFillTheCacheTogetherTheOldestEndsFirst) {
   std::vector<int> ends;
   for (int number = 0; number < 2; ++number) stepper->Submit(NotingEnd(number, /*prompt=*/6, /*tokens=*/60, ends));
   Must(stepper->Run());
-  EXPECT_GT(stepper->report().set_back, 0);
+  EXPECT_GT(stepper->report().preempted, 0);
   EXPECT_EQ(ends, (std::vector<int>{0, 1}));
 }
 
@@ -41,7 +41,7 @@ TEST(StepperTurns, ATextThatWasSetBackComesBeforeThoseThatWaitedBehindIt) {
   std::vector<int> ends;
   for (int number = 0; number < 4; ++number) stepper->Submit(NotingEnd(number, /*prompt=*/6, /*tokens=*/60, ends));
   Must(stepper->Run());
-  EXPECT_GT(stepper->report().set_back, 0);
+  EXPECT_GT(stepper->report().preempted, 0);
   EXPECT_EQ(ends, (std::vector<int>{0, 1, 2, 3}));
 }
 
@@ -59,7 +59,7 @@ TEST(StepperTurns, OfTextsWhoseReadersAreBehindTheYoungestGivesUpItsPositions) {
   stepper->Submit(NotingEnd(2, /*prompt=*/25, /*tokens=*/25, ends));
   for (int step = 0; step < 200 && ends.empty(); ++step) Must(stepper->Step().status());
   ASSERT_EQ(ends, std::vector<int>{2});
-  EXPECT_EQ(stepper->report().set_back, 1);
+  EXPECT_EQ(stepper->report().preempted, 1);
   for (bool more = true; more; more = Must(stepper->Step())) {
     for (TextQueue& output : outputs) {
       if (output.full()) output.Read();

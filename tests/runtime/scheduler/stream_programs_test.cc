@@ -107,13 +107,13 @@ TEST_P(StreamPrograms, TextsThatFillTheCacheWaitOrAreSetBackAndKeepTheirBits) {
   options.cache.cache_tokens = 96;
   const Counts counts = Run(Mixed(), options, {.steps = Steps(kSmall), .row_seconds = 1e-3, .session_every = 25});
   EXPECT_GT(counts.waited, Steps(kSmall) / 50);
-  EXPECT_GT(counts.set_back, Steps(kSmall) / 100);
+  EXPECT_GT(counts.preempted, Steps(kSmall) / 100);
   EXPECT_GT(counts.sessions, Steps(kSmall) / 100);
 }
 
 TEST_P(StreamPrograms, MoreTextsThanRowsTakeTurnsByCostsThatAreLearnt) {
   const Counts counts = Run({.architecture = "qwen2", .formats = {F::kQ8_0}, .seed = 8}, Options(/*rows=*/4, /*context=*/128, 7),
-                            {.steps = Steps(kFewRows), .longest = 20, .row_seconds = 0, .keeps_beginnings = false});
+                            {.steps = Steps(kFewRows), .longest = 20, .row_seconds = 0, .keeps_prefixes = false});
   EXPECT_EQ(counts.most_texts, 4);
   EXPECT_EQ(counts.failed + counts.refused, 0);
 }
@@ -121,7 +121,7 @@ TEST_P(StreamPrograms, MoreTextsThanRowsTakeTurnsByCostsThatAreLearnt) {
 TEST_P(StreamPrograms, WindowsThatAreGivenUpChangeNoBit) {
   EngineOptions options = Options(/*rows=*/16, /*context=*/128, /*scatter_seed=*/6);
   const Counts counts = Run(Windowed(), options, {.steps = Steps(kWindows)});
-  EXPECT_GT(counts.set_back + counts.waited, Steps(kWindows) / 100);
+  EXPECT_GT(counts.preempted + counts.waited, Steps(kWindows) / 100);
   options.workload.sessions = 3;
   options.cache.kv_format = KvFormat::kInt8;
   Run(Windowed(), options, {.steps = Steps(kInt8), .session_every = 40});
@@ -134,7 +134,7 @@ TEST_P(StreamPrograms, TextsOfANpusArithmeticKeepTheirBits) {
   options.compute.kv_block = 16;
   options.cache.cache_tokens = 96;
   const Counts counts = Run(Mixed(), options, {.steps = Steps(kNpu), .session_every = 30});
-  EXPECT_GT(counts.waited + counts.set_back, Steps(kNpu) / 50);
+  EXPECT_GT(counts.waited + counts.preempted, Steps(kNpu) / 50);
 }
 
 // Texts of that pass end with the error, and no others.
@@ -162,7 +162,7 @@ TEST_P(StreamPrograms, AUnitThatCannotBeReadEndsTheTextsOfItsPassAlone) {
   EXPECT_GT(counts.failed, Steps(kFaults) / 50);
 }
 
-// The model is read from its file, and gives memory back between passes: beginnings, the end of the cache, pinned weights.
+// The model is read from its file, and gives memory back between passes: prefixes, the end of the cache, pinned weights.
 TEST_P(StreamPrograms, ReadsThatFailAndBudgetsThatShrinkChangeNoBit) {
   static const PackedModel packed(TinyModelBuilder({.width = 256, .feed_forward = 768, .heads = 8, .kv_heads = 4, .head_size = 32,
                                                     .layers = 8}));

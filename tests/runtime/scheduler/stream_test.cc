@@ -18,14 +18,14 @@ namespace {
 // An oracle that counts how often it is told of a text.
 class BeginningsCounter : public ScriptedDrafter {
  public:
-  BeginningsCounter(std::vector<TokenId> text, int& beginnings) : ScriptedDrafter(std::move(text)), beginnings_(beginnings) {}
+  BeginningsCounter(std::vector<TokenId> text, int& prefixes) : ScriptedDrafter(std::move(text)), prefixes_(prefixes) {}
   void Begin(absl::Span<const TokenId> text) override {
-    ++beginnings_;
+    ++prefixes_;
     ScriptedDrafter::Begin(text);
   }
 
  private:
-  int& beginnings_;
+  int& prefixes_;
 };
 
 class StreamTest : public testing::Test {
@@ -75,7 +75,7 @@ TEST_F(StreamTest, HeaderExample) {
     while (!stream->finished()) {
       std::vector<PassRow> rows;
       RETURN_IF_ERROR(core.cache().MakeRoom(8));
-      if (stream->pending() > 0) RETURN_IF_ERROR(stream->PlacePiece(std::min(stream->pending(), 4), rows));
+      if (stream->pending() > 0) RETURN_IF_ERROR(stream->PlaceChunk(std::min(stream->pending(), 4), rows));
       else RETURN_IF_ERROR(stream->PlaceTree(ChooseRows(stream->Draft(room), costs, {}), rows));
       RETURN_IF_ERROR(RunPass(*stream, rows));
       stream->Settle(absl::OkStatus(), time);
@@ -92,7 +92,7 @@ TEST_F(StreamTest, APassThatFailsLeavesItAsItWas) {
   const auto stream = Must(Stream::Create(CoreOf(*engine_), {.prompt = {1, 2, 3, 4}, .sampling = {.temperature = 0}}));
   stream->Start(nullptr);
   std::vector<PassRow> rows;
-  Must(stream->PlacePiece(3, rows));
+  Must(stream->PlaceChunk(3, rows));
   stream->Settle(absl::UnavailableError("unit 7"), {});
   EXPECT_EQ(stream->pending(), 4);
 }
@@ -104,13 +104,13 @@ TEST_F(StreamTest, WhatIsSetBackGoesOnWhereItWas) {
   stream->Start(nullptr);
   for (int step = 0; !stream->finished(); ++step) {
     if (step == 4) {
-      stream->SetBack();
+      stream->Preempt();
       EXPECT_TRUE(stream->waits());
       stream->Start(nullptr);
     }
     std::vector<PassRow> rows;
     Must(core.cache().MakeRoom(8));
-    if (stream->pending() > 0) Must(stream->PlacePiece(std::min(stream->pending(), 5), rows));
+    if (stream->pending() > 0) Must(stream->PlaceChunk(std::min(stream->pending(), 5), rows));
     else stream->Draft({.rows = 1, .depth = 0}), Must(stream->PlaceTree({}, rows));
     Must(RunPass(*stream, rows));
     stream->Settle(absl::OkStatus(), {});
@@ -122,26 +122,26 @@ TEST_F(StreamTest, WhatIsSetBackGoesOnWhereItWas) {
 TEST_F(StreamTest, ASpeculatorIsToldOnceOfATextThatIsSetBack) {
   const std::vector<TokenId> prompt = RandomTokens(6, 4), expected = Alone(prompt, {.max_tokens = 20, .ignore_end = true}).tokens;
   EngineCore& core = CoreOf(*engine_);
-  int beginnings = 0;
-  Speculator speculator(std::make_unique<BeginningsCounter>(expected, beginnings), {.max_rows = 3, .weigh_costs = false});
+  int prefixes = 0;
+  Speculator speculator(std::make_unique<BeginningsCounter>(expected, prefixes), {.max_rows = 3, .weigh_costs = false});
   const auto stream = Must(Stream::Create(core, {.prompt = prompt, .sampling = {.temperature = 0},
                                                  .text = {.max_tokens = 20, .ignore_end = true, .speculator = &speculator}}));
   const CostProfile costs;
   stream->Start(nullptr);
   for (int step = 0; !stream->finished(); ++step) {
     if (step == 3) {
-      stream->SetBack();
+      stream->Preempt();
       stream->Start(nullptr);
     }
     std::vector<PassRow> rows;
     Must(core.cache().MakeRoom(32));
-    if (stream->pending() > 0) Must(stream->PlacePiece(stream->pending(), rows));
+    if (stream->pending() > 0) Must(stream->PlaceChunk(stream->pending(), rows));
     else Must(stream->PlaceTree(ShareRows({stream->ToCut(stream->Draft({.rows = 3, .depth = 2}))}, costs, {.most_rows = 3})[0], rows));
     Must(RunPass(*stream, rows));
     stream->Settle(absl::OkStatus(), {});
   }
   EXPECT_EQ(stream->result().tokens, expected);
-  EXPECT_EQ(beginnings, 1);
+  EXPECT_EQ(prefixes, 1);
   EXPECT_EQ(stream->result().passes, 7) << "of three tokens each, but for the first token and the last pass";
 }
 
@@ -162,7 +162,7 @@ TEST_F(StreamTest, WhatIsChosenAheadIsWhatIsChosenAnyway) {
         std::vector<PassRow> rows;
         Must(core.cache().MakeRoom(8));
         const CostProfile costs;
-        if (stream->pending() > 0) Must(stream->PlacePiece(std::min(stream->pending(), 4), rows));
+        if (stream->pending() > 0) Must(stream->PlaceChunk(std::min(stream->pending(), 4), rows));
         else Must(stream->PlaceTree(ShareRows({stream->ToCut(stream->Draft({.rows = 6, .depth = 5}))}, costs, {.most_rows = 6})[0], rows));
         Must(RunPass(*stream, rows));
         stream->Settle(absl::OkStatus(), {});

@@ -19,15 +19,17 @@
 namespace tessera {
 namespace {
 
-std::unique_ptr<ExpandingDrafter> Make(DraftLaw law, absl::string_view policy, const ExpandingDrafter::Options& options = {},
+std::unique_ptr<ExpandingDrafter> Make(DraftDistribution distribution, absl::string_view policy,
+                                       const ExpandingDrafter::Options& options = {},
                                        const TreeCosts& costs = {}) {
-  return std::make_unique<ExpandingDrafter>(std::make_unique<TableExpander>(std::move(law)), Must(MakeTreePolicy(policy, costs)), options);
+  return std::make_unique<ExpandingDrafter>(std::make_unique<TableExpander>(std::move(distribution)), Must(MakeTreePolicy(policy, costs)),
+                                            options);
 }
 
 const TableExpander& ExpanderOf(const ExpandingDrafter& drafter) { return static_cast<const TableExpander&>(drafter.expander()); }
 
 // After each token its double, or the token after it.
-DraftLaw Doubles() {
+DraftDistribution Doubles() {
   return [](absl::Span<const TokenId> text) {
     const TokenId last = text.back();
     return TopTokens{{(2 * last) % 97, 0.75f}, {97 + last % 2, 0.125f}};
@@ -75,16 +77,16 @@ TEST(ExpandingDrafter, EveryPolicyKeepsItsPromises) {
   SeededRandom random(2);
   const CostProfile costs = Costs(RandomPass(random, true, 32));
   for (const std::string& name : TreePolicyNames()) {
-    const DraftLaw law = RandomLaw(3, 4);
+    const DraftDistribution distribution = RandomDistribution(3, 4);
     std::vector<TokenId> prompt = {3, 1}, output;
     std::vector<TokenId> text = prompt;
     for (int i = 0; i < 80; ++i) {   // Mostly what the draft thinks likely.
-      output.push_back(random.Below(4) == 0 ? static_cast<TokenId>(random.Below(6)) : law(text)[0].token);
+      output.push_back(random.Below(4) == 0 ? static_cast<TokenId>(random.Below(6)) : distribution(text)[0].token);
       text.push_back(output.back());
     }
     std::vector<double> taus;
     for (int time = 0; time < 2; ++time) {
-      const auto drafter = Make(law, name, {}, {.profile = &costs});
+      const auto drafter = Make(distribution, name, {}, {.profile = &costs});
       const absl::StatusOr<Replayed> replayed = Replay(*drafter, prompt, output, {.max_nodes = 15, .max_depth = 6}, /*vocabulary=*/6);
       ASSERT_TRUE(replayed.ok()) << replayed.status();
       EXPECT_GT(replayed->tau(), 1.3) << name;
@@ -180,15 +182,15 @@ TEST(ExpandingDrafter, ReliabilityIsLearntAndMayBeLeftOut) {
   EXPECT_NEAR(probability_after(false), 0.75, 1e-6);
 }
 
-// Two tokens by trees that are cut to three rows: their law is the target's, whatever the draft's.
-TEST(ExpandingDrafter, SampledTreesKeepTheTargetsLaw) {
+// Two tokens by trees that are cut to three rows: their distribution is the target's, whatever the draft's.
+TEST(ExpandingDrafter, SampledTreesKeepTheTargetsDistribution) {
   constexpr int kTokens = 4, kRuns = 12000;
   const auto target = [](const std::vector<TokenId>& before) {
-    std::vector<float> law = {0.1f, 0.2f, 0.3f, 0.4f};
-    if (!before.empty()) std::swap(law[before[0] % kTokens], law[3]);
-    return law;
+    std::vector<float> distribution = {0.1f, 0.2f, 0.3f, 0.4f};
+    if (!before.empty()) std::swap(distribution[before[0] % kTokens], distribution[3]);
+    return distribution;
   };
-  const DraftLaw draft = [](absl::Span<const TokenId> text) {
+  const DraftDistribution draft = [](absl::Span<const TokenId> text) {
     return TopTokens{{text.back() % 2, 0.5f}, {3, 0.25f}, {2, 0.125f}};
   };
   std::vector<int64_t> counts(kTokens * kTokens);
@@ -209,11 +211,13 @@ TEST(ExpandingDrafter, SampledTreesKeepTheTargetsLaw) {
     }
     counts[said[0] * kTokens + said[1]] += 1;
   }
-  std::vector<double> law;
+  std::vector<double> distribution;
   for (TokenId first = 0; first < kTokens; ++first) {
-    for (TokenId second = 0; second < kTokens; ++second) law.push_back(static_cast<double>(target({})[first]) * target({first})[second]);
+    for (TokenId second = 0; second < kTokens; ++second) {
+      distribution.push_back(static_cast<double>(target({})[first]) * target({first})[second]);
+    }
   }
-  EXPECT_LT(ChiSquare(counts, law), MostChiSquare(counts.size()));
+  EXPECT_LT(ChiSquare(counts, distribution), MostChiSquare(counts.size()));
 }
 
 }  // namespace

@@ -22,9 +22,10 @@ struct Grown {
   GainCostTree::Expected expected = {};
 };
 
-Grown Grow(const DraftLaw& law, const TableExpander::Times& times, const GainCostTree::Options& options, const DraftBudget& budget,
+Grown Grow(const DraftDistribution& distribution, const TableExpander::Times& times, const GainCostTree::Options& options,
+           const DraftBudget& budget,
            const Reliability* reliability = nullptr) {
-  TableExpander expander(law, times);
+  TableExpander expander(distribution, times);
   Must(expander.Begin({kRootToken}));
   DraftPool pool(kRootToken, expander, {.candidates = 3, .reliability = reliability});
   GainCostTree lever(options);
@@ -47,7 +48,7 @@ double BestRate(const TokenTree& whole, const CostProfile& costs, int max_nodes,
 }
 
 // A chain of tokens 1, 2, ..., each with this probability.
-DraftLaw Chain(float probability) {
+DraftDistribution Chain(float probability) {
   return [probability](absl::Span<const TokenId> text) { return TopTokens{{text.back() + 1, probability}}; };
 }
 
@@ -70,15 +71,15 @@ TEST(GainCostTree, HeaderExample) {
 TEST(GainCostTree, NoTreeGivesMoreTokensASecond) {
   SeededRandom random(1);
   for (int trial = 0; trial < 80; ++trial) {
-    const DraftLaw law = RandomLaw(random.Next(), trial % 3 == 0 ? 3 : 2);
+    const DraftDistribution distribution = RandomDistribution(random.Next(), trial % 3 == 0 ? 3 : 2);
     const int depth = trial % 3 == 0 ? 2 : 3;
     const CostProfile costs = Costs(RandomPass(random, trial % 2 == 0, 16));
     const double io = trial % 4 == 0 ? 0.02 : 0;
     const int max_nodes = 1 + static_cast<int>(random.Below(12));
-    const Grown grown = Grow(law, {}, {.costs = {&costs, io}, .optimistic = true}, {max_nodes, depth});
+    const Grown grown = Grow(distribution, {}, {.costs = {&costs, io}, .optimistic = true}, {max_nodes, depth});
     EXPECT_LE(grown.tree.size() - 1, max_nodes);
     EXPECT_LE(grown.tree.Depth(), depth);
-    const double best = BestRate(WholeTree(law, kRootToken, depth), costs, max_nodes, io);
+    const double best = BestRate(WholeTree(distribution, kRootToken, depth), costs, max_nodes, io);
     EXPECT_NEAR(Rate(grown.tree, costs, io) / best, 1, 1e-5) << trial;
     EXPECT_NEAR(grown.expected.tokens / grown.expected.seconds / best, 1, 1e-5) << trial;
   }
@@ -88,12 +89,12 @@ TEST(GainCostTree, NoTreeGivesMoreTokensASecond) {
 TEST(GainCostTree, WithoutStepsThePapersRuleIsAsGood) {
   SeededRandom random(2);
   for (int trial = 0; trial < 60; ++trial) {
-    const DraftLaw law = RandomLaw(random.Next(), 2);
+    const DraftDistribution distribution = RandomDistribution(random.Next(), 2);
     std::vector<double> pass = {0.006};
     for (double more = 1e-5; pass.size() < 16; more += 1e-5 * static_cast<double>(random.Below(20))) pass.push_back(pass.back() + more);
     const CostProfile costs = Costs(pass);
-    const Grown grown = Grow(law, {}, {.costs = {&costs}, .blocks = false, .optimistic = true}, {14, 3});
-    EXPECT_NEAR(Rate(grown.tree, costs, 0) / BestRate(WholeTree(law, kRootToken, 3), costs, 14, 0), 1, 1e-5) << trial;
+    const Grown grown = Grow(distribution, {}, {.costs = {&costs}, .blocks = false, .optimistic = true}, {14, 3});
+    EXPECT_NEAR(Rate(grown.tree, costs, 0) / BestRate(WholeTree(distribution, kRootToken, 3), costs, 14, 0), 1, 1e-5) << trial;
   }
 }
 
@@ -110,12 +111,12 @@ TEST(GainCostTree, WithPricesOfLeavesAndDraftsItIsNearTheBest) {
   double sum = 0, worst = 1;
   constexpr int kTrials = 60;
   for (int trial = 0; trial < kTrials; ++trial) {
-    const DraftLaw law = RandomLaw(random.Next(), 2);
+    const DraftDistribution distribution = RandomDistribution(random.Next(), 2);
     const double leaf = 1e-5 * static_cast<double>(random.Below(60)), row = 1e-6 * static_cast<double>(random.Below(100));
     const CostProfile costs = Costs(RandomPass(random, trial % 2 == 0, 16), {.leaf = leaf});
-    const Grown grown = Grow(law, {.pass = row, .row = row}, {.costs = {&costs}}, {14, 3});
+    const Grown grown = Grow(distribution, {.pass = row, .row = row}, {.costs = {&costs}}, {14, 3});
     // The best of all trees, were they known without drafting.
-    const double share = Rate(grown.tree, costs, 0) / BestRate(WholeTree(law, kRootToken, 3), costs, 14, 0);
+    const double share = Rate(grown.tree, costs, 0) / BestRate(WholeTree(distribution, kRootToken, 3), costs, 14, 0);
     worst = std::min(worst, share);
     sum += share;
   }
@@ -129,12 +130,12 @@ TEST(GainCostTree, MoreReadingMakesLargerTrees) {
   const CostProfile costs = Costs(pass);
   int before = 0;
   for (const double io : {0.0, 0.01, 0.1, 1.0}) {
-    const int size = Grow(RandomLaw(7, 3), {}, {.costs = {&costs, io}}, {31, 12}).tree.size();
+    const int size = Grow(RandomDistribution(7, 3), {}, {.costs = {&costs, io}}, {31, 12}).tree.size();
     EXPECT_GE(size, before) << io;
     before = size;
   }
   EXPECT_EQ(before, 32);
-  EXPECT_LT(Grow(RandomLaw(7, 3), {}, {.costs = {&costs}}, {31, 12}).tree.size(), 16);
+  EXPECT_LT(Grow(RandomDistribution(7, 3), {}, {.costs = {&costs}}, {31, 12}).tree.size(), 16);
 }
 
 TEST(GainCostTree, ADearDraftIsAskedLess) {
@@ -152,8 +153,8 @@ TEST(GainCostTree, NarrowLevelsGoRowByRowAndWideOnesTogether) {
   std::vector<double> pass(32, 1.0);
   const CostProfile costs = Costs(pass);
   const DraftBudget budget = {.max_nodes = 31, .max_depth = 6};
-  const std::vector<int> by_row = Grow(RandomLaw(3, 3), {.pass = 0, .row = 0.004}, {.costs = {&costs}}, budget).batches;
-  const std::vector<int> together = Grow(RandomLaw(3, 3), {.pass = 0.004, .row = 1e-6}, {.costs = {&costs}}, budget).batches;
+  const std::vector<int> by_row = Grow(RandomDistribution(3, 3), {.pass = 0, .row = 0.004}, {.costs = {&costs}}, budget).batches;
+  const std::vector<int> together = Grow(RandomDistribution(3, 3), {.pass = 0.004, .row = 1e-6}, {.costs = {&costs}}, budget).batches;
   EXPECT_EQ(*std::max_element(by_row.begin(), by_row.end()), 1);
   EXPECT_EQ(together[0], 1);
   EXPECT_GT(*std::max_element(together.begin(), together.end()), 3);
@@ -166,8 +167,8 @@ TEST(GainCostTree, AnUnreliableDraftGetsSmallerTrees) {
   const CostProfile costs = Costs(pass);
   Reliability unreliable({});
   for (int i = 0; i < 200; ++i) unreliable.Learn(1, {{7, 0.5f}}, TokenTree::kNone);
-  const Grown trusted = Grow(RandomLaw(5, 3), {}, {.costs = {&costs}}, {31, 12});
-  const Grown doubted = Grow(RandomLaw(5, 3), {}, {.costs = {&costs}}, {31, 12}, &unreliable);
+  const Grown trusted = Grow(RandomDistribution(5, 3), {}, {.costs = {&costs}}, {31, 12});
+  const Grown doubted = Grow(RandomDistribution(5, 3), {}, {.costs = {&costs}}, {31, 12}, &unreliable);
   EXPECT_LT(doubted.tree.size(), trusted.tree.size());
 }
 

@@ -51,7 +51,7 @@ struct Worked {
 using Nodes = std::vector<int>;
 
 Speculator WorkedSpeculator() {
-  auto expander = std::make_unique<TableExpander>(WorkedLaw());
+  auto expander = std::make_unique<TableExpander>(WorkedDistribution());
   const ExpandingDrafter::Options options = {.candidates = 2};
   return Speculator(std::make_unique<ExpandingDrafter>(std::move(expander), Must(MakeTreePolicy("chain:tokens=2", {})), options),
                     {.weigh_costs = false});

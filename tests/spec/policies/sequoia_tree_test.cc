@@ -91,7 +91,7 @@ TEST(SequoiaTree, RowsThatCostMuchMakeASmallTree) {
     std::vector<double> pass;
     for (int rows = 1; rows <= 32; ++rows) pass.push_back(0.01 + row * (rows - 1));
     const CostProfile costs = Costs(pass);
-    TableExpander expander(RandomLaw(1, 3));
+    TableExpander expander(RandomDistribution(1, 3));
     Must(expander.Begin({0}));
     DraftPool pool(0, expander, {});
     SequoiaTree sequoia({.costs = {.profile = &costs}});

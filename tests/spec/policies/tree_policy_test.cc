@@ -19,7 +19,7 @@ TEST(TreePolicy, HeaderExample) {
   const CostProfile costs = Costs({0.01, 0.011, 0.012});
   const TokenId root = 0;
   const Verdict verdict = {.path = {0, 1}, .emitted = {1, 9}};
-  TableExpander expander(RandomLaw(1, 3));
+  TableExpander expander(RandomDistribution(1, 3));
   Must(expander.Begin({root}));
   const auto run = [&]() -> absl::StatusOr<int> {
     ASSIGN_OR_RETURN(std::unique_ptr<TreePolicy> policy, MakeTreePolicy("chain:tokens=8", {.profile = &costs}));
@@ -38,11 +38,11 @@ TEST(TreePolicy, EveryRuleKeepsToItsBudgetAndRepeatsItself) {
   for (const std::string& name : TreePolicyNames()) {
     for (int trial = 0; trial < 20; ++trial) {
       const CostProfile costs = Costs(RandomPass(random, trial % 2 == 0, 32));
-      const DraftLaw law = RandomLaw(random.Next(), 1 + trial % 4);
+      const DraftDistribution distribution = RandomDistribution(random.Next(), 1 + trial % 4);
       const DraftBudget budget = {.max_nodes = static_cast<int>(random.Below(40)), .max_depth = static_cast<int>(random.Below(9))};
       std::vector<int> first;
       for (int time = 0; time < 2; ++time) {
-        TableExpander expander(law, {.pass = 1e-4, .row = 1e-5, .most_rows = 1 + trial});
+        TableExpander expander(distribution, {.pass = 1e-4, .row = 1e-5, .most_rows = 1 + trial});
         Must(expander.Begin({0}));
         DraftPool pool(0, expander, {});
         const auto policy = Must(MakeTreePolicy(name, {.profile = &costs, .io_seconds = trial % 3 == 0 ? 0.05 : 0}));
@@ -60,7 +60,7 @@ TEST(TreePolicy, EveryRuleKeepsToItsBudgetAndRepeatsItself) {
 
 TEST(TreePolicy, KeysAreRead) {
   const auto grown = [](absl::string_view text) {
-    TableExpander expander(RandomLaw(2, 4));
+    TableExpander expander(RandomDistribution(2, 4));
     Must(expander.Begin({0}));
     const auto policy = Must(MakeTreePolicy(text, {}));
     DraftPool pool(0, expander, {.candidates = policy->candidates()});

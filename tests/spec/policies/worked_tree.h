@@ -13,14 +13,14 @@
 
 namespace tessera {
 
-inline DraftLaw WorkedLaw() {
+inline DraftDistribution WorkedDistribution() {
   return AfterToken({{0, {{1, 0.6f}, {2, 0.35f}}}, {1, {{3, 0.5f}, {4, 0.4f}}}, {2, {{5, 0.9f}, {6, 0.05f}}}, {3, {{7, 0.8f}}}});
 }
 
 // Begins a text that is the root alone.
 class WorkedDraft {
  public:
-  explicit WorkedDraft(const TableExpander::Times& times = {}) : expander(WorkedLaw(), times), pool(0, expander, {}) {
+  explicit WorkedDraft(const TableExpander::Times& times = {}) : expander(WorkedDistribution(), times), pool(0, expander, {}) {
     CHECK(expander.Begin({0}).ok());
   }
   std::vector<TokenId> TokensOf(const std::vector<int>& nodes) const {

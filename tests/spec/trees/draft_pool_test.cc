@@ -15,7 +15,7 @@ namespace tessera {
 namespace {
 
 TEST(DraftPool, HeaderExample) {
-  TableExpander expander(WorkedLaw());
+  TableExpander expander(WorkedDistribution());
   ASSERT_TRUE(expander.Begin({0}).ok());
   const TokenId root = 0;
   std::vector<float> reached;
@@ -39,7 +39,7 @@ TEST(DraftPool, ReachedIsTheProductOfCorrectedProbabilities) {
   Reliability reliability({});
   reliability.Learn(1, {}, TokenTree::kNone);    // 0.95 for depth 1,
   reliability.Learn(2, {}, TokenTree::kNone);    // and 0.9025 for depth 2.
-  TableExpander expander(WorkedLaw());
+  TableExpander expander(WorkedDistribution());
   ASSERT_TRUE(expander.Begin({0}).ok());
   DraftPool pool(0, expander, {.reliability = &reliability});
   ASSERT_TRUE(pool.Expand({TokenTree::kRoot}).ok());
@@ -89,7 +89,7 @@ TEST(DraftPool, PassesAreNoWiderThanTheExpanderAllows) {
 TEST(DraftPool, SampledChildrenStandInTheOrderInWhichTheyWereDrawn) {
   int swapped = 0;
   for (uint64_t seed = 0; seed < 50; ++seed) {
-    TableExpander expander(WorkedLaw());
+    TableExpander expander(WorkedDistribution());
     ASSERT_TRUE(expander.Begin({0}).ok());
     DraftPool pool(0, expander, {.sampling = DraftSampling{.children = 2}, .draws = {.seed = seed, .stream = 1, .position = 1}});
     ASSERT_TRUE(pool.Expand({TokenTree::kRoot}).ok());
@@ -108,7 +108,7 @@ TEST(DraftPool, SampledChildrenStandInTheOrderInWhichTheyWereDrawn) {
   EXPECT_LT(swapped, 35);
 }
 
-TEST(DraftPool, WhatIsNoLawIsAnError) {
+TEST(DraftPool, NumbersThatAreNoDistributionAreAnError) {
   const auto error = [](TopTokens said, bool talks_too_much = false, bool says_too_little = false) {
     TableExpander expander(AfterToken({{0, said}}));
     expander.talks_too_much = talks_too_much;

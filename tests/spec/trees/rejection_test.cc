@@ -36,12 +36,12 @@ TopTokens RandomCandidates(int count, SeededRandom& random) {
   return top;
 }
 
-std::vector<double> LawOf(const std::vector<float>& weights) {
+std::vector<double> DistributionOf(const std::vector<float>& weights) {
   double sum = 0;
   for (const float weight : weights) sum += weight;
-  std::vector<double> law;
-  for (const float weight : weights) law.push_back(weight / sum);
-  return law;
+  std::vector<double> distribution;
+  for (const float weight : weights) distribution.push_back(weight / sum);
+  return distribution;
 }
 
 TEST(Rejection, HeaderExample) {
@@ -62,8 +62,8 @@ TEST(Rejection, HeaderExample) {
   EXPECT_EQ(verification.Take().emitted.size(), 1u);
 }
 
-// For one child (a chain) and several (a tree), at any temperature of the draft, the law is the target's.
-TEST(Rejection, TheLawIsTheTargets) {
+// For one child (a chain) and several (a tree), at any temperature of the draft, the distribution is the target's.
+TEST(Rejection, TheDistributionIsTheTargets) {
   SeededRandom random(1);
   for (int trial = 0; trial < 12; ++trial) {
     const std::vector<float> target = RandomTarget(random);
@@ -74,7 +74,7 @@ TEST(Rejection, TheLawIsTheTargets) {
       const DrawKey key = {.seed = 5, .stream = static_cast<uint64_t>(trial), .position = run};
       counts[Must(RejectionToken(target, DrawChildren(candidates, sampling, key), key))] += 1;
     }
-    EXPECT_LT(ChiSquare(counts, LawOf(target)), MostChiSquare(kVocabulary)) << trial;
+    EXPECT_LT(ChiSquare(counts, DistributionOf(target)), MostChiSquare(kVocabulary)) << trial;
   }
 }
 
@@ -95,7 +95,7 @@ TEST(Rejection, RulesThatAreWrongAreFound) {
   EXPECT_GT(ChiSquare(likeliest, {0.5, 0.5}), 10 * MostChiSquare(2));
 }
 
-TEST(Rejection, AChainIsAcceptedAsOftenAsTheLawsOverlap) {
+TEST(Rejection, AChainIsAcceptedAsOftenAsTheDistributionsOverlap) {
   SeededRandom random(2);
   const std::vector<float> target = RandomTarget(random);
   const TopTokens candidates = RandomCandidates(4, random);
@@ -106,14 +106,16 @@ TEST(Rejection, AChainIsAcceptedAsOftenAsTheLawsOverlap) {
     accepted += Must(RejectionToken(target, drawn, key)) == drawn.tokens[0] ? 1 : 0;
   }
   double overlap = 0;
-  const std::vector<double> law = LawOf(target);
-  for (const TopToken& entry : DrawChildren(candidates, {}, {}).law) overlap += std::min<double>(entry.probability, law[entry.token]);
+  const std::vector<double> distribution = DistributionOf(target);
+  for (const TopToken& entry : DrawChildren(candidates, {}, {}).distribution) {
+    overlap += std::min<double>(entry.probability, distribution[entry.token]);
+  }
   EXPECT_NEAR(static_cast<double>(accepted) / kRuns, overlap, 0.015);
 }
 
-TEST(Rejection, ChildrenAreDrawnFromTheirLawInOrder) {
+TEST(Rejection, ChildrenAreDrawnFromTheirDistributionInOrder) {
   const TopTokens candidates = {{0, 0.45f}, {1, 0.36f}, {2, 0.09f}, {3, 0}};
-  const std::vector<double> law = {0.5, 0.4, 0.1};
+  const std::vector<double> distribution = {0.5, 0.4, 0.1};
   std::vector<int64_t> first(3), pairs(9);
   for (int64_t run = 0; run < kRuns; ++run) {
     const DrawnChildren drawn = DrawChildren(candidates, {.children = 3}, {.seed = 9, .stream = 0, .position = run});
@@ -123,9 +125,9 @@ TEST(Rejection, ChildrenAreDrawnFromTheirLawInOrder) {
   }
   std::vector<double> of_pairs(9);
   for (int a = 0; a < 3; ++a) {
-    for (int b = 0; b < 3; ++b) of_pairs[3 * a + b] = a == b ? 0 : law[a] * law[b] / (1 - law[a]);
+    for (int b = 0; b < 3; ++b) of_pairs[3 * a + b] = a == b ? 0 : distribution[a] * distribution[b] / (1 - distribution[a]);
   }
-  EXPECT_LT(ChiSquare(first, law), MostChiSquare(3));
+  EXPECT_LT(ChiSquare(first, distribution), MostChiSquare(3));
   EXPECT_LT(ChiSquare(pairs, of_pairs), MostChiSquare(6));
 }
 
@@ -162,7 +164,7 @@ TEST(Rejection, NothingDrawnIsSampledPlainly) {
   EXPECT_TRUE(DrawChildren({}, {.children = 3}, {}).tokens.empty());
 }
 
-TEST(Rejection, WhatIsNoLawIsRefused) {
+TEST(Rejection, NumbersThatAreNoDistributionAreRefused) {
   const auto refusal = [](std::vector<float> target, const DrawnChildren& drawn) {
     return std::string(RejectionToken(target, drawn, {}).status().message());
   };
@@ -171,12 +173,12 @@ TEST(Rejection, WhatIsNoLawIsRefused) {
   EXPECT_EQ(refusal({0, 0}, {}), "rejection: found target probabilities of 0 for all 2 tokens, expected more than 0 for some");
   EXPECT_EQ(refusal({1, -1}, {}), "rejection: found a target probability of -1, expected at least 0, and finite");
   EXPECT_EQ(refusal({1, nan}, {}), "rejection: found a target probability of nan, expected at least 0, and finite");
-  EXPECT_EQ(refusal({1, 1}, {.law = {{2, 1}}, .tokens = {2}}), "rejection: found the draft's token 2, expected 0 to 1");
-  EXPECT_EQ(refusal({1, 1}, {.law = {{-1, 1}}, .tokens = {}}), "rejection: found the draft's token -1, expected 0 to 1");
-  EXPECT_EQ(refusal({1, 1}, {.law = {{1, nan}}, .tokens = {}}), "rejection: found probability nan, expected 0 to 1");
-  EXPECT_EQ(refusal({1, 1}, {.law = {{1, 1}}, .tokens = {0}}),
-            "rejection: found token 0 drawn, expected one that its law gives a probability");
-  EXPECT_EQ(refusal({1, 1}, {.law = {{1, 1}}, .tokens = {1, 1}}), "rejection: found token 1 drawn twice, expected each once");
+  EXPECT_EQ(refusal({1, 1}, {.distribution = {{2, 1}}, .tokens = {2}}), "rejection: found the draft's token 2, expected 0 to 1");
+  EXPECT_EQ(refusal({1, 1}, {.distribution = {{-1, 1}}, .tokens = {}}), "rejection: found the draft's token -1, expected 0 to 1");
+  EXPECT_EQ(refusal({1, 1}, {.distribution = {{1, nan}}, .tokens = {}}), "rejection: found probability nan, expected 0 to 1");
+  EXPECT_EQ(refusal({1, 1}, {.distribution = {{1, 1}}, .tokens = {0}}),
+            "rejection: found token 0 drawn, expected one that its distribution gives a probability");
+  EXPECT_EQ(refusal({1, 1}, {.distribution = {{1, 1}}, .tokens = {1, 1}}), "rejection: found token 1 drawn twice, expected each once");
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(Reliability, RanksAreCorrectedByWhatCame) {
   EXPECT_FLOAT_EQ(reliability.Chances({{7, 0.9f}}, 1)[0], 0.9f) << "nothing is known of surer ones";
 }
 
-TEST(Reliability, ChancesKeepTheOrderAndAreALaw) {
+TEST(Reliability, ChancesKeepTheOrderAndAreADistribution) {
   SeededRandom random(3);
   Reliability reliability({});
   for (int i = 0; i < 2000; ++i) {

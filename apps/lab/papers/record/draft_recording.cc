@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kMostToken = (int64_t{1} << 24) - 1, kMostCandidates = 64;
 constexpr double kMostSum = 1.01;    // Probabilities are estimates, and rounded.
 constexpr int kDigits = 3;           // That a probability has in files.
-constexpr const char* kOffPathRules[] = {kOffPathRule};
+constexpr const char* kOffPathRules[] = {kOffPathRule, "law of the same position"};   // Older recordings have the second.
 
 // None at all where the folder has no recordings.
 absl::Span<const NamedText> BuiltInDrafts() {

@@ -16,7 +16,7 @@
 // for each token but the last candidates and probabilities in turn. Files are hostile until checked. Plain data: thread-safe.
 //
 //   {"command":"tessera_reproduce record_draft ...","model":"m.gguf","model_sha256":"9f86...","draft":"d.gguf","draft_sha256":"60bd...",
-//    "most_tokens":128,"candidates":8,"off_path":"law of the same position",
+//    "most_tokens":128,"candidates":8,"off_path":"distribution of the same position",
 //    "wrong_nodes":900,"wrong_said":0.61,"wrong_by_rule":0.64}                                                         (one line)
 //   {"set":"gsm8k","id":"1","prompt_sha256":"60bd...","prompt_tokens":97,"tokens":[7042,30,198],"said":[[30,0.8,284,0.1],[198,0.99]],
 //    "retrieval":[[9,1],[0,0]]}                                                                                        (one line)
@@ -34,7 +34,7 @@
 
 namespace tessera {
 
-inline constexpr char kOffPathRule[] = "law of the same position";
+inline constexpr char kOffPathRule[] = "distribution of the same position";
 inline constexpr const char* kLeverSets[] = {"gsm8k", "humaneval", "mbpp", "mt_bench"};
 inline constexpr float kLeastRecorded = 1e-3f;   // Candidates that are less likely are left out.
 
@@ -64,9 +64,9 @@ struct DraftRecording {
   double HitShare(absl::string_view set) const;
 };
 
-// InvalidArgument (source, line, field, found, expected) for what is no recording: as ParseRecording, and for what is said that is no law:
-// not in (0, 1], not falling, a token twice, more than 1 together, more candidates than recorded, another number of answers than tokens
-// but one, or another rule off the path. Those of ReadFileToString (base/file.h) for files.
+// InvalidArgument (source, line, field, found, expected) for what is no recording: as ParseRecording, and for what is said that is no
+// distribution: not in (0, 1], not falling, a token twice, more than 1 together, more candidates than recorded, another number of answers
+// than tokens but one, or another rule off the path. Those of ReadFileToString (base/file.h) for files.
 absl::StatusOr<DraftRecording> ParseDraftRecording(absl::string_view text, absl::string_view source);
 absl::StatusOr<DraftRecording> ReadDraftRecording(const std::string& path);
 std::string DraftRecordingText(const DraftRecording& recording);

@@ -186,7 +186,8 @@ Command ScaleScore() {
   return {{.subcommand = "score",
            .summary =
                "Scores recorded samples by a model: reward:FILE, a head on its hidden states; judge or judge:FILE, the model asked whether "
-               "an answer is right; mean_log_probability and self_certainty, by its own law of the text, whoever wrote it. Each sample is "
+               "an answer is right; mean_log_probability and self_certainty, by its own distribution of the text, whoever wrote it. Each "
+               "sample is "
                "added to the file of --into with its figures and the score, under the scorer's name, by which judge then chooses. A run "
                "that was killed goes on where it ended; a file of other settings is refused. Without --candidates, samples are those of "
                "gsm8k_model_solutions.jsonl of --data.",

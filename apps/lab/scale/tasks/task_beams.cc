@@ -58,7 +58,7 @@ void AddPasses(const StepperReport& more, StepperReport& sum) {
   sum.rows += more.rows;
   sum.prompt_rows += more.prompt_rows;
   sum.shared_tokens += more.shared_tokens;
-  sum.set_back += more.set_back;
+  sum.preempted += more.preempted;
   sum.waited += more.waited;
   sum.most_texts = std::max(sum.most_texts, more.most_texts);
 }

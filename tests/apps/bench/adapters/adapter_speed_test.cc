@@ -12,7 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "tessera/apps/bench/adapters/adapter_reads.h"
-#include "tessera/apps/bench/streams/texts_together.h"
+#include "tessera/apps/bench/batch/texts_together.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/adapter_set.h"

@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<TokenId>> WriteText(Engine& engine, const std::functi
   return std::move(written.tokens);
 }
 
-// Texts that begin alike, with drafts and without, and do not fit into the cache together: beginnings are kept, taken and given up, and
+// Texts that begin alike, with drafts and without, and do not fit into the cache together: prefixes are kept, taken and given up, and
 // texts are set back.
 absl::StatusOr<std::vector<TokenId>> StepTexts(Engine& engine, const std::function<void()>& arm) {
   const std::unique_ptr<Stepper> stepper = Must(Stepper::Create(engine, {}));
@@ -128,7 +128,7 @@ TEST(OutOfMemory, IsAnErrorWhereWeightsAreStreamed) {
   }
 }
 
-// So a destructor can do it. Texts share beginnings and one has a draft placed; they end in any order.
+// So a destructor can do it. Texts share prefixes and one has a draft placed; they end in any order.
 TEST(OutOfMemory, EndingATextAllocatesNothing) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer has operators of its own";
   const std::unique_ptr<KvCache> cache = Must(KvCache::Create(

@@ -119,13 +119,13 @@ TEST(StreamedTinyModel, GivesMemoryBackDuringPassesAndWritesTheSame) {
 
 const SamplingOptions kGreedy = {.temperature = 0};
 
-// Texts that end, and leave their beginnings in the cache.
-void LeaveBeginnings(Engine& engine, Stepper& stepper) {
+// Texts that end, and leave their prefixes in the cache.
+void LeavePrefixes(Engine& engine, Stepper& stepper) {
   for (int text = 0; text < 16; ++text) {
     stepper.Submit({.prompt = RandomTokens(40, 100 + text), .sampling = kGreedy, .text = {.max_tokens = 2}});
   }
   Must(stepper.Run());
-  EXPECT_GT(CoreOf(engine).beginnings().size(), 10);
+  EXPECT_GT(CoreOf(engine).prefixes().size(), 10);
 }
 
 // What a session writes, in an engine of its own.
@@ -136,11 +136,11 @@ std::vector<TokenId> Alone(const std::vector<TokenId>& prompt, int tokens) {
   return Must(Generate(*session, Must(Sampler::Create(kGreedy)), {.max_tokens = tokens, .ignore_end = true})).tokens;
 }
 
-// Beginnings of ended texts, a running text, a smaller budget: beginnings go first, then weights, and the text is what it is alone.
+// Beginnings of ended texts, a running text, a smaller budget: prefixes go first, then weights, and the text is what it is alone.
 TEST(StreamedTinyModel, GivesBeginningsUpBeforeWeights) {
   const auto engine = PartlyPinned(/*cache_tokens=*/1024);
   const auto stepper = Must(Stepper::Create(*engine, {}));
-  LeaveBeginnings(*engine, *stepper);
+  LeavePrefixes(*engine, *stepper);
 
   const int64_t pinned = engine->model().streamer()->stats().pinned_bytes;
   const std::vector<TokenId> prompt = RandomTokens(20, 7);
@@ -168,7 +168,7 @@ TEST(StreamedTinyModel, GivesBeginningsUpBeforeWeights) {
 TEST(StreamedTinyModel, GivesBeginningsUpBetweenTheTokensOfAPass) {
   const auto engine = PartlyPinned(/*cache_tokens=*/1024);
   const auto stepper = Must(Stepper::Create(*engine, {}));
-  LeaveBeginnings(*engine, *stepper);
+  LeavePrefixes(*engine, *stepper);
   const int64_t budget = LeastOf(*engine) + kMiB;   // Both texts are more than a context.
   std::thread shrinks;
   std::atomic<bool> shrunk = false;
@@ -185,7 +185,7 @@ TEST(StreamedTinyModel, GivesBeginningsUpBetweenTheTokensOfAPass) {
   };
   const auto keep = [&](TokenId token, absl::Span<const float>) { second.push_back(token); };
   const std::vector<TokenId> prompt = RandomTokens(24, 7);
-  std::vector<TokenId> begun = RandomTokens(40, 110);   // One of the beginnings.
+  std::vector<TokenId> begun = RandomTokens(40, 110);   // One of the prefixes.
   begun.push_back(5);
   stepper->Submit({.prompt = prompt, .sampling = kGreedy, .text = {.max_tokens = 30, .ignore_end = true, .on_token = shrink_if_due}});
   while (first.size() < 3) ASSERT_TRUE(Must(stepper->Step()));   // By now it is known what passes take.
@@ -194,7 +194,7 @@ TEST(StreamedTinyModel, GivesBeginningsUpBetweenTheTokensOfAPass) {
   EXPECT_TRUE(Must(stepper->Step()));
   EXPECT_FALSE(due);
   EXPECT_EQ(second.size(), 1u) << "both texts are in one pass, and the second has but one token to read";
-  EXPECT_EQ(CoreOf(*engine).beginnings().size(), 0);
+  EXPECT_EQ(CoreOf(*engine).prefixes().size(), 0);
   Must(stepper->Run());
   if (shrinks.joinable()) shrinks.join();
   EXPECT_EQ(first, Alone(prompt, 30));

@@ -32,7 +32,7 @@ class StepPlanTest : public testing::Test {
     auto stream = Reading(1, 5);
     std::vector<PassRow> rows;
     Must(core.cache().MakeRoom(1));
-    Must(stream->PlacePiece(1, rows));
+    Must(stream->PlaceChunk(1, rows));
     Pass pass = Must(core.Begin(rows, nullptr));
     const int row = 0;
     const HiddenRows done = Must(pass.Finish({&row, 1}));

@@ -68,7 +68,7 @@ TEST(DraftRecording, IsReadAsItWasWritten) {
 }
 
 // Probabilities are rounded: equal ones stay in their order, and a sum of 1 is none of more.
-TEST(DraftRecording, WhatIsRoundedIsStillALaw) {
+TEST(DraftRecording, RoundedNumbersAreStillADistribution) {
   const DraftRecording made_up = MadeUpDraft({.texts = 20});
   const DraftRecording read = Must(ParseDraftRecording(DraftRecordingText(made_up), "made up"));
   EXPECT_EQ(read.texts.size(), made_up.texts.size());
@@ -88,7 +88,8 @@ TEST(DraftRecording, BadFieldsAreNamedWithTheirLine) {
       {"\"most_tokens\":16", "\"most_tokens\":0", "d.jsonl, line 1: most_tokens: found 0, expected an integer from 1 to"},
       {"\"candidates\":2", "\"candidates\":65", "d.jsonl, line 1: candidates: found 65, expected an integer from 1 to 64"},
       {"\"candidates\":2", "\"candidates\":1", "d.jsonl, line 2: said[0]: found 4 numbers, expected at most 1 tokens"},
-      {"law of the same position", "law of the root", "d.jsonl, line 1: off_path: found \"law of the root\", expected one of law of the"},
+      {"distribution of the same position", "distribution of the root",
+       "d.jsonl, line 1: off_path: found \"distribution of the root\", expected one of distribution of the"},
       {"\"wrong_nodes\":3", "\"wrong_nodes\":-1", "d.jsonl, line 1: wrong_nodes: found -1"},
       {"\"wrong_said\":0.5", "\"wrong_said\":1.5", "d.jsonl, line 1: wrong_said: found 1.5, expected a share, 0 to 1"},
       {"\"wrong_by_rule\":0.625", "\"wrong_by_rule\":\"a\"", "d.jsonl, line 1: wrong_by_rule: found"},
@@ -111,7 +112,7 @@ TEST(DraftRecording, BadFieldsAreNamedWithTheirLine) {
   }
 }
 
-TEST(DraftRecording, WhatIsNoLawIsRefused) {
+TEST(DraftRecording, NumbersThatAreNoDistributionAreRefused) {
   const struct {
     const char *by, *said;
   } cases[] = {

@@ -116,7 +116,7 @@ TEST(Estimates, AnyRightIsTheShareOfSubsetsWithARightOne) {
   }
 }
 
-TEST(Estimates, AnIntervalHoldsTheMeanOfTheLawMostOfTheTime) {
+TEST(Estimates, AnIntervalHoldsTheMeanOfTheDistributionMostOfTheTime) {
   SeededRandom random(11);
   int held = 0;
   for (int trial = 0; trial < 200; ++trial) {

@@ -1,13 +1,13 @@
 // tessera_bench samples on a small random model: what it counts, what it compares, and what it cannot measure.
-#include "tessera/apps/bench/streams/sample_speed.h"
+#include "tessera/apps/bench/batch/sample_speed.h"
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/flash/share_budget.h"
-#include "tessera/apps/bench/streams/row_pass.h"
-#include "tessera/apps/bench/streams/sample_speed_text.h"
+#include "tessera/apps/bench/batch/row_pass.h"
+#include "tessera/apps/bench/batch/sample_speed_text.h"
 #include "tessera/base/json.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/tests/fakes/packed_file.h"

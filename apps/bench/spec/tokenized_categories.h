@@ -1,6 +1,7 @@
 // Prompts of tessera_bench as the model is given them: dialogues, as tokens.
 //
-//   ASSIGN_OR_RETURN(const std::vector<PromptSort> sorts, DialoguesOf(*engine, categories, /*most=*/900, "8 of them exceed --context"));
+//   ASSIGN_OR_RETURN(const std::vector<TokenizedCategory> dialogues,
+//                    DialoguesOf(*engine, categories, /*most=*/900, "8 of them exceed --context"));
 //
 // Threads: one at a time.
 #pragma once
@@ -16,15 +17,15 @@
 
 namespace tessera {
 
-struct PromptSort {
+struct TokenizedCategory {
   std::string name;
   std::vector<std::vector<TokenId>> prompts = {};
   int left_out = 0;                   // Prompts that there is no room for.
 };
 
-// Each category as a sort, by the flags of dialogues. Prompts of more than `most` tokens are left out, and so is a sort without any other,
-// with a line on standard error that ends with `why`. Errors: those of the chat template.
-absl::StatusOr<std::vector<PromptSort>> DialoguesOf(const Engine& engine, const std::vector<PromptCategory>& categories, int most,
+// Each category as a category, by the flags of dialogues. Prompts of more than `most` tokens are left out, and so is a category without any
+// other, with a line on standard error that ends with `why`. Errors: those of the chat template.
+absl::StatusOr<std::vector<TokenizedCategory>> DialoguesOf(const Engine& engine, const std::vector<PromptCategory>& categories, int most,
                                                     absl::string_view why);
 
 }  // namespace tessera

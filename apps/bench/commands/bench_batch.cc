@@ -1,15 +1,15 @@
-// tessera_bench streams: many texts at once, what one of them is held up by the others, and what drafts add.
+// tessera_bench batch: many texts at once, what one of them is held up by the others, and what drafts add.
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/batch/batch_speed.h"
+#include "tessera/apps/bench/batch/batch_speed_text.h"
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
-#include "tessera/apps/bench/spec/prompt_sorts.h"
 #include "tessera/apps/bench/spec/spec_bench_prompts.h"
-#include "tessera/apps/bench/streams/stream_speed.h"
-#include "tessera/apps/bench/streams/stream_speed_text.h"
+#include "tessera/apps/bench/spec/tokenized_categories.h"
 #include "tessera/apps/cli/flags/chat_flags.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/text/output.h"
@@ -24,10 +24,11 @@ namespace tessera {
 namespace {
 
 constexpr char kDefaultTexts[] = "1,2,4,8,16";
+constexpr int kSchema = 2;                 // 1, which was not written, had "streams" and "sorts" for "batch" and "categories".
 constexpr int kDefaultRepetitions = 3;     // All that is measured takes half a minute.
-constexpr char kDefaultSort[] = "chat";
+constexpr char kDefaultCategory[] = "chat";
 constexpr int kMostTexts = 64;             // As many as a pass of a stepper has.
-constexpr int kMostPrompts = kMostTexts;   // A sort has.
+constexpr int kMostPrompts = kMostTexts;   // A category has.
 
 FlagGroup PhoneFlagsWithoutTrace() {
   FlagGroup group = ModelAndPhoneFlags();
@@ -50,9 +51,9 @@ absl::Status CheckFlags() {
   return CheckRepetitions();
 }
 
-absl::StatusOr<StreamSpeedOptions> AskedByFlags() {
+absl::StatusOr<BatchSpeedOptions> AskedByFlags() {
   RETURN_IF_ERROR(CheckFlags());
-  StreamSpeedOptions asked = {.writers = FLAGS_writers,
+  BatchSpeedOptions asked = {.writers = FLAGS_writers,
                               .generate_tokens = FLAGS_generate_tokens,
                               .depth = FLAGS_depth,
                               .prompt_tokens = FLAGS_prompt_tokens,
@@ -64,7 +65,7 @@ absl::StatusOr<StreamSpeedOptions> AskedByFlags() {
 }
 
 // Memory is planned for all texts, and for drafters of those that have some.
-absl::Status PlanMemory(const StreamSpeedOptions& asked, EngineOptions& options) {
+absl::Status PlanMemory(const BatchSpeedOptions& asked, EngineOptions& options) {
   options.workload.sessions = asked.MostTexts() + 1;
   options.workload.logit_rows = asked.MostTexts() + 1;
   RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
@@ -77,7 +78,7 @@ absl::Status PlanMemory(const StreamSpeedOptions& asked, EngineOptions& options)
 }
 
 // A text is as long as it has to be, and the cache has room for as many as are measured, unless flags say otherwise.
-absl::StatusOr<EngineOptions> OptionsFor(const StreamSpeedOptions& asked) {
+absl::StatusOr<EngineOptions> OptionsFor(const BatchSpeedOptions& asked) {
   ASSIGN_OR_RETURN(EngineOptions options, OptionsForContext(asked.NeededContext()));
   if (options.cache.cache_tokens == 0) options.cache.cache_tokens = std::max(asked.NeededTokens(), options.cache.context);
   RETURN_IF_ERROR(PlanMemory(asked, options));
@@ -85,13 +86,13 @@ absl::StatusOr<EngineOptions> OptionsFor(const StreamSpeedOptions& asked) {
 }
 
 // Prompts that leave no room for as many texts as there are writers are left out.
-absl::StatusOr<std::vector<PromptSort>> SortsOf(const Engine& engine, const std::vector<PromptCategory>& categories) {
+absl::StatusOr<std::vector<TokenizedCategory>> CategoriesOf(const Engine& engine, const std::vector<PromptCategory>& categories) {
   const int most = std::min(engine.context(), engine.cache_tokens() / FLAGS_writers) - FLAGS_generate_tokens - 2;
   return DialoguesOf(engine, categories, most, absl::StrCat(FLAGS_writers, " of them exceed --context or --cache_tokens"));
 }
 
 absl::Status Run() {
-  ASSIGN_OR_RETURN(StreamSpeedOptions asked, AskedByFlags());
+  ASSIGN_OR_RETURN(BatchSpeedOptions asked, AskedByFlags());
   ASSIGN_OR_RETURN(EngineOptions options, OptionsFor(asked));
   ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options);
@@ -100,32 +101,35 @@ absl::Status Run() {
   if (FLAGS_speculate != "none") {
     absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, kMostPrompts);
     RETURN_IF_ERROR(ForFile("data", all.status()));
-    ASSIGN_OR_RETURN(categories, ChooseCategories(*std::move(all), IsGiven("categories") ? FLAGS_categories : kDefaultSort));
+    ASSIGN_OR_RETURN(categories, ChooseCategories(*std::move(all), IsGiven("categories") ? FLAGS_categories : kDefaultCategory));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   WarnOfShortages(*engine);
   if (!categories.empty()) {
-    ASSIGN_OR_RETURN(asked.sorts, SortsOf(*engine, categories));
+    ASSIGN_OR_RETURN(asked.categories, CategoriesOf(*engine, categories));
   }
-  ASSIGN_OR_RETURN(const StreamSpeed speed, MeasureStreams(*engine, asked));
+  ASSIGN_OR_RETURN(const BatchSpeed speed, MeasureBatch(*engine, asked));
   if (phone != nullptr) WriteMessage(phone->Summary(*engine));
-  return ShowResult(heading, StreamSpeedText(speed), [&](JsonWriter& json) { WriteStreamSpeed(json.Key("streams"), speed); });
+  return ShowResult(heading, BatchSpeedText(speed), [&](JsonWriter& json) {
+    json.Key("schema").Int(kSchema);
+    WriteBatchSpeed(json.Key("batch"), speed);
+  });
 }
 
 }  // namespace
 
-Command BenchStreams() {
-  return {{.subcommand = "streams",
+Command BenchBatch() {
+  return {{.subcommand = "batch",
            .summary = "Many texts written at once: tokens per second, gaps, first tokens, memory. Gaps between tokens are shown also while "
-                      "a long prompt is read beside. With drafters, prompts of several sorts are written with and without drafts, one "
+                      "a long prompt is read beside. With drafters, prompts of several categories are written with and without drafts, one "
                       "text and --writers at once; without --categories those of chat. Without --repetitions there are 3.",
-           .examples = {"tessera_bench streams --threads 2 --speculate none", "tessera_bench streams --together 1,8 --categories chat",
-                        "tessera_bench streams --model m.tsr --memory_budget 100MiB --writers 1 --long_prompt 0"},
+           .examples = {"tessera_bench batch --threads 2 --speculate none", "tessera_bench batch --together 1,8 --categories chat",
+                        "tessera_bench batch --model m.tsr --memory_budget 100MiB --writers 1 --long_prompt 0"},
            .groups = {{"Measurement", {"together", "writers", "generate_tokens", "depth", "prompt_tokens", "long_prompt", "repetitions",
                                        "cache_tokens"}},
                       {"Speculation", {"speculate", "data", "categories"}},
                       PhoneFlagsWithoutTrace(), StreamingFlags(), {"Output", {"json"}}}},
-          Run};
+          Run, {"streams"}};
 }
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-#include "tessera/apps/bench/streams/row_pass.h"
+#include "tessera/apps/bench/batch/row_pass.h"
 
 #include <algorithm>
 #include <memory>

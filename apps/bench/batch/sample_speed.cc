@@ -1,4 +1,4 @@
-#include "tessera/apps/bench/streams/sample_speed.h"
+#include "tessera/apps/bench/batch/sample_speed.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tessera/apps/bench/streams/row_pass.h"
-#include "tessera/apps/bench/streams/texts_together.h"
+#include "tessera/apps/bench/batch/row_pass.h"
+#include "tessera/apps/bench/batch/texts_together.h"
 #include "tessera/apps/show/spread.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"

@@ -1,12 +1,12 @@
 // How fast many texts are written at once, and what that does to each: tokens per second, gaps between tokens, first tokens, memory.
 //
-//   StreamSpeedOptions asked = {.together = {1, 8}, .writers = 8, .generate_tokens = 128, .long_prompt = 4000, .repetitions = 5};
-//   ASSIGN_OR_RETURN(const StreamSpeed speed, MeasureStreams(*engine, asked));
-//   RETURN_IF_ERROR(WriteOutput(StreamSpeedText(speed)));             // stream_speed_text.h
+//   BatchSpeedOptions asked = {.together = {1, 8}, .writers = 8, .generate_tokens = 128, .long_prompt = 4000, .repetitions = 5};
+//   ASSIGN_OR_RETURN(const BatchSpeed speed, MeasureBatch(*engine, asked));
+//   RETURN_IF_ERROR(WriteOutput(BatchSpeedText(speed)));             // batch_speed_text.h
 //
 // All that is compared is measured by turns, once per repetition, after one that is not counted. Rates are of passes without any part of a
-// prompt, in which all texts are written. Prompts are random tokens, but for those of `sorts`, which are written with and without drafts.
-// Threads: the engine's, one call at a time.
+// prompt, in which all texts are written. Prompts are random tokens, but for those of `categories`, which are written with and without
+// drafts. Threads: the engine's, one call at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/bench/spec/prompt_sorts.h"
+#include "tessera/apps/bench/spec/tokenized_categories.h"
 #include "tessera/apps/show/spread.h"
 #include "tessera/runtime/engine/engine.h"
 
 namespace tessera {
 
-struct StreamSpeedOptions {
+struct BatchSpeedOptions {
   std::vector<int> together = {};     // Numbers of texts; ascending.
   int writers = 8;                    // Texts that are written while others come, or by drafts.
   int generate_tokens = 128;          // Per text.
@@ -29,23 +29,23 @@ struct StreamSpeedOptions {
   int prompt_tokens = 512;            // The prompt whose first token is awaited,
   int long_prompt = 4000;             // and that which is read beside; 0: none.
   int repetitions = 1;
-  std::string speculate = "none";     // As DrafterRegistry::Make takes it. For "none" there are no sorts.
-  std::vector<PromptSort> sorts = {};
+  std::string speculate = "none";     // As DrafterRegistry::Make takes it. For "none" there are no categories.
+  std::vector<TokenizedCategory> categories = {};
 
-  // For all of this, if prompts of sorts have 1,024 tokens at most: positions of a text, and of all together.
+  // For all of this, if prompts of categories have 1,024 tokens at most: positions of a text, and of all together.
   int NeededContext() const;
   int NeededTokens() const;
   int MostTexts() const;
 };
 
-struct StreamSpeed {
+struct BatchSpeed {
   struct Together {
     int texts = 0;
     Spread tokens_per_second = {};    // All texts together.
     double step_seconds = 0;          // Medians.
     double pass_seconds = 0;          // A pass of so many rows of one text, each with logits.
   };
-  struct Sort {
+  struct Category {
     std::string name = {};
     int texts = 0, prompts = 0, left_out = 0;
     double plain = 0, drafted = 0;    // Tokens per second; medians, as all here.
@@ -67,7 +67,7 @@ struct StreamSpeed {
   };
 
   std::vector<Together> together = {};
-  std::vector<Sort> sorts = {};
+  std::vector<Category> categories = {};
   std::vector<Gaps> gaps = {};
   std::vector<FirstToken> first_tokens = {};
   EngineMemory memory = {};
@@ -76,6 +76,6 @@ struct StreamSpeed {
 };
 
 // WrongUsage (together) if a pass of the model has fewer rows; the errors of WriteTogether.
-absl::StatusOr<StreamSpeed> MeasureStreams(Engine& engine, const StreamSpeedOptions& options);
+absl::StatusOr<BatchSpeed> MeasureBatch(Engine& engine, const BatchSpeedOptions& options);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-#include "tessera/apps/bench/streams/stream_speed_text.h"
+#include "tessera/apps/bench/batch/batch_speed_text.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -15,73 +15,75 @@ std::string Millis(double seconds) { return absl::StrFormat("%.2f", seconds * 1e
 std::string Ratio(std::optional<double> ratio) { return ratio.has_value() ? absl::StrFormat("%.2f", *ratio) : "-"; }
 
 // A step's time in those of one text's; not there if one text was not measured.
-std::optional<double> OfOne(const StreamSpeed& speed, const StreamSpeed::Together& together) {
+std::optional<double> OfOne(const BatchSpeed& speed, const BatchSpeed::Together& together) {
   if (speed.together.front().texts != 1) return std::nullopt;
   return together.step_seconds / speed.together.front().step_seconds;
 }
 
 // The gaps of as many texts while nothing is read beside.
-const StreamSpeed::Gaps* Alone(const StreamSpeed& speed, int texts) {
-  for (const StreamSpeed::Gaps& gaps : speed.gaps) {
+const BatchSpeed::Gaps* Alone(const BatchSpeed& speed, int texts) {
+  for (const BatchSpeed::Gaps& gaps : speed.gaps) {
     if (gaps.texts == texts && gaps.prompt_tokens == 0) return &gaps;
   }
   return nullptr;
 }
 
-std::optional<double> OfAlone(const StreamSpeed& speed, const StreamSpeed::Gaps& gaps, double StreamSpeed::Gaps::*which) {
-  const StreamSpeed::Gaps* const alone = Alone(speed, gaps.texts);
+std::optional<double> OfAlone(const BatchSpeed& speed, const BatchSpeed::Gaps& gaps, double BatchSpeed::Gaps::*which) {
+  const BatchSpeed::Gaps* const alone = Alone(speed, gaps.texts);
   if (gaps.prompt_tokens == 0 || gaps.gaps == 0 || alone == nullptr || alone->gaps == 0) return std::nullopt;
   return gaps.*which / alone->median;
 }
 
-std::string TogetherText(const StreamSpeed& speed) {
+std::string TogetherText(const BatchSpeed& speed) {
   Table table({{"texts", kRight}, {"tokens/s", kRight}, {"ms per step", kRight}, {"pass, ms", kRight}, {"of the pass", kRight},
                {"of one text", kRight}});
-  for (const StreamSpeed::Together& together : speed.together) {
+  for (const BatchSpeed::Together& together : speed.together) {
     table.AddRow({absl::StrCat(together.texts), absl::StrFormat("%.1f", together.tokens_per_second.median), Millis(together.step_seconds),
                   Millis(together.pass_seconds), Ratio(together.step_seconds / together.pass_seconds), Ratio(OfOne(speed, together))});
   }
   return absl::StrCat(table.ToString(), "pass: as many rows of one text, each with logits\n");
 }
 
-std::string SortsText(const StreamSpeed& speed) {
-  if (speed.sorts.empty()) return "";
+std::string CategoriesText(const BatchSpeed& speed) {
+  if (speed.categories.empty()) return "";
   Table table({{"with drafts"}, {"texts", kRight}, {"plain, tok/s", kRight}, {"drafted", kRight}, {"gain", kRight},
                {"tokens per pass", kRight}, {"prompts", kRight}});
-  for (const StreamSpeed::Sort& sort : speed.sorts) {
+  for (const BatchSpeed::Category& category : speed.categories) {
     const std::string prompts =
-        sort.left_out == 0 ? absl::StrCat(sort.prompts) : absl::StrCat(sort.prompts, " of ", sort.prompts + sort.left_out);
-    table.AddRow({sort.name, absl::StrCat(sort.texts), absl::StrFormat("%.1f", sort.plain), absl::StrFormat("%.1f", sort.drafted),
-                  Ratio(sort.gain), absl::StrFormat("%.2f", sort.tokens_per_pass), prompts});
+        category.left_out == 0 ? absl::StrCat(category.prompts)
+                               : absl::StrCat(category.prompts, " of ", category.prompts + category.left_out);
+    table.AddRow({category.name, absl::StrCat(category.texts), absl::StrFormat("%.1f", category.plain),
+                  absl::StrFormat("%.1f", category.drafted),
+                  Ratio(category.gain), absl::StrFormat("%.2f", category.tokens_per_pass), prompts});
   }
   return absl::StrCat("\n", table.ToString());
 }
 
-std::string GapsText(const StreamSpeed& speed) {
+std::string GapsText(const BatchSpeed& speed) {
   Table table({{"ms between tokens"}, {"median", kRight}, {"95 %", kRight}, {"longest", kRight}, {"median of alone", kRight},
                {"95 % of alone", kRight}, {"prompt, ms", kRight}, {"in passes", kRight}});
-  for (const StreamSpeed::Gaps& gaps : speed.gaps) {
+  for (const BatchSpeed::Gaps& gaps : speed.gaps) {
     std::string what = absl::StrCat(gaps.texts, gaps.texts == 1 ? " text" : " texts");
     const bool known = gaps.prompt_passes > 0;
     if (gaps.prompt_tokens > 0) absl::StrAppend(&what, ", a prompt of ", gaps.prompt_tokens, " beside");
     const auto gap = [&](double seconds) { return gaps.gaps > 0 ? Millis(seconds) : std::string("-"); };   // Texts may end before.
     table.AddRow({what, gap(gaps.median), gap(gaps.high), gap(gaps.longest),
-                  Ratio(OfAlone(speed, gaps, &StreamSpeed::Gaps::median)), Ratio(OfAlone(speed, gaps, &StreamSpeed::Gaps::high)),
+                  Ratio(OfAlone(speed, gaps, &BatchSpeed::Gaps::median)), Ratio(OfAlone(speed, gaps, &BatchSpeed::Gaps::high)),
                   known ? Millis(gaps.prompt_seconds) : "-", known ? absl::StrFormat("%.0f", gaps.prompt_passes) : "-"});
   }
   return absl::StrCat("\n", table.ToString(), "of alone: divided by the median without a prompt beside\n");
 }
 
-std::string FirstTokensText(const StreamSpeed& speed) {
+std::string FirstTokensText(const BatchSpeed& speed) {
   Table table({{"first token"}, {"ms", kRight}, {"of alone", kRight}});
-  for (const StreamSpeed::FirstToken& first : speed.first_tokens) {
+  for (const BatchSpeed::FirstToken& first : speed.first_tokens) {
     table.AddRow({absl::StrCat("after ", first.prompt_tokens, " tokens, ", first.texts, " texts beside"), Millis(first.seconds),
                   Ratio(first.seconds / speed.first_tokens.front().seconds)});
   }
   return absl::StrCat("\n", table.ToString());
 }
 
-std::string MemoryText(const StreamSpeed& speed) {
+std::string MemoryText(const BatchSpeed& speed) {
   Table table({{"memory"}, {"size", kRight}});
   table.AddRow({"weights", FormatByteSize(speed.memory.weights)});
   table.AddRow({absl::StrCat("keys and values of ", speed.cache_tokens, " tokens"), FormatByteSize(speed.memory.cache)});
@@ -91,11 +93,11 @@ std::string MemoryText(const StreamSpeed& speed) {
 
 class Writer {
  public:
-  Writer(JsonWriter& json, const StreamSpeed& speed) : json_(json), speed_(speed) {}
+  Writer(JsonWriter& json, const BatchSpeed& speed) : json_(json), speed_(speed) {}
 
   void Together() {
     json_.Key("together").BeginArray();
-    for (const StreamSpeed::Together& together : speed_.together) {
+    for (const BatchSpeed::Together& together : speed_.together) {
       json_.BeginObject().Key("texts").Int(together.texts);
       WriteSpread(json_.Key("tokens_per_second"), together.tokens_per_second);
       Number("step_seconds", together.step_seconds);
@@ -107,15 +109,15 @@ class Writer {
     json_.EndArray();
   }
 
-  void Sorts() {
-    json_.Key("sorts").BeginArray();
-    for (const StreamSpeed::Sort& sort : speed_.sorts) {
-      json_.BeginObject().Key("name").String(sort.name).Key("texts").Int(sort.texts);
-      json_.Key("prompts").Int(sort.prompts).Key("left_out").Int(sort.left_out);
-      Number("plain_tokens_per_second", sort.plain);
-      Number("drafted_tokens_per_second", sort.drafted);
-      Number("gain", sort.gain);
-      Number("tokens_per_pass", sort.tokens_per_pass);
+  void Categories() {
+    json_.Key("categories").BeginArray();
+    for (const BatchSpeed::Category& category : speed_.categories) {
+      json_.BeginObject().Key("name").String(category.name).Key("texts").Int(category.texts);
+      json_.Key("prompts").Int(category.prompts).Key("left_out").Int(category.left_out);
+      Number("plain_tokens_per_second", category.plain);
+      Number("drafted_tokens_per_second", category.drafted);
+      Number("gain", category.gain);
+      Number("tokens_per_pass", category.tokens_per_pass);
       json_.EndObject();
     }
     json_.EndArray();
@@ -123,13 +125,13 @@ class Writer {
 
   void Gaps() {
     json_.Key("gaps").BeginArray();
-    for (const StreamSpeed::Gaps& gaps : speed_.gaps) {
+    for (const BatchSpeed::Gaps& gaps : speed_.gaps) {
       json_.BeginObject().Key("texts").Int(gaps.texts).Key("prompt_tokens").Int(gaps.prompt_tokens).Key("gaps").Int(gaps.gaps);
       Number("median", gaps.median);
       Number("percentile_95", gaps.high);
       Number("longest", gaps.longest);
-      Known("median_of_alone", OfAlone(speed_, gaps, &StreamSpeed::Gaps::median));
-      Known("percentile_95_of_alone", OfAlone(speed_, gaps, &StreamSpeed::Gaps::high));
+      Known("median_of_alone", OfAlone(speed_, gaps, &BatchSpeed::Gaps::median));
+      Known("percentile_95_of_alone", OfAlone(speed_, gaps, &BatchSpeed::Gaps::high));
       const bool known = gaps.prompt_passes > 0;
       Known("prompt_seconds", known ? std::optional(gaps.prompt_seconds) : std::nullopt);
       Known("prompt_passes", known ? std::optional(gaps.prompt_passes) : std::nullopt);
@@ -140,7 +142,7 @@ class Writer {
 
   void FirstTokens() {
     json_.Key("first_tokens").BeginArray();
-    for (const StreamSpeed::FirstToken& first : speed_.first_tokens) {
+    for (const BatchSpeed::FirstToken& first : speed_.first_tokens) {
       json_.BeginObject().Key("texts").Int(first.texts).Key("prompt_tokens").Int(first.prompt_tokens);
       Number("seconds", first.seconds);
       json_.EndObject();
@@ -165,20 +167,20 @@ class Writer {
   }
 
   JsonWriter& json_;
-  const StreamSpeed& speed_;
+  const BatchSpeed& speed_;
 };
 
 }  // namespace
 
-std::string StreamSpeedText(const StreamSpeed& speed) {
-  return absl::StrCat(TogetherText(speed), SortsText(speed), GapsText(speed), FirstTokensText(speed), MemoryText(speed));
+std::string BatchSpeedText(const BatchSpeed& speed) {
+  return absl::StrCat(TogetherText(speed), CategoriesText(speed), GapsText(speed), FirstTokensText(speed), MemoryText(speed));
 }
 
-void WriteStreamSpeed(JsonWriter& json, const StreamSpeed& speed) {
+void WriteBatchSpeed(JsonWriter& json, const BatchSpeed& speed) {
   json.BeginObject();
   Writer writer(json, speed);
   writer.Together();
-  writer.Sorts();
+  writer.Categories();
   writer.Gaps();
   writer.FirstTokens();
   writer.Memory();

@@ -1,4 +1,4 @@
-#include "tessera/apps/bench/streams/texts_together.h"
+#include "tessera/apps/bench/batch/texts_together.h"
 
 #include <limits>
 #include <utility>
@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<TextsTogether>> TextsTogether::Create(Engine& eng
   std::unique_ptr<TextsTogether> together(new TextsTogether(engine));
   ASSIGN_OR_RETURN(together->stepper_,
                    Stepper::Create(engine, {.costs = &costs, .measure_seconds = kMeasureSeconds, .most_gap = most_gap,
-                                            .keeps_beginnings = false}));
+                                            .keeps_prefixes = false}));
   return together;
 }
 

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "tessera/apps/bench/streams/sample_speed.h"
+#include "tessera/apps/bench/batch/sample_speed.h"
 #include "tessera/base/json_writer.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
-// tessera_bench streams on a small random model: what it counts, what it compares, and what it cannot measure.
-#include "tessera/apps/bench/streams/stream_speed.h"
+// tessera_bench batch on a small random model: what it counts, what it compares, and what it cannot measure.
+#include "tessera/apps/bench/batch/batch_speed.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/bench/streams/stream_speed_text.h"
-#include "tessera/apps/bench/streams/texts_together.h"
+#include "tessera/apps/bench/batch/batch_speed_text.h"
+#include "tessera/apps/bench/batch/texts_together.h"
 #include "tessera/base/json.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/spec/speculation/drafter_registry.h"
@@ -96,10 +96,10 @@ TEST(TextsTogether, ACancelEndsThem) {
   EXPECT_TRUE(absl::IsCancelled(texts->Step().status()));
 }
 
-StreamSpeed SmallSpeed() {
-  StreamSpeed speed = {.cache_tokens = 512};
+BatchSpeed SmallSpeed() {
+  BatchSpeed speed = {.cache_tokens = 512};
   speed.together = {{1, {90, 100, 110}, 0.010, 0.0095}, {8, {380, 400, 420}, 0.020, 0.016}};
-  speed.sorts = {{"chat", 8, 5, 2, 400, 500, 1.25, 1.5}};
+  speed.categories = {{"chat", 8, 5, 2, 400, 500, 1.25, 1.5}};
   speed.gaps = {{.texts = 8, .gaps = 80, .median = 0.020, .high = 0.022, .longest = 0.030},
                 {.texts = 8, .prompt_tokens = 4000, .gaps = 160, .median = 0.036, .high = 0.044, .longest = 0.050, .prompt_seconds = 0.8,
                  .prompt_passes = 20}};
@@ -107,8 +107,8 @@ StreamSpeed SmallSpeed() {
   return speed;
 }
 
-TEST(StreamSpeed, RatiosStandBesideTheTimes) {
-  const std::string text = StreamSpeedText(SmallSpeed());
+TEST(BatchSpeed, RatiosStandBesideTheTimes) {
+  const std::string text = BatchSpeedText(SmallSpeed());
   for (const char* part : {"    8     400.0        20.00     16.00         1.25         2.00\n",
                            "chat             8         400.0    500.0  1.25", "5 of 7",
                            "8 texts, a prompt of 4000 beside   36.00  44.00    50.00             1.80           2.20      800.00",
@@ -117,26 +117,26 @@ TEST(StreamSpeed, RatiosStandBesideTheTimes) {
   }
 }
 
-TEST(StreamSpeed, WhatThereIsNothingToCompareWithHasNoRatio) {
-  StreamSpeed speed = SmallSpeed();
+TEST(BatchSpeed, WhatThereIsNothingToCompareWithHasNoRatio) {
+  BatchSpeed speed = SmallSpeed();
   speed.together.erase(speed.together.begin());
   speed.gaps[1].gaps = 0;   // All texts had ended.
   JsonWriter json;
-  WriteStreamSpeed(json, speed);
-  const JsonValue streams = Json(json.text());
+  WriteBatchSpeed(json, speed);
+  const JsonValue batch = Json(json.text());
   EXPECT_TRUE(absl::StrContains(json.text(), "\"of_one_text\":null")) << json.text();
   EXPECT_TRUE(absl::StrContains(json.text(), "\"median_of_alone\":null,\"percentile_95_of_alone\":null,\"prompt_seconds\":0.8"));
-  EXPECT_EQ(streams.Array("sorts")->size(), 1);
+  EXPECT_EQ(batch.Array("categories")->size(), 1);
 }
 
 // A model of letters, whose texts never end.
-class BenchStreams : public testing::Test {
+class BenchBatch : public testing::Test {
  protected:
-  BenchStreams() { TinyModelBuilder({.layers = 1, .context = 4096, .writes_letters = true}).WriteTo(folder_.Path("model.gguf")); }
+  BenchBatch() { TinyModelBuilder({.layers = 1, .context = 4096, .writes_letters = true}).WriteTo(folder_.Path("model.gguf")); }
 
   Ended Run(std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"--model=" + folder_.Path("model.gguf"), "--threads=1"});
-    return RunProgram("tessera_bench streams", flags);
+    return RunProgram("tessera_bench batch", flags);
   }
 
   const TemporaryFolder folder_;
@@ -144,13 +144,13 @@ class BenchStreams : public testing::Test {
                                            "--repetitions=2"};
 };
 
-TEST_F(BenchStreams, MeasuresEachNumberOfTextsAndWhatComesBeside) {
+TEST_F(BenchBatch, MeasuresEachNumberOfTextsAndWhatComesBeside) {
   std::vector<std::string> flags = short_;
   flags.insert(flags.end(), {"--speculate=none", "--json"});
   const Ended ended = Run(flags);
   ASSERT_EQ(ended.code, 0) << ended.errors;
-  const JsonValue streams = *Json(ended.output).Object("streams");
-  const JsonValue together = *streams.Array("together"), gaps = *streams.Array("gaps"), first = *streams.Array("first_tokens");
+  const JsonValue batch = *Json(ended.output).Object("batch");
+  const JsonValue together = *batch.Array("together"), gaps = *batch.Array("gaps"), first = *batch.Array("first_tokens");
   ASSERT_EQ(together.size(), 2);
   EXPECT_EQ(*together[1].Int("texts"), 3);
   for (const char* name : {"step_seconds", "pass_seconds", "of_pass", "of_one_text"}) EXPECT_GT(*together[1].Double(name), 0) << name;
@@ -168,28 +168,28 @@ TEST_F(BenchStreams, MeasuresEachNumberOfTextsAndWhatComesBeside) {
     EXPECT_LE(*gaps[which].Double("percentile_95"), *gaps[which].Double("longest"));
   }
   ASSERT_EQ(first.size(), 3) << "beside none, one and two";
-  EXPECT_EQ(streams.Array("sorts")->size(), 0);
-  EXPECT_GT(*streams.Object("memory_bytes")->Int("cache"), 0);
+  EXPECT_EQ(batch.Array("categories")->size(), 0);
+  EXPECT_GT(*batch.Object("memory_bytes")->Int("cache"), 0);
 }
 
-TEST_F(BenchStreams, WritesSortsOfPromptsWithAndWithoutDrafts) {
+TEST_F(BenchBatch, WritesCategoriesOfPromptsWithAndWithoutDrafts) {
   std::vector<std::string> flags = short_;
   flags.insert(flags.end(), {"--speculate=lookup", absl::StrCat("--data=", TESSERA_SOURCE_DIR, "/tests/data/speculation"),
                              "--categories=gsm8k,code", "--context=3000", "--long_prompt=0", "--json"});
   const Ended ended = Run(flags);
   ASSERT_EQ(ended.code, 0) << ended.errors;
-  const JsonValue streams = *Json(ended.output).Object("streams"), sorts = *streams.Array("sorts");
-  ASSERT_EQ(sorts.size(), 4);
-  for (int64_t i = 0; i < sorts.size(); ++i) {
-    EXPECT_EQ(*sorts[i].String("name"), i < 2 ? "gsm8k" : "code");
-    EXPECT_EQ(*sorts[i].Int("texts"), 1 + i % 2);
-    EXPECT_GT(*sorts[i].Double("plain_tokens_per_second"), 0);
-    EXPECT_GE(*sorts[i].Double("tokens_per_pass"), 1);
+  const JsonValue batch = *Json(ended.output).Object("batch"), categories = *batch.Array("categories");
+  ASSERT_EQ(categories.size(), 4);
+  for (int64_t i = 0; i < categories.size(); ++i) {
+    EXPECT_EQ(*categories[i].String("name"), i < 2 ? "gsm8k" : "code");
+    EXPECT_EQ(*categories[i].Int("texts"), 1 + i % 2);
+    EXPECT_GT(*categories[i].Double("plain_tokens_per_second"), 0);
+    EXPECT_GE(*categories[i].Double("tokens_per_pass"), 1);
   }
-  EXPECT_EQ(streams.Array("gaps")->size(), 2) << "no prompt is read beside";
+  EXPECT_EQ(batch.Array("gaps")->size(), 2) << "no prompt is read beside";
 }
 
-TEST_F(BenchStreams, SortsThatDoNotFitAreLeftOutAndNamed) {
+TEST_F(BenchBatch, CategoriesThatDoNotFitAreLeftOutAndNamed) {
   std::vector<std::string> flags = short_;
   flags.insert(flags.end(), {"--speculate=lookup", absl::StrCat("--data=", TESSERA_SOURCE_DIR, "/tests/data/speculation"),
                              "--categories=summarization", "--context=300"});
@@ -200,7 +200,7 @@ TEST_F(BenchStreams, SortsThatDoNotFitAreLeftOutAndNamed) {
   EXPECT_FALSE(absl::StrContains(ended.output, "with drafts")) << ended.output;
 }
 
-TEST_F(BenchStreams, SaysWhatItCannotMeasure) {
+TEST_F(BenchBatch, SaysWhatItCannotMeasure) {
   const auto error = [&](const std::vector<std::string>& more) {
     std::vector<std::string> flags = short_;
     flags.push_back("--speculate=none");

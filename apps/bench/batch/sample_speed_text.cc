@@ -1,4 +1,4 @@
-#include "tessera/apps/bench/streams/sample_speed_text.h"
+#include "tessera/apps/bench/batch/sample_speed_text.h"
 
 #include <optional>
 #include <utility>

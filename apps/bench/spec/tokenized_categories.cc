@@ -1,4 +1,4 @@
-#include "tessera/apps/bench/spec/prompt_sorts.h"
+#include "tessera/apps/bench/spec/tokenized_categories.h"
 
 #include <utility>
 
@@ -9,26 +9,26 @@
 
 namespace tessera {
 
-absl::StatusOr<std::vector<PromptSort>> DialoguesOf(const Engine& engine, const std::vector<PromptCategory>& categories, int most,
+absl::StatusOr<std::vector<TokenizedCategory>> DialoguesOf(const Engine& engine, const std::vector<PromptCategory>& categories, int most,
                                                     absl::string_view why) {
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
-  std::vector<PromptSort> sorts;
+  std::vector<TokenizedCategory> categories;
   for (const PromptCategory& category : categories) {
-    PromptSort sort = {.name = category.name};
+    TokenizedCategory category = {.name = category.name};
     for (const std::string& prompt : category.prompts) {
       conversation.Reset();
       conversation.AddUser(prompt);
       ASSIGN_OR_RETURN(std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
-      if (static_cast<int64_t>(tokens.size()) > most) sort.left_out += 1;
-      else sort.prompts.push_back(std::move(tokens));
+      if (static_cast<int64_t>(tokens.size()) > most) category.left_out += 1;
+      else category.prompts.push_back(std::move(tokens));
     }
-    if (sort.prompts.empty()) {
-      WarnOnce(absl::StrCat("--categories: ", sort.name, " is left out: all its prompts have more than ", most, " tokens, so ", why));
+    if (category.prompts.empty()) {
+      WarnOnce(absl::StrCat("--categories: ", category.name, " is left out: all its prompts have more than ", most, " tokens, so ", why));
     } else {
-      sorts.push_back(std::move(sort));
+      categories.push_back(std::move(category));
     }
   }
-  return sorts;
+  return categories;
 }
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-#include "tessera/apps/bench/streams/stream_speed.h"
+#include "tessera/apps/bench/batch/batch_speed.h"
 
 #include <algorithm>
 #include <map>
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/bench/streams/row_pass.h"
-#include "tessera/apps/bench/streams/texts_together.h"
+#include "tessera/apps/bench/batch/row_pass.h"
+#include "tessera/apps/bench/batch/texts_together.h"
 #include "tessera/apps/show/spread.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/progress.h"
@@ -20,28 +20,28 @@
 namespace tessera {
 namespace {
 
-constexpr int kLongestOfSorts = 1024;
-constexpr int kLeastPiece = 1;             // Parts of a prompt beside texts whose gaps are bounded may be a token each.
+constexpr int kLongestOfCategories = 1024;
+constexpr int kLeastChunk = 1;             // Parts of a prompt beside texts whose gaps are bounded may be a token each.
 constexpr int kSlack = 64;
 constexpr double kHigh = 0.95;
 
 using Samples = std::vector<double>;
 
 // What each of so many writers may write while both prompts are read.
-int TokensBeside(const StreamSpeedOptions& options) {
-  return (options.prompt_tokens + options.long_prompt) / kLeastPiece + kSlack;
+int TokensBeside(const BatchSpeedOptions& options) {
+  return (options.prompt_tokens + options.long_prompt) / kLeastChunk + kSlack;
 }
 
-class StreamBench {
+class BatchBench {
  public:
-  StreamBench(Engine& engine, const StreamSpeedOptions& options) : engine_(engine), options_(options) {}
+  BatchBench(Engine& engine, const BatchSpeedOptions& options) : engine_(engine), options_(options) {}
 
   absl::Status Repeat(bool counts) {
     counts_ = counts;
     for (const int texts : options_.together) RETURN_IF_ERROR(Together(texts));
     const std::set<int> numbers = {1, options_.writers};
-    for (size_t sort = 0; sort < options_.sorts.size(); ++sort) {
-      for (const int texts : numbers) RETURN_IF_ERROR(Sort(sort, texts));
+    for (size_t category = 0; category < options_.categories.size(); ++category) {
+      for (const int texts : numbers) RETURN_IF_ERROR(Category(category, texts));
     }
     RETURN_IF_ERROR(FirstTokenAlone());
     for (const int texts : numbers) RETURN_IF_ERROR(Beside(texts));
@@ -49,11 +49,11 @@ class StreamBench {
     return absl::OkStatus();
   }
 
-  StreamSpeed Result() const;
+  BatchSpeed Result() const;
 
  private:
   struct TogetherSamples { Samples rate, step, pass; };
-  struct SortSamples { Samples plain, drafted, gain, tokens_per_pass; };
+  struct CategorySamples { Samples plain, drafted, gain, tokens_per_pass; };
   struct GapSamples { Samples gaps, prompt_seconds, prompt_passes; };
 
   void Keep(double value, Samples& samples) const {
@@ -68,8 +68,8 @@ class StreamBench {
 
   double Now() const { return static_cast<double>(engine_.ClockOr(nullptr).NowNanos()) * 1e-9; }
   absl::Status Together(int texts);
-  absl::Status Sort(size_t sort, int texts);
-  absl::StatusOr<SteadyRate> Write(const PromptSort& sort, int texts, bool drafts);
+  absl::Status Category(size_t category, int texts);
+  absl::StatusOr<SteadyRate> Write(const TokenizedCategory& category, int texts, bool drafts);
   absl::Status FirstTokenAlone();
   absl::Status Beside(int texts);
   // Until the text that comes now has its first token, which ends it. Returns the passes.
@@ -77,17 +77,17 @@ class StreamBench {
   void KeepGaps(const TextsTogether& together, const std::vector<size_t>& from, Samples& gaps) const;
 
   Engine& engine_;
-  const StreamSpeedOptions& options_;
+  const BatchSpeedOptions& options_;
   CostProfile costs_;
   bool counts_ = false, drafts_first_ = false;
   uint64_t prompts_ = 0;                                // So far: none is like another.
   std::map<int, TogetherSamples> together_;             // By texts.
-  std::map<std::pair<size_t, int>, SortSamples> sorts_; // By number of the sort, and texts.
+  std::map<std::pair<size_t, int>, CategorySamples> categories_; // By number of the category, and texts.
   std::map<std::pair<int, int>, GapSamples> gaps_;      // By texts, and tokens of the prompt.
   std::map<int, Samples> first_tokens_;                 // By texts.
 };
 
-absl::Status StreamBench::Together(int texts) {
+absl::Status BatchBench::Together(int texts) {
   std::vector<std::vector<TokenId>> prompts;
   for (int i = 0; i < texts; ++i) prompts.push_back(RandomPrompt(options_.depth));
   const SteadyTexts steady = {.texts = texts, .tokens = options_.generate_tokens, .prompts = prompts, .ignore_end = true};
@@ -101,12 +101,12 @@ absl::Status StreamBench::Together(int texts) {
   return absl::OkStatus();
 }
 
-absl::Status StreamBench::Sort(size_t sort, int texts) {
+absl::Status BatchBench::Category(size_t category, int texts) {
   SteadyRate plain, drafted;
   for (const bool drafts : {drafts_first_, !drafts_first_}) {
-    ASSIGN_OR_RETURN((drafts ? drafted : plain), Write(options_.sorts[sort], texts, drafts));
+    ASSIGN_OR_RETURN((drafts ? drafted : plain), Write(options_.categories[category], texts, drafts));
   }
-  SortSamples& samples = sorts_[{sort, texts}];
+  CategorySamples& samples = categories_[{category, texts}];
   Keep(plain.TokensPerSecond(), samples.plain);
   Keep(drafted.TokensPerSecond(), samples.drafted);
   Keep(drafted.TokensPerSecond() / plain.TokensPerSecond(), samples.gain);
@@ -114,14 +114,14 @@ absl::Status StreamBench::Sort(size_t sort, int texts) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<SteadyRate> StreamBench::Write(const PromptSort& sort, int texts, bool drafts) {
-  SteadyTexts steady = {.texts = texts, .tokens = options_.generate_tokens, .prompts = sort.prompts};
+absl::StatusOr<SteadyRate> BatchBench::Write(const TokenizedCategory& category, int texts, bool drafts) {
+  SteadyTexts steady = {.texts = texts, .tokens = options_.generate_tokens, .prompts = category.prompts};
   // A new one for each text: one that has seen a text would know it.
   if (drafts) steady.make_speculator = [this] { return NewSpeculator(engine_, DrafterRegistry::BuiltIn(), options_.speculate, costs_); };
   return WriteTogether(engine_, costs_, steady);
 }
 
-absl::Status StreamBench::FirstTokenAlone() {
+absl::Status BatchBench::FirstTokenAlone() {
   ASSIGN_OR_RETURN(const std::unique_ptr<TextsTogether> together, TextsTogether::Create(engine_, costs_));
   double seconds = 0;
   RETURN_IF_ERROR(Read(*together, options_.prompt_tokens, seconds).status());
@@ -129,7 +129,7 @@ absl::Status StreamBench::FirstTokenAlone() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> StreamBench::Read(TextsTogether& together, int prompt_tokens, double& seconds) {
+absl::StatusOr<int> BatchBench::Read(TextsTogether& together, int prompt_tokens, double& seconds) {
   const int number = together.Add(RandomPrompt(prompt_tokens), {.max_tokens = 1});
   const TextsTogether::Text& text = together.text(number);
   ASSIGN_OR_RETURN(const int passes, together.StepUntil([&] { return text.ended; }));
@@ -138,7 +138,7 @@ absl::StatusOr<int> StreamBench::Read(TextsTogether& together, int prompt_tokens
 }
 
 // Gaps that ended since the texts had `from` tokens.
-void StreamBench::KeepGaps(const TextsTogether& together, const std::vector<size_t>& from, Samples& gaps) const {
+void BatchBench::KeepGaps(const TextsTogether& together, const std::vector<size_t>& from, Samples& gaps) const {
   for (size_t number = 0; number < from.size(); ++number) {
     const std::vector<double>& seconds = together.text(static_cast<int>(number)).token_seconds;
     for (size_t token = std::max<size_t>(from[number], 1); token < seconds.size(); ++token) {
@@ -148,7 +148,7 @@ void StreamBench::KeepGaps(const TextsTogether& together, const std::vector<size
 }
 
 // Writers alone for a while; then another text comes to its first token; then a long prompt is read.
-absl::Status StreamBench::Beside(int texts) {
+absl::Status BatchBench::Beside(int texts) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TextsTogether> together, TextsTogether::Create(engine_, costs_));
   const int most = 2 + options_.generate_tokens + TokensBeside(options_);
   for (int i = 0; i < texts; ++i) together->Add(RandomPrompt(options_.depth), {.max_tokens = most, .ignore_end = true});
@@ -182,20 +182,21 @@ absl::Status StreamBench::Beside(int texts) {
   return absl::OkStatus();
 }
 
-StreamSpeed StreamBench::Result() const {
-  StreamSpeed speed = {.memory = engine_.memory(), .cache_tokens = engine_.cache_tokens(), .peak_memory = PeakMemoryBytes()};
+BatchSpeed BatchBench::Result() const {
+  BatchSpeed speed = {.memory = engine_.memory(), .cache_tokens = engine_.cache_tokens(), .peak_memory = PeakMemoryBytes()};
   for (const auto& [texts, samples] : together_) {
     speed.together.push_back({texts, SpreadOf(samples.rate), MedianOf(samples.step), MedianOf(samples.pass)});
   }
-  for (const auto& [which, samples] : sorts_) {
-    const PromptSort& sort = options_.sorts[which.first];
-    speed.sorts.push_back({sort.name, which.second, static_cast<int>(sort.prompts.size()), sort.left_out, MedianOf(samples.plain),
+  for (const auto& [which, samples] : categories_) {
+    const TokenizedCategory& category = options_.categories[which.first];
+    speed.categories.push_back({category.name, which.second, static_cast<int>(category.prompts.size()), category.left_out,
+                                MedianOf(samples.plain),
                            MedianOf(samples.drafted), MedianOf(samples.gain), MedianOf(samples.tokens_per_pass)});
   }
   for (const auto& [which, samples] : gaps_) {
     Samples sorted = samples.gaps;
     std::sort(sorted.begin(), sorted.end());
-    StreamSpeed::Gaps gaps = {.texts = which.first, .prompt_tokens = which.second, .gaps = static_cast<int64_t>(sorted.size())};
+    BatchSpeed::Gaps gaps = {.texts = which.first, .prompt_tokens = which.second, .gaps = static_cast<int64_t>(sorted.size())};
     if (!sorted.empty()) {   // Else all texts ended before.
       gaps.median = Quantile(sorted, 0.5);
       gaps.high = Quantile(sorted, kHigh);
@@ -213,27 +214,28 @@ StreamSpeed StreamBench::Result() const {
 
 }  // namespace
 
-int StreamSpeedOptions::MostTexts() const { return std::max(together.empty() ? 1 : together.back(), writers); }
+int BatchSpeedOptions::MostTexts() const { return std::max(together.empty() ? 1 : together.back(), writers); }
 
-int StreamSpeedOptions::NeededContext() const {
-  const int written = std::max(depth, 1) + generate_tokens + 2, of_sorts = speculate == "none" ? 0 : kLongestOfSorts + generate_tokens + 2;
-  return std::max({written + TokensBeside(*this), prompt_tokens + 2, long_prompt + 2, of_sorts});
+int BatchSpeedOptions::NeededContext() const {
+  const int written = std::max(depth, 1) + generate_tokens + 2;
+  const int of_categories = speculate == "none" ? 0 : kLongestOfCategories + generate_tokens + 2;
+  return std::max({written + TokensBeside(*this), prompt_tokens + 2, long_prompt + 2, of_categories});
 }
 
-int StreamSpeedOptions::NeededTokens() const {
+int BatchSpeedOptions::NeededTokens() const {
   const int64_t written = std::max(depth, 1) + generate_tokens + 2;
   const int64_t of_writers = writers * (written + TokensBeside(*this));
   const int64_t beside = of_writers + std::max(prompt_tokens, long_prompt) + 2;
-  const int64_t of_sorts = speculate == "none" ? 0 : int64_t{writers} * (kLongestOfSorts + generate_tokens + 2);
-  return static_cast<int>(std::min<int64_t>(std::max({MostTexts() * written, beside, of_sorts}), kMostContext));
+  const int64_t of_categories = speculate == "none" ? 0 : int64_t{writers} * (kLongestOfCategories + generate_tokens + 2);
+  return static_cast<int>(std::min<int64_t>(std::max({MostTexts() * written, beside, of_categories}), kMostContext));
 }
 
-absl::StatusOr<StreamSpeed> MeasureStreams(Engine& engine, const StreamSpeedOptions& options) {
+absl::StatusOr<BatchSpeed> MeasureBatch(Engine& engine, const BatchSpeedOptions& options) {
   const int capacity = CoreOf(engine).runner().row_capacity();
   if (options.together.back() > capacity) {
     return WrongUsage("together", options.together.back(), absl::StrCat("at most ", capacity, ", the rows of a pass of this model"));
   }
-  StreamBench bench(engine, options);
+  BatchBench bench(engine, options);
   Progress progress("repetitions", options.repetitions);
   for (int i = -1; i < options.repetitions; ++i) {  // The first run warms caches and learns costs; it is not counted.
     RETURN_IF_ERROR(bench.Repeat(/*counts=*/i >= 0));
