@@ -93,7 +93,7 @@ check() {
 # As many at once as there are CPUs.
 all_checks() {
   local status=0 name running=()
-  for name in words layers sizes libraries readme clean programs sleeps headers weak_symbols; do
+  for name in words prose names layers sizes libraries readme clean programs sleeps headers weak_symbols; do
     if ((${#running[@]} >= $(nproc))); then
       wait "${running[0]}" || status=1
       running=("${running[@]:1}")

@@ -173,7 +173,7 @@ inline TESSERA_INLINED void AddGroup(const std::byte* header, const std::byte* g
 
 // y[r][0..outputs) for kRows rows times one panel.
 template <typename L, typename Format, typename Group, int kRows>
-void PanelRows(const std::byte* panel, const PassRows& pass, const Prefetch& prefetch) {
+void PanelRows(const std::byte* panel, const PanelPassRows& pass, const Prefetch& prefetch) {
   const std::byte* next = prefetch.next;
   const int lines = prefetch.lines_per_group, further = prefetch.further ? lines : 0;
   const int64_t next_rows = prefetch.next_rows;
@@ -225,7 +225,7 @@ static constexpr int64_t PassesOf(int64_t rows) {
 
 // Multiplies the pass's rows, kFewest or more, with a panel. Each number of rows is a copy of PanelRows.
 template <typename L, typename Format, typename Group, int kFewest>
-void RunPass(int rows, const std::byte* panel, const PassRows& pass, const Prefetch& prefetch) {
+void RunPass(int rows, const std::byte* panel, const PanelPassRows& pass, const Prefetch& prefetch) {
   [&]<int... kMore>(std::integer_sequence<int, kMore...>) {
     static_cast<void>(((rows == kFewest + kMore && (PanelRows<L, Format, Group, kFewest + kMore>(panel, pass, prefetch), true)) || ...));
   }(std::make_integer_sequence<int, kRowsOfPass<ProductsOf<L, Group>> - kFewest + 1>());
@@ -234,7 +234,7 @@ void RunPass(int rows, const std::byte* panel, const PassRows& pass, const Prefe
 // Declares the same for prepared panels, which several formats share: quant/kernels/prepared_kernel.h has the definition, and
 // prepared.cc.in compiles each kind once.
 template <typename L, typename Prepared, typename Group>
-void RunPreparedPass(int rows, const std::byte* panel, const PassRows& pass, const Prefetch& prefetch);
+void RunPreparedPass(int rows, const std::byte* panel, const PanelPassRows& pass, const Prefetch& prefetch);
 
 template <typename Format>
 static constexpr int64_t BytesOfGroups(int64_t groups) {
@@ -245,8 +245,8 @@ static constexpr int64_t BytesOfGroups(int64_t groups) {
 // `then` bytes from the first row's groups. Inlined, and PanelRows takes references: to copy a struct whose fields have just been
 // written is to load wider than was stored, which waits until all stores before, the last panel's sums, are in the cache.
 template <typename L, typename Format, typename Group>
-inline __attribute__((always_inline)) void RowsTimesPanel(const PanelJob& job, const std::byte* panel, PassRows pass, Prefetch prefetch,
-                                                          const std::byte* fetch_end, int64_t then) {
+inline __attribute__((always_inline)) void RowsTimesPanel(const PanelJob& job, const std::byte* panel, PanelPassRows pass,
+                                                          Prefetch prefetch, const std::byte* fetch_end, int64_t then) {
   for (int64_t row = 0; row < job.rows;) {
     const int rows = RowsOfPass<ProductsOf<L, Group>>(job.rows - row);
     prefetch.next_rows = row + rows < job.rows ? rows * job.x_stride : then - row * job.x_stride;
@@ -268,7 +268,7 @@ void PanelsTimesGroups(const PanelJob& job) {
   const int lines = static_cast<int>((Format::kGroupBytes / kLine + passes - 1) / passes);
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
     const std::byte* panel = job.panels + p * panel_bytes;
-    const PassRows pass = {job.x, job.x_stride, groups, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
+    const PanelPassRows pass = {job.x, job.x_stride, groups, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
     const std::byte* next = passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes;
     RowsTimesPanel<L, Format, Group>(job, panel, pass, {next, lines, job.rows <= kRowsThatWait, 0}, panel + 2 * panel_bytes, /*then=*/0);
   }
@@ -287,7 +287,7 @@ void PreparedPanelsTimesGroups(const PanelJob& job) {
     for (int64_t step = 0; step < steps; ++step) {
       const int64_t first = groups * step / steps, count = groups * (step + 1) / steps - first;
       PreparePanel<L, Format>(job.panels + p * panel_bytes, first, count, prepared);
-      const PassRows pass = {job.x + first * static_cast<int64_t>(sizeof(Group)), job.x_stride, count, job.y + 32 * p, job.y_stride,
+      const PanelPassRows pass = {job.x + first * static_cast<int64_t>(sizeof(Group)), job.x_stride, count, job.y + 32 * p, job.y_stride,
                              job.out_features - 32 * p, first > 0};
       const int64_t next = step + 1 < steps ? first + count : 0;
       // The next step's codes come into the cache meanwhile: one line with each group that a pass multiplies, while there are passes.

@@ -21,7 +21,7 @@ constexpr int kTiles = 2;   // A panel has two tiles of 16 outputs.
 constexpr int64_t kPrefetchAhead = 4096, kPrefetchFurther = 12288;
 
 // The rows of a pass and where their sums go.
-struct PassRows {
+struct PanelPassRows {
   const std::byte* x;
   int64_t x_stride;         // In bytes.
   int64_t groups;
@@ -45,7 +45,7 @@ inline TESSERA_INLINED void ForEachSum(F f) {
 }
 
 template <typename L, int kRows>
-inline TESSERA_INLINED PanelSums<L, kRows> LoadSums(const PassRows& pass) {
+inline TESSERA_INLINED PanelSums<L, kRows> LoadSums(const PanelPassRows& pass) {
   PanelSums<L, kRows> sums;
   const int64_t outputs = pass.outputs, stride = pass.y_stride;
   if (!pass.go_on) {

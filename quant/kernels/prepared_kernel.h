@@ -1,6 +1,6 @@
 // Multiplies rows with prepared panels (quant/kernels/prepared_panel.h): formats that are prepared to the same bytes share one product.
 //
-//   template void RunPreparedPass<LanesAvx2, PreparedOf<panels::Q5_1>, ActivationGroup>(int, const std::byte*, const PassRows&,
+//   template void RunPreparedPass<LanesAvx2, PreparedOf<panels::Q5_1>, ActivationGroup>(int, const std::byte*, const PanelPassRows&,
 //                                                                                       const Prefetch&);   // Q5_K's, too
 //
 // Include only from prepared*.cc.in, which list each kind of prepared panel once.
@@ -21,7 +21,7 @@ static constexpr int FewestPreparedRows() {
 }
 
 template <typename L, typename Prepared, typename Group>
-void RunPreparedPass(int rows, const std::byte* panel, const PassRows& pass, const Prefetch& prefetch) {
+void RunPreparedPass(int rows, const std::byte* panel, const PanelPassRows& pass, const Prefetch& prefetch) {
   RunPass<L, Prepared, Group, FewestPreparedRows<ProductsOf<L, Group>>()>(rows, panel, pass, prefetch);
 }
 

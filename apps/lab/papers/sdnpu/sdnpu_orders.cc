@@ -165,7 +165,7 @@ void AddRules(const SdnpuReport& report, std::vector<SdnpuOrder>& orders) {
 void AddDrafts(const SdnpuReport& report, std::vector<SdnpuOrder>& orders) {
   const auto use = [&](absl::string_view drafter, absl::string_view task) {
     return *std::find_if(report.drafts.begin(), report.drafts.end(),
-                         [&](const DraftUse& item) { return item.drafter == drafter && item.task == task; });
+                         [&](const DraftUsage& item) { return item.drafter == drafter && item.task == task; });
   };
   for (const char* drafter : {"lookup", "sam"}) {
     for (const char* task : kSdnpuTasks) {
@@ -176,7 +176,7 @@ void AddDrafts(const SdnpuReport& report, std::vector<SdnpuOrder>& orders) {
                         .holds = ours > plain,
                         .why = "recorded, not modeled: this model with these texts"});
     }
-    const DraftUse all = use(drafter, "");
+    const DraftUsage all = use(drafter, "");
     orders.push_back({.claim = "003, section 3.2: more rows are underutilized than wasted, and more wasted than valid",
                       .where = drafter,
                       .found = absl::StrFormat("valid %.0f, wasted %.0f, underutilized %.0f %%", 100 * all.valid, 100 * all.wasted,

@@ -130,8 +130,8 @@ absl::Status CompareRules(const RequestCosts& costs, const SdnpuRecordings& reco
   return absl::OkStatus();
 }
 
-DraftUse UseOf(const Recording& recording, absl::string_view task) {
-  DraftUse use = {.drafter = recording.drafter, .task = std::string(task), .tokens_per_pass = recording.MeanTokens(task)};
+DraftUsage UseOf(const Recording& recording, absl::string_view task) {
+  DraftUsage use = {.drafter = recording.drafter, .task = std::string(task), .tokens_per_pass = recording.MeanTokens(task)};
   double passes = 0;
   for (const RecordedText& text : recording.texts) {
     if (!task.empty() && text.task != task) continue;

@@ -49,7 +49,7 @@ struct RulePoint {
 };
 
 // What rows of passes came to, as shares, and how long drafts were.
-struct DraftUse {
+struct DraftUsage {
   std::string drafter = {}, task = {};                   // The task may be empty: all of them.
   double tokens_per_pass = 1;
   double below_8 = 0, below_32 = 0;                      // Shares of drafts, those that are none included.
@@ -69,7 +69,7 @@ struct SdnpuReport {
   std::vector<LengthPoint> lengths = {};
   double cpu_milliseconds = 0;                           // A pass of one row by the CPU, beside them.
   std::vector<RulePoint> rules = {};                     // The first summary text on the ablation's phone.
-  std::vector<DraftUse> drafts = {};
+  std::vector<DraftUsage> drafts = {};
   std::vector<SdnpuOrder> orders = {};
 
   const SdnpuPhone& Phone(absl::string_view name) const;   // REQUIRES: it is there.

@@ -76,7 +76,7 @@ void WriteSweeps(JsonWriter& json, const SdnpuReport& report) {
 
 void WriteDrafts(JsonWriter& json, const SdnpuReport& report) {
   json.Key("drafts").BeginArray();
-  for (const DraftUse& use : report.drafts) {
+  for (const DraftUsage& use : report.drafts) {
     json.BeginObject().Key("drafter").String(use.drafter).Key("task").String(use.task.empty() ? "all" : use.task);
     json.Key("tokens_per_pass").Double(use.tokens_per_pass, kDigits).Key("valid").Double(use.valid, kDigits);
     json.Key("wasted").Double(use.wasted, kDigits).Key("underutilized").Double(use.underutilized, kDigits);

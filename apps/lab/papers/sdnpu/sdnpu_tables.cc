@@ -182,7 +182,7 @@ SdnpuTable RowsTable(const SdnpuReport& report) {
                                   "tokens per pass", "published"},
                       .texts = 2,
                       .name = "rows"};
-  for (const DraftUse& use : report.drafts) {
+  for (const DraftUsage& use : report.drafts) {
     const auto published = PublishedAcceptances();
     const auto found = std::find_if(published.begin(), published.end(), [&](const PublishedAcceptance& row) {
       return use.task == row.task && use.drafter == row.drafter;
@@ -208,7 +208,7 @@ SdnpuTable RejectedTable(const SdnpuReport& report) {
       .columns = {"drafter", "task", "rejected drafts", "missing", "synonym", "redundant", "published"},
       .texts = 2,
       .name = "rejected"};
-  for (const DraftUse& use : report.drafts) {
+  for (const DraftUsage& use : report.drafts) {
     const auto share = [&](double value) { return use.rejected > 0 ? Percent(value) : std::string(); };
     table.rows.push_back({use.drafter, use.task.empty() ? "all" : use.task, absl::StrCat(use.rejected), share(use.missing),
                           share(use.synonym), share(use.redundant),

@@ -106,7 +106,7 @@ class ScoreRun {
     const int64_t rows_before = engine_.stats().rows;
     Progress progress("samples", set_.samples());
     int64_t done = 0;
-    const absl::Status added = texts.ForEach([&](const RecordedText& text) -> absl::Status {
+    const absl::Status added = texts.ForEach([&](const RecordedSample& text) -> absl::Status {
       progress.Update(++done);
       if (file.Has(text.question->id, text.sample)) return absl::OkStatus();
       ASSIGN_OR_RETURN(const double score, ScoreOf(text));
@@ -120,7 +120,7 @@ class ScoreRun {
     return summary;
   }
 
-  absl::StatusOr<double> ScoreOf(const RecordedText& text) {
+  absl::StatusOr<double> ScoreOf(const RecordedSample& text) {
     SampleText sample = {.prompt = text.prompt, .tokens = text.tokens, .text = text.candidate->text,
                          .problem = text.question->problem->statement};
     if (session_ != nullptr) {
@@ -134,7 +134,7 @@ class ScoreRun {
   }
 
   // All figures that the sample had, too, but for one of this scorer's name.
-  void WriteMembers(const Candidate& candidate, double score, JsonWriter& json) const {
+  void WriteMembers(const JudgedSample& candidate, double score, JsonWriter& json) const {
     json.Key("text").String(candidate.text);
     for (const auto& [name, figure] : candidate.figures) {
       if (name != "sample" && name != scorer_->name()) json.Key(name).Double(figure);

@@ -22,9 +22,9 @@
 namespace tessera {
 namespace {
 
-std::string IdOf(const RecordedText& text) { return absl::StrCat(text.question->id, "/", text.sample); }
+std::string IdOf(const RecordedSample& text) { return absl::StrCat(text.question->id, "/", text.sample); }
 
-std::string RequestOf(const RecordedText& text, const std::vector<TokenId>& tokens) {
+std::string RequestOf(const RecordedSample& text, const std::vector<TokenId>& tokens) {
   JsonWriter json;
   json.BeginObject().Key("id").String(IdOf(text)).Key("tokens");
   WriteTokens(json, tokens);
@@ -33,7 +33,7 @@ std::string RequestOf(const RecordedText& text, const std::vector<TokenId>& toke
 }
 
 // `ends` are places in all of the text's tokens.
-std::string LabelOf(const RecordedText& text, size_t tokens, const std::vector<int>& ends) {
+std::string LabelOf(const RecordedSample& text, size_t tokens, const std::vector<int>& ends) {
   JsonWriter json;
   json.BeginObject().Key("id").String(IdOf(text)).Key("question").String(text.question->id);
   json.Key("statement").String(text.question->problem->statement).Key("sample").Int(text.sample).Key("right").Bool(text.candidate->right);
@@ -55,7 +55,7 @@ absl::Status WriteAll(const RecordedSet& set, const Engine& engine) {
   ASSIGN_OR_RETURN(const RecordedTexts texts, RecordedTexts::Create(set, engine, PromptForm::kTask));
   std::string labels;
   int64_t written = 0, left_out = 0;
-  RETURN_IF_ERROR(texts.ForEach([&](const RecordedText& text) -> absl::Status {
+  RETURN_IF_ERROR(texts.ForEach([&](const RecordedSample& text) -> absl::Status {
     std::vector<TokenId> tokens(text.prompt.begin(), text.prompt.end());
     tokens.insert(tokens.end(), text.tokens.begin(), text.tokens.end());
     if (text.tokens.empty() || tokens.size() > static_cast<size_t>(engine.context())) {

@@ -251,7 +251,8 @@ class GridRun {
     RETURN_IF_ERROR(ForFile("into", search.status()));
     std::vector<double> one;
     for (const Question& question : asked.recorded.questions) {
-      const auto right = std::count_if(question.candidates.begin(), question.candidates.end(), [](const Candidate& c) { return c.right; });
+      const auto right = std::count_if(question.candidates.begin(), question.candidates.end(),
+                                       [](const JudgedSample& c) { return c.right; });
       one.push_back(static_cast<double>(right) / static_cast<double>(question.candidates.size()));
     }
     figures.push_back(FiguresOf(kBeam, rows, search->right, one, judge));

@@ -22,7 +22,7 @@ constexpr int kExpansions = 4;
 absl::StatusOr<size_t> ChosenOf(const Question& question) {
   ASSIGN_OR_RETURN(const std::vector<double> scores, ScoresOf("score", question, /*seed=*/0));
   std::vector<int> answers;
-  for (const Candidate& candidate : question.candidates) {
+  for (const JudgedSample& candidate : question.candidates) {
     answers.push_back(candidate.answer.has_value() ? static_cast<int>(answers.size()) : kNoAnswer);
   }
   return static_cast<size_t>(Select(Selection::kBestOfN, answers, scores));

@@ -56,12 +56,12 @@ std::optional<double> CheckCalculation(absl::string_view calculation, absl::stri
   return result;
 }
 
-double Brevity(const Candidate& candidate) {
+double Brevity(const JudgedSample& candidate) {
   const size_t words = std::vector<absl::string_view>(absl::StrSplit(candidate.text, absl::ByAnyChar(" \n\t"), absl::SkipEmpty())).size();
   return 1 / static_cast<double>(std::max<size_t>(words, 1));
 }
 
-absl::StatusOr<double> Figure(const std::string& scorer, const Question& question, const Candidate& candidate) {
+absl::StatusOr<double> Figure(const std::string& scorer, const Question& question, const JudgedSample& candidate) {
   const auto found = candidate.figures.find(scorer);
   if (found != candidate.figures.end()) return found->second;
   std::vector<std::string> names = {"arithmetic", "brevity", "random"};
@@ -71,7 +71,7 @@ absl::StatusOr<double> Figure(const std::string& scorer, const Question& questio
 
 }  // namespace
 
-double ArithmeticScore(const Candidate& candidate) {
+double ArithmeticScore(const JudgedSample& candidate) {
   Checks checks;
   std::vector<double> results;
   const absl::string_view text = candidate.text;
@@ -90,7 +90,7 @@ double ArithmeticScore(const Candidate& candidate) {
 
 absl::StatusOr<std::vector<double>> ScoresOf(const std::string& scorer, const Question& question, uint64_t seed) {
   std::vector<double> scores;
-  for (const Candidate& candidate : question.candidates) {
+  for (const JudgedSample& candidate : question.candidates) {
     if (scorer == "arithmetic") {
       scores.push_back(ArithmeticScore(candidate));
     } else if (scorer == "brevity") {

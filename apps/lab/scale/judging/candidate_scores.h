@@ -28,6 +28,6 @@ absl::StatusOr<std::vector<double>> ScoresOf(const std::string& scorer, const Qu
 // WrongUsage (scorer) for a score below 0 that is no log-probability: it is no weight.
 absl::StatusOr<std::vector<double>> WeightsOf(const std::string& scorer, absl::Span<const double> scores);
 
-double ArithmeticScore(const Candidate& candidate);
+double ArithmeticScore(const JudgedSample& candidate);
 
 }  // namespace tessera

@@ -21,8 +21,8 @@ uint64_t Fnv1a(absl::string_view text) {
   return hash;
 }
 
-Candidate CandidateOf(TaskKind kind, const std::string& right_answer, std::string text) {
-  Candidate candidate = {.text = std::move(text)};
+JudgedSample CandidateOf(TaskKind kind, const std::string& right_answer, std::string text) {
+  JudgedSample candidate = {.text = std::move(text)};
   candidate.answer = AnswerIn(kind, candidate.text);
   candidate.right = !IsCode(kind) && candidate.answer.has_value() && SameAnswer(*candidate.answer, right_answer);
   return candidate;
@@ -47,7 +47,7 @@ absl::Status AddSolutions(const JsonValue& record, const std::string& answer, Qu
 }
 
 // Numbers of a sample's line.
-absl::Status AddFigures(const JsonValue& record, Candidate& candidate) {
+absl::Status AddFigures(const JsonValue& record, JudgedSample& candidate) {
   for (const std::string& key : record.Keys()) {
     ASSIGN_OR_RETURN(const JsonValue value, record.Value(key));
     if (!value.is_number() || key == "id") continue;
@@ -57,7 +57,7 @@ absl::Status AddFigures(const JsonValue& record, Candidate& candidate) {
 }
 
 // By the number that a run gave them, where it did: they are written as they end, which is another order each time.
-bool ComesFirst(const Candidate& a, const Candidate& b) {
+bool ComesFirst(const JudgedSample& a, const JudgedSample& b) {
   const auto number_a = a.figures.find("sample"), number_b = b.figures.find("sample");
   return number_a != a.figures.end() && number_b != b.figures.end() && number_a->second < number_b->second;
 }
@@ -139,7 +139,7 @@ absl::StatusOr<Recorded> ReadCandidates(const std::string& path, const Task& tas
     Question& question = all[place->second];
     ASSIGN_OR_RETURN(std::string text, record.String("text"));
     if (!IsIn(half, question.problem->statement)) return absl::OkStatus();
-    Candidate candidate = CandidateOf(task.kind, question.problem->answer, std::move(text));
+    JudgedSample candidate = CandidateOf(task.kind, question.problem->answer, std::move(text));
     RETURN_IF_ERROR(AddFigures(record, candidate));
     question.candidates.push_back(std::move(candidate));
     return absl::OkStatus();

@@ -35,7 +35,7 @@ enum class Half : uint8_t { kAll, kTrain, kTest };
 absl::StatusOr<Half> HalfOfName(const std::string& name);
 bool IsIn(Half half, absl::string_view question);
 
-struct Candidate {
+struct JudgedSample {
   std::string text = {};
   std::optional<std::string> answer = {};            // What it answers; code: the code.
   bool right = false;                                // Its answer is that of the problem; for code the checker sets it later.
@@ -45,7 +45,7 @@ struct Candidate {
 struct Question {
   std::string id = {};
   const Problem* problem = nullptr;                  // One of the task's; null where the samples' file was read without a task.
-  std::vector<Candidate> candidates = {};
+  std::vector<JudgedSample> candidates = {};
 };
 
 struct Recorded {

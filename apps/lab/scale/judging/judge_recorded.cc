@@ -22,7 +22,7 @@ namespace {
 absl::StatusOr<JudgedQuestion> Judged(const Question& question, const Task* task, const std::string& scorer, uint64_t seed) {
   JudgedQuestion judged;
   std::vector<std::optional<std::string>> answers;
-  for (const Candidate& candidate : question.candidates) {
+  for (const JudgedSample& candidate : question.candidates) {
     answers.push_back(candidate.answer);
     judged.right.push_back(candidate.right);
   }
@@ -43,7 +43,7 @@ absl::Status CheckCode(const Task& task, Recorded& recorded) {
   Progress progress("questions", static_cast<int64_t>(recorded.questions.size()));
   int64_t done = 0;
   for (Question& question : recorded.questions) {
-    for (Candidate& candidate : question.candidates) {
+    for (JudgedSample& candidate : question.candidates) {
       const CodeTrial trial = TrialOf(task.kind, *question.problem, candidate.text);
       auto known = passed.find(trial);
       if (known == passed.end()) {

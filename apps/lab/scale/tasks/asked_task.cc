@@ -30,7 +30,7 @@ absl::Status AskedTask::ReadSamples(const std::string& path) {
   tokens.clear();
   for (const Question& question : recorded.questions) {
     std::vector<int64_t>& of_question = tokens.emplace_back();
-    for (const Candidate& candidate : question.candidates) {
+    for (const JudgedSample& candidate : question.candidates) {
       const auto found = candidate.figures.find("tokens");
       if (found == candidate.figures.end() || !(found->second >= 0 && found->second <= kMost)) {
         const std::string number = found == candidate.figures.end() ? "no number" : absl::StrFormat("%.17g", found->second);

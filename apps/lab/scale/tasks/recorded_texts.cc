@@ -83,12 +83,12 @@ std::vector<TokenId> RecordedTexts::TokensBehind(absl::Span<const TokenId> promp
   return is_text ? EncodeBehind(engine_->tokenizer(), prompt, text) : EncodeAnswer(engine_->tokenizer(), prompt, text);
 }
 
-absl::Status RecordedTexts::ForEach(absl::FunctionRef<absl::Status(const RecordedText& text)> visit) const {
+absl::Status RecordedTexts::ForEach(absl::FunctionRef<absl::Status(const RecordedSample& text)> visit) const {
   for (const Question& question : set_->recorded.questions) {
     for (size_t place = 0; place < question.candidates.size(); ++place) {
-      const Candidate& candidate = question.candidates[place];
+      const JudgedSample& candidate = question.candidates[place];
       const std::vector<TokenId>& prompt = prompts_.at(question.id);
-      const RecordedText text = {.question = &question, .candidate = &candidate, .sample = NumberOf(question, place),
+      const RecordedSample text = {.question = &question, .candidate = &candidate, .sample = NumberOf(question, place),
                                  .prompt = prompt, .tokens = TokensBehind(prompt, candidate.text)};
       const absl::Status status = visit(text);
       if (status.ok() || absl::IsCancelled(status)) {

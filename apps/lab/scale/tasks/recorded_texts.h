@@ -2,7 +2,7 @@
 //
 //   ASSIGN_OR_RETURN(const RecordedSet set, RecordedSetOfFlags());                  // --task, --data, --candidates, --split
 //   ASSIGN_OR_RETURN(const RecordedTexts texts, RecordedTexts::Create(set, *engine, PromptForm::kTask));
-//   RETURN_IF_ERROR(texts.ForEach([&](const RecordedText& text) -> absl::Status { ... }));
+//   RETURN_IF_ERROR(texts.ForEach([&](const RecordedSample& text) -> absl::Status { ... }));
 //
 // Without --candidates samples are those of gsm8k_model_solutions.jsonl. Prompts are those that `run` gives a model (task_prompts.h), or
 // the bare problem and a line break. Errors are wrong usage of the flag, and name file, line and field. Threads: one at a time.
@@ -41,9 +41,9 @@ int NumberOf(const Question& question, size_t place);
 // kTask: as `run` has them. kStatement: the problem alone and a line break, as public process reward models are given it.
 enum class PromptForm : uint8_t { kTask, kStatement };
 
-struct RecordedText {
+struct RecordedSample {
   const Question* question = nullptr;
-  const Candidate* candidate = nullptr;
+  const JudgedSample* candidate = nullptr;
   int sample = 0;
   absl::Span<const TokenId> prompt = {};
   std::vector<TokenId> tokens = {};      // The sample's.
@@ -56,7 +56,7 @@ class RecordedTexts {
 
   const std::string& form() const { return form_; }   // "raw", "statement" or the template's name.
   // Question by question. Ends with the first error of `visit`, which then names problem and sample.
-  absl::Status ForEach(absl::FunctionRef<absl::Status(const RecordedText& text)> visit) const;
+  absl::Status ForEach(absl::FunctionRef<absl::Status(const RecordedSample& text)> visit) const;
 
  private:
   RecordedTexts(const RecordedSet& set, const Engine& engine) : set_(&set), engine_(&engine) {}

@@ -138,23 +138,23 @@ TEST(SdnpuReport, JsonHasAllSystemsOfAllTasks) {
 }
 
 TEST(SdnpuReport, SharesOfRowsAreAll) {
-  for (const DraftUse& use : MadeUpReport().drafts) {
+  for (const DraftUsage& use : MadeUpReport().drafts) {
     EXPECT_NEAR(use.valid + use.wasted + use.underutilized, 1, 1e-12) << use.drafter << " " << use.task;
     EXPECT_LE(use.below_8, use.below_32);
   }
   const auto all = std::find_if(MadeUpReport().drafts.begin(), MadeUpReport().drafts.end(),
-                                [](const DraftUse& use) { return use.drafter == "lookup" && use.task.empty(); });
+                                [](const DraftUsage& use) { return use.drafter == "lookup" && use.task.empty(); });
   EXPECT_EQ(all->below_8, 1);                      // Six tokens each.
   EXPECT_NEAR(all->underutilized, 25.0 / 32, 1e-12);
 }
 
 TEST(SdnpuReport, SharesOfRejectedDraftsAreTheRecordings) {
-  for (const DraftUse& use : MadeUpReport().drafts) {
+  for (const DraftUsage& use : MadeUpReport().drafts) {
     EXPECT_GT(use.rejected, 0) << use.drafter << " " << use.task;
     EXPECT_NEAR(use.missing + use.synonym + use.redundant, 1, 1e-12) << use.drafter << " " << use.task;
   }
   const auto ours = std::find_if(MadeUpReport().drafts.begin(), MadeUpReport().drafts.end(),
-                                 [](const DraftUse& use) { return use.drafter == "sam+ours" && use.task == "summary"; });
+                                 [](const DraftUsage& use) { return use.drafter == "sam+ours" && use.task == "summary"; });
   EXPECT_EQ(ours->rejected, 8 + 12);
   EXPECT_NEAR(ours->missing, 4.0 / 20, 1e-12);
   EXPECT_NEAR(ours->synonym, 6.0 / 20, 1e-12);
