@@ -146,16 +146,20 @@ esac
 case "$1" in
   speed) echo '{"prompt": {"tokens_per_second": {"median": 10}}, "generation": {"tokens_per_second": {"median": %d}}}' ;;
   rows) [ "$9 ${10}" = "--rows 1,8" ] || exit 9; echo '{"rows": [{"rows": 1, "seconds": 1}, {"rows": 8, "seconds": 2}]}' ;;
+  streams) echo '{"batch": {"together": [{"tokens_per_second": {"median": %d}}]}}' ;;
   memory) echo '{"memory_bytes": {"peak_loading": 1000000, "peak_running": 400000000}}' ;;
 esac
+"""
+        generate = """#!/bin/sh
+case "$*" in *--json*) echo '{"text": "word", "timings": {"generation_seconds": %f}}' ;; *) echo word ;; esac
 """
         with tempfile.TemporaryDirectory() as folder:
             model = Path(folder, "m.gguf")
             model.write_text("a model")
             for build, speed in (("before", 20), ("after", 25)):
                 Path(folder, build).mkdir()
-                for name, text in (("tessera_bench", bench % speed), ("tessera_pack", "#!/bin/sh\n"), ("tessera_perplexity", "#!/bin/sh\n"),
-                                   ("tessera_generate", "#!/bin/sh\necho word\n")):
+                for name, text in (("tessera_bench", bench % (speed, speed)), ("tessera_pack", "#!/bin/sh\n"), ("tessera_perplexity", "#!/bin/sh\necho '{\"nll_sum\": 1.5}'\n"),
+                                   ("tessera_generate", generate % (1 / speed))):
                     Path(folder, build, name).write_text(text)
                     Path(folder, build, name).chmod(0o755)
             result = self.run_script("measure/compare_builds.py", f"{folder}/before", f"{folder}/after", str(model), "--pairs", "6",
@@ -164,8 +168,9 @@ esac
             report = json.loads(result.stdout)
             self.assertEqual(report["budget"], "286MiB", "3/4 of 400 MB")
             ratios = {line["figure"]: line["ratio"] for line in report["figures"]}
-            self.assertEqual(list(ratios), ["prompt", "generation", "rows", "first_byte", "streamed"])
-            for figure, ratio in (("prompt", 1), ("generation", 0.8), ("rows", 1), ("streamed", 0.8)):
+            self.assertEqual(list(ratios), ["prompt", "generation", "rows", "texts", "auto", "dialogue", "perplexity", "first_byte",
+                                            "streamed", "memory"])
+            for figure, ratio in (("prompt", 1), ("generation", 0.8), ("rows", 1), ("texts", 0.8), ("auto", 0.8), ("streamed", 0.8), ("memory", 1)):
                 self.assertAlmostEqual(ratios[figure], ratio)
 
     def test_a_signal_leaves_no_temporary_folder_and_no_program(self):

@@ -3,10 +3,13 @@
 
     python3 scripts/measure/compare_builds.py BEFORE/bin AFTER/bin MODEL.gguf [--pairs 15] [--threads 2] [--figures LIST] [--json]
 
-Figures: prompt and generation (seconds per token), rows (seconds of a pass of eight), first_byte (seconds from the start of the program
-to the first byte of text), streamed (seconds per token of the packed model under 3/4 of the memory that it takes). Each pair runs both
-builds one after the other, the first of the two in turns. A ratio is after / before of one pair: below 1 is faster. Shown are the medians
-and, for the ratio, an interval that holds its median with 95 % (order statistics of the pairs). Nothing else should run meanwhile.
+Figures: prompt and generation (seconds per token), rows (seconds of a pass of eight), texts (seconds per token of eight texts at once),
+auto (seconds per token of a text with --speculate=auto), dialogue (seconds of a dialogue of two turns, with the start of the program),
+perplexity (seconds of the program over a text), first_byte (seconds from the start of the program to the first byte of text), streamed
+(seconds per token of the packed model under 3/4 of the memory that it takes), memory (peak of loading and running, in MiB). Each pair
+runs both builds one after the other, the first of the two in turns. A ratio is after / before of one pair: below 1 is faster. Shown are
+the medians and, for the ratio, an interval that holds its median with 95 % (order statistics of the pairs). The texts of auto, dialogue
+and perplexity must be the same in both builds. Nothing else should run meanwhile.
 
 Both builds must know `tessera_bench speed` and `tessera_bench rows`. A build from before subcommands needs a wrapper for its tessera_bench
 that drops the first argument.
@@ -14,16 +17,20 @@ that drops the first argument.
 import json
 import math
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib"]
-from engines import GENERATED_TOKENS, PROMPT_TOKENS, Ours, check_programs, run  # noqa: E402
+from engines import GENERATED_TOKENS, PROMPT, PROMPT_TOKENS, Ours, check_programs, run  # noqa: E402
 from script_main import flag_parser, positive, run_main  # noqa: E402
 
-FIGURES = ("prompt", "generation", "rows", "first_byte", "streamed")
+FIGURES = ("prompt", "generation", "rows", "texts", "auto", "dialogue", "perplexity", "first_byte", "streamed", "memory")
+TEXTS, TEXT_TOKENS, AUTO_TOKENS, TURN_TOKENS, WINDOW = 8, 64, 128, 48, 256
+DIALOGUE = "Name three colours of the rainbow.\nWhich of the three is the brightest?\n"
 STREAMED_TOKENS = 48
 FEWEST_PAIRS = 6
 
@@ -33,7 +40,50 @@ def seconds_per_token(build, model, prompt, generated, *more):
     return 1 / report["prompt" if prompt else "generation"]["tokens_per_second"]["median"]
 
 
-def measure(build, figure, model, packed, budget):
+def texts_seconds(build, model):
+    """Returns the seconds per token of all of eight texts at once. An older build has another name for the subcommand and for its result."""
+    report = build.bench("streams", model, "--together", TEXTS, "--writers", 1, "--generate_tokens", TEXT_TOKENS, "--prompt_tokens", 16,
+                         "--depth", 0, "--long_prompt", 0, "--speculate", "none")
+    return 1 / report["batch" if "batch" in report else "streams"]["together"][0]["tokens_per_second"]["median"]
+
+
+def timed_run(build, program, flags, text=None):
+    """Returns the seconds of a program, and its standard output without times."""
+    start = time.perf_counter()
+    done = subprocess.run([f"{build.folder}/{program}", "--threads", build.threads, *map(str, flags)], input=text, capture_output=True,
+                          text=True, check=False)
+    seconds = time.perf_counter() - start
+    if done.returncode != 0:
+        sys.exit(f"failed: {build.folder}/{program}: exit code {done.returncode}\n{done.stderr[-2000:]}")
+    return seconds, done.stdout
+
+
+def text_seconds(build, figure, model, texts):
+    """Returns the seconds of auto, dialogue or perplexity; ends where the text differs from the first one of the figure."""
+    if figure == "auto":
+        _, output = timed_run(build, "tessera_generate", ("--model", model, "--raw", "--prompt", PROMPT, "--n_predict", AUTO_TOKENS,
+                                                          "--temperature", 0, "--speculate", "auto", "--json"))
+        report = json.loads(output)
+        seconds, text = report["timings"]["generation_seconds"] / AUTO_TOKENS, report["text"]
+    elif figure == "dialogue":
+        seconds, text = timed_run(build, "tessera_generate", ("--model", model, "--chat", "--temperature", 0, "--n_predict", TURN_TOKENS),
+                                  DIALOGUE)
+    else:
+        seconds, output = timed_run(build, "tessera_perplexity", ("--model", model, "--window", WINDOW, "--prompt", PROMPT * 6, "--json"))
+        text = json.loads(output)["nll_sum"]
+    if texts.setdefault(figure, text) != text:
+        sys.exit(f"failed: {figure}: found {text!r} by {build.folder}, expected {texts[figure]!r}")
+    return seconds
+
+
+def measure(build, figure, model, packed, budget, texts):
+    if figure == "texts":
+        return texts_seconds(build, model)
+    if figure in ("auto", "dialogue", "perplexity"):
+        return text_seconds(build, figure, model, texts)
+    if figure == "memory":
+        memory = json.loads(run([f"{build.folder}/tessera_bench", "memory", "--model", model, "--json"]))["memory_bytes"]
+        return max(memory["peak_loading"], memory["peak_running"]) / 2**20 / 1e3   # Shown as thousandths.
     if figure == "prompt":
         return seconds_per_token(build, model, PROMPT_TOKENS, 0)
     if figure == "generation":
@@ -57,11 +107,11 @@ def interval(values):
 
 def compare(flags, figure, packed, budget):
     before, after = (Ours(folder, flags.threads) for folder in (flags.before, flags.after))
-    seconds = {"before": [], "after": []}
+    seconds, texts = {"before": [], "after": []}, {}
     for pair in range(-1, flags.pairs):  # The first pair warms caches and is not counted.
         turns = [("before", before), ("after", after)]
         for name, build in turns if pair % 2 else turns[::-1]:
-            taken = measure(build, figure, flags.model, packed, budget)
+            taken = measure(build, figure, flags.model, packed, budget, texts)
             if pair >= 0:
                 seconds[name].append(taken)
     ratios = [b / a for a, b in zip(seconds["before"], seconds["after"])]

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Compares the model that trainings use (lib/llama.py) with the engine: hidden states, and each token's likeliest next one.
 
-    build/bin/tessera_quantize states --prompt_file=README.md --window=64 --path=reference --layers=0,1,last --logits=top:1 \
-        model.gguf states.safetensors
+    build/bin/tessera_quantize states --prompt_file=README.md --path=reference --layers=0,1,last --logits=top:1 --out=states.safetensors
     "$(scripts/train/environment.sh)" scripts/train/check_model.py --model model.gguf --states states.safetensors
 
 --path=reference computes in FP32, too: then the largest difference, as a share of a layer's largest number, is that of roundings. It
