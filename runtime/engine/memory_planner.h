@@ -27,7 +27,7 @@ struct EngineMemory {
   int64_t weights = 0;        // All weights; if streamed, pinned weights and the ring.
   int64_t cache = 0;          // Keys and values.
   int64_t graphs = 0;         // Scratch memory of the device.
-  int64_t hidden_states = 0;  // Between blocks.
+  int64_t hidden_states = 0;  // Hidden states between blocks.
   int64_t exit_map = 0;       // Map before the norm of first layers. 0 in a budget's plan: `process` includes the map.
   int64_t Total() const { return weights + cache + graphs + hidden_states + exit_map; }
 };

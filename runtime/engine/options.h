@@ -43,7 +43,7 @@ struct StreamPlan;
 // kFast: packed weights and 8-bit activations on this CPU's best kernels.
 // kReference: FP32 throughout, slow and plain; tests compare the fast path with this path.
 // kNpu: the arithmetic of a phone's NPU, by its stated model (npu/hmx/hmx_device.h). Weights are quantized for the NPU's tiles. The matrix
-// unit and attention take and give FP16. The head has the fast path's bits.
+// unit has FP16 inputs and outputs; attention is in FP16. The head has the fast path's bits.
 enum class ComputePath { kFast, kReference, kNpu };
 
 // Parses "fast", "reference" or "npu"; WrongUsage (path) for anything else.
@@ -127,7 +127,7 @@ struct StreamingOptions {
   bool probe_in_child = false;
   bool raise_priority = false;
   VerifyPolicy verify = VerifyPolicy::kFirst;
-  // Slows reads to a flash storage: a name or a file for LoadFlashProfile. Empty: reads are not slowed.
+  // Slows reads to the speed of this flash: a name or a file for LoadFlashProfile. Empty: reads are not slowed.
   std::string flash = {};
   // Wraps the source that streams the file by the plan, and returns the source to use, such as a ClockedSource. The wrapper's read times
   // are then on the engine's clock alone: steps are charged by that clock, and only the wrapper's own trace has the reads. Null: as made.

@@ -1,10 +1,10 @@
-// The SHA-256 of everything in a model on which generated text depends. The sum identifies models and is the same in every process.
+// The SHA-256 of all parts of a model that affect generated text. The sum identifies models and is the same in every process.
 //
 //   ModelSum sum(model);                                                // of model.gguf and of what was packed from it: the same (*)
 //   sum.Start();                                                        // on a thread beside, of the lowest priority; or not
 //   ASSIGN_OR_RETURN(const Sha256Sum of_model, sum.Finish(pool));       // what is left, on all threads
 //
-// The sum covers four parts: the file's header byte for byte (metadata, vocabulary, names and shapes of tensors), all weights in their
+// The sum covers the file's header byte for byte: metadata, vocabulary, names and shapes of tensors. Also covered are all weights in their
 // computed form, the recipe of the forms, and tensors that change the angles of RoPE. For a packed file the manifest gives the SHA-256 of
 // each block, which takes some milliseconds at every model size. Weights that were made while they were loaded (from a GGUF file, or tiles
 // from panels) are in memory and are read once. Weights of a packed file of version 1.0, which has no such sums, are read from the file.
