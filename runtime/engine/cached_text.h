@@ -84,8 +84,8 @@ class CachedText {
 
   // Appends rows for the tokens that the cache lacks, then for `nodes`, in the order of `nodes`. Other nodes of the tree may be placed
   // already. Any placed node may get children in a later call. After a cache error everything is as before the call. The rows are
-  // valid as long as PlaceNext's. REQUIRES: as PlaceNext; `tree` holds the placed nodes under the same numbers; none of `nodes` is placed; the parent of
-  // each node is placed or comes earlier in `nodes`; no tree was placed by PlaceTree.
+  // valid as long as PlaceNext's. REQUIRES: as PlaceNext; `tree` holds the placed nodes under the same numbers; none of `nodes` is placed;
+  // the parent of each node is placed or comes earlier in `nodes`; no tree was placed by PlaceTree.
   absl::Status PlaceMore(const TokenTree& tree, absl::Span<const int> nodes, const LoraAdapter* adapter, std::vector<PassRow>& rows);
   // Undoes the last PlaceMore, whose pass failed. REQUIRES: only const functions were called since.
   void TakeBackMore();

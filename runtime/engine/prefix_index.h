@@ -30,7 +30,8 @@ class PrefixIndex {
   // Keeps the cache entries of an ended text. Drops a text that is a prefix of another one, if the other one can be cut there.
   void Keep(std::unique_ptr<CachedText> text, AdapterKey adapter);
 
-  // Returns a text that begins with as many of `tokens` as possible, at most all except the last, and can be extended. Null if there is no such text.
+  // Returns a text that begins with as many of `tokens` as possible, at most all except the last, and can be extended. Null if there is no
+  // such text.
   std::unique_ptr<CachedText> Take(absl::Span<const TokenId> tokens, AdapterKey adapter);
   // Returns how many tokens Take would share. Changes nothing.
   int Longest(absl::Span<const TokenId> tokens, AdapterKey adapter) const;

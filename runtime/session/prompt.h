@@ -32,7 +32,7 @@ absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<c
 // Returns how many of `count` tokens may get logits within kLearningShare.
 int RowsToLearn(const ModelConfig& config, int count);
 
-// Returns the places in `tokens` to learn from, ascending: at most `count`, none before `begin`. Of equal tokens only the last counts.
+// Returns the places in `tokens` to learn from, ascending: at most `count`, none before `begin`. Among equal tokens only the last counts.
 std::vector<int> PlacesToLearn(absl::Span<const TokenId> tokens, int begin, int count);
 // Returns the places to learn from in the tokens of a prompt that this engine has yet to read.
 std::vector<int> PlacesToLearn(const EngineCore& core, absl::Span<const TokenId> tokens);
