@@ -59,9 +59,9 @@ class AdapterCache {
   // Sets the most bytes that the source's adapter takes, if the size was unknown at Add. REQUIRES: !IsInMemory(number).
   void SetBytes(int number, int64_t bytes);
 
-  // Returns a lease of the adapter, which is read unless memory holds it. Errors: those of the source's `read`. ResourceExhausted (name,
-  // found, expected) if adapters in use leave no room. FailedPrecondition (name, found, expected) if the source gives another adapter than
-  // before, or a larger one than stated, or if the adapter alone exceeds `most_bytes`. REQUIRES: a number of Add.
+  // Returns a lease of the adapter, which is read unless memory holds it. Returns the errors of the source's `read`. ResourceExhausted
+  // (name, found, expected) if adapters in use leave no room. FailedPrecondition (name, found, expected) if the source gives another
+  // adapter than before, or a larger one than stated, or if the adapter alone exceeds `most_bytes`. REQUIRES: a number of Add.
   absl::StatusOr<AdapterLease> Lease(int number);
 
   // Returns the bytes that `texts` sequences need at once, each with a different adapter: the sum of the largest adapters.

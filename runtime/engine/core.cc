@@ -289,7 +289,7 @@ absl::Status EngineCore::MakeRoom(int rows) {
 
 absl::Status EngineCore::ShrinkCache(int64_t bytes) {
   const int fewest = LongestPath();
-  if (planner_->inputs().cache.slots < fewest + KvView::kSlotsPerBlock) return absl::OkStatus();   // It is for one text, which is to fit.
+  if (planner_->inputs().cache.slots < fewest + KvView::kSlotsPerBlock) return absl::OkStatus();   // Room for one context stays.
   return Guarded([&]() -> absl::Status {
     const Hold hold = AwaitHold();
     RETURN_IF_ERROR(health());

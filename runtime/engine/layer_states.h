@@ -51,7 +51,7 @@ struct ListeningRows {
 std::vector<int> LayersWanted(absl::Span<const ListeningRows> listening);
 
 // Calls BeginPass, then gives all wanted states in the order of layers. Afterwards the pass is at the last wanted layer. No listeners:
-// nothing happens. Errors: those of Pass::RunTo.
+// nothing happens. Returns the errors of Pass::RunTo.
 absl::Status TellLayers(Pass& pass, absl::Span<const ListeningRows> listening);
 
 // Gives the states of the layers `first` to `end` - 1 alone, for a pass that is walked for other reasons, too. The caller calls BeginPass

@@ -49,8 +49,8 @@ class LoadedModel {
   };
   // Opens the file and reads the file's description of the model. The tokenizer, which takes as long as the rest of loading, is made
   // meanwhile, on a thread of its own if the system gives one. WrongUsage (importance) for statistics with a packed file, whose scales are
-  // chosen already. WrongUsage (layers) for more first layers than the model has, or for a map without a number of layers. Errors also:
-  // those of ExitMap::Open.
+  // chosen already. WrongUsage (layers) for more first layers than the model has, or for a map without a number of layers. Also returns the
+  // errors of ExitMap::Open.
   static absl::StatusOr<std::unique_ptr<LoadedModel>> Open(const std::string& path, const Options& options);
   // Waits for the tokenizer. Call once, before any function except file, gguf, config and layout.
   absl::Status AwaitTokenizer();
@@ -67,7 +67,7 @@ class LoadedModel {
   // REQUIRES, also for LoadUnits and StreamWeights: no weights are loaded yet.
   absl::Status LoadWeights(ThreadPool& pool);
   // Puts the wanted units of a packed file in memory, and nothing of the other units: graphs hold the others (model/reading_device.h).
-  // Errors: those of TsrReader::ReadUnit; Cancelled; ResourceExhausted. REQUIRES: the file holds the layout's units
+  // Returns the errors of TsrReader::ReadUnit; Cancelled; ResourceExhausted. REQUIRES: the file holds the layout's units
   // (ModelFile::HoldsUnitsOf).
   absl::Status LoadUnits(absl::FunctionRef<bool(int unit)> is_wanted);
   // Pins and streams the weights of a packed file according to `plan`. Pinned weights may still be read when this returns, as for

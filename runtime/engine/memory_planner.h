@@ -67,7 +67,7 @@ class MemoryPlanner {
 
   const Inputs& inputs() const { return inputs_; }
 
-  // Plans all weights in memory, or Inputs::weights. Errors: those of KvCache::BytesFor.
+  // Plans all weights in memory, or Inputs::weights. Returns the errors of KvCache::BytesFor.
   absl::StatusOr<EngineMemory> Plan() const;
   int64_t logits() const { return inputs_.workload.logit_rows * model_.logit_row_bytes(); }  // Bytes of all rows of the workload.
   int64_t drafting() const;                                                                  // Bytes.

@@ -27,8 +27,8 @@ class PlacedForecasts {
  public:
   // Places the forecasts in the engine's cache. InvalidArgument (found, expected) for forecasts of a model of another shape, and for an
   // engine that switches graphs. ResourceExhausted if the cache has no room for the slots. FailedPrecondition before weights are loaded,
-  // and within a pass of this thread. Errors also: those of the device. After an error no slot is taken. The core lives as long as this
-  // object.
+  // and within a pass of this thread. Also returns the errors of the device. After an error no slot is taken. The core lives as long as
+  // this object.
   static absl::StatusOr<std::shared_ptr<const PlacedForecasts>> Place(std::shared_ptr<EngineCore> core,
                                                                       std::shared_ptr<const Forecasts> forecasts);
   ~PlacedForecasts();

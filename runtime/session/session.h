@@ -52,7 +52,7 @@ class Session {
   const LoraAdapter* adapter() const { return options_.adapter; }   // SessionOptions::adapter; null: none.
 
   // Appends tokens and computes the logits after the last token. ResourceExhausted (found, context) if the tokens do not fit.
-  // InvalidArgument for a token outside the vocabulary (which, found, expected). Errors also: the first error of a pass. After an error the
+  // InvalidArgument for a token outside the vocabulary (which, found, expected). Also returns the first error of a pass. After an error the
   // sequence is as before.
   absl::Status Append(absl::Span<const TokenId> tokens);
 
@@ -76,7 +76,7 @@ class Session {
 
   // Runs a pass over a draft tree. The tree's root follows the sequence, and each node follows its ancestors. The sequence stays unchanged
   // until Keep. Before Keep only TreeLogits may be called. InvalidArgument if a token is outside the vocabulary (which, found, expected),
-  // or if there are more nodes than rows of a pass. ResourceExhausted if the nodes do not fit (TreeRoom). Errors also: the first error of
+  // or if there are more nodes than rows of a pass. ResourceExhausted if the nodes do not fit (TreeRoom). Also returns the first error of
   // the pass. REQUIRES: no tree is waiting for Keep.
   absl::Status PassTree(const TokenTree& tree);
   // Returns the most nodes, including the root, of the next PassTree, which is also the greatest depth. The bounds are the rest of the

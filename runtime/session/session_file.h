@@ -48,7 +48,7 @@ struct LoadedSession {
 void PrepareSaving(Engine& engine);
 
 // Waits until the model's SHA-256 is computed, so that SaveSession computes none. FailedPrecondition while another call is under way.
-// Errors also: those of reading the weights. REQUIRES: the weights are loaded.
+// Also returns the errors of reading the weights. REQUIRES: the weights are loaded.
 absl::Status FinishPreparing(Engine& engine);
 
 // The cost of the model's SHA-256: bytes of summed weights, and seconds that a call waited for the sum. Both are 0 before a session was
@@ -58,18 +58,18 @@ struct SavingCost { int64_t bytes = 0; double waited_seconds = 0; };
 // Returns the cost of the model's SHA-256 so far.
 SavingCost CostOfSaving(const Engine& engine);
 
-// Writes the session to a file. InvalidArgument if the notes are longer than kLongestNotes. Errors also: those of AtomicFileWriter, after
-// which the old file is unchanged, and those of a session's calls. REQUIRES: no tree is waiting for Keep.
+// Writes the session to a file. InvalidArgument if the notes are longer than kLongestNotes. Also returns the errors of AtomicFileWriter,
+// after which the old file is unchanged, and those of a session's calls. REQUIRES: no tree is waiting for Keep.
 absl::Status SaveSession(const Session& session, const std::string& path, absl::string_view notes = {});
 
 // Reads a session from a file. Errors name the file, the field, the value found and the value expected.
 // InvalidArgument: another program, version, model, adapter, device, format or numerics wrote the file. DataLoss: the file was damaged
 // after writing. ResourceExhausted if the tokens do not fit in the engine's context (marked as limited by the context), or if the positions
-// do not fit in the cache next to other sessions. Errors also: those of RandomAccessFile and Engine::NewSession.
+// do not fit in the cache next to other sessions. Also returns the errors of RandomAccessFile and Engine::NewSession.
 absl::StatusOr<LoadedSession> LoadSession(Engine& engine, const std::string& path, const SessionOptions& options = {});
 
-// Returns whether the first bytes of the file are a session's. A program asks before replacing a file that a person names. Errors: those of
-// RandomAccessFile::Open.
+// Returns whether the first bytes of the file are a session's. A program asks before replacing a file that a person names. Returns the
+// errors of RandomAccessFile::Open.
 absl::StatusOr<bool> IsSessionFile(const std::string& path);
 
 }  // namespace tessera

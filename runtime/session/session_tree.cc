@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// Returns at least one row: without room for a row plain decoding fails, too, and reports the reason.
+// Returns at least 1 unless the context is full: without room for one row plain decoding fails, too, and reports the reason.
 int Session::TreeRoom() const {
   const int room = std::min(core_->context() - length(), core_->runner().row_capacity());
   if (room <= 1) return room;

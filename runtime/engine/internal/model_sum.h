@@ -42,8 +42,8 @@ class ModelSum {
   // Starts the sum on a thread of the lowest priority. Does nothing if the sums are known, or if the system has no thread. REQUIRES: Start
   // was not called before.
   void Start();
-  // Computes the rest on all threads and returns the sum. Errors: those of reading the file. REQUIRES: no Run of the pool is under way;
-  // this is the last call.
+  // Computes the rest on all threads and returns the sum. Returns the errors of reading the file. REQUIRES: no Run of the pool is under
+  // way; this is the last call.
   absl::StatusOr<Sha256Sum> Finish(ThreadPool& pool);
 
   int64_t summed_bytes() const { return summed_bytes_; }   // Bytes of weights summed so far, by Start's thread and by Finish.

@@ -66,7 +66,7 @@ class GraphMotion {
   void DropPrompt() { ForgetPrompt(); }
   // Whether a prompt is under way: from BeginPrompt to EndPrompt, DropPrompt or an error of Finish.
   bool in_prompt() const { return in_prompt_; }
-  // Finishes a pass with the blocks' present graphs, and begins the loads that are due. Errors: those of Pass and of loading.
+  // Finishes a pass with the blocks' present graphs, and begins the loads that are due. Returns the errors of Pass and of loading.
   absl::StatusOr<HiddenRows> Finish(Pass& pass, absl::Span<const int> wanted);
 
   // Loads the decode graphs of all blocks, without a prompt. Tries all loads and returns the first error.

@@ -7,7 +7,8 @@
 //
 // For each row count there are two passes, walked layer by layer and timed by the engine's clock. The first pass has two rows and waits for
 // loads. The second pass has as many rows as the largest graph. The device tells the cost of loads after the first pass. A block is loaded
-// at once, so the block pays the part that does not grow with bytes once. In the end the prefill graphs of all blocks are loaded again.
+// as a whole, so the block's cost has the part that does not grow with bytes only once. In the end the prefill graphs of all blocks are
+// loaded again.
 // Threads: as Engine.
 #pragma once
 
@@ -22,14 +23,14 @@
 namespace tessera {
 
 // Returns the times per layer, in the order of `rows`. FailedPrecondition for an engine that does not switch, or before the engine's
-// weights are loaded. InvalidArgument (found, expected) unless `rows` ascend and the model was compiled for graphs of these rows. Errors
-// also: the first error of a pass.
+// weights are loaded. InvalidArgument (found, expected) unless `rows` ascend and the model was compiled for graphs of these rows. Also
+// returns the first error of a pass.
 absl::StatusOr<std::vector<GraphTimes>> MeasureGraphTimes(Engine& engine, absl::Span<const int> rows);
 
 // Returns the times of the engine's own graphs, by block. Errors: as MeasureGraphTimes.
 absl::StatusOr<std::vector<SwitchTimes>> MeasureSwitchTimes(Engine& engine);
 
-// Runs a pass of two rows, which waits until the graphs being loaded are loaded. Errors: as MeasureGraphTimes.
+// Runs a pass of two rows, which waits for the graphs that are being loaded for the pass. Errors: as MeasureGraphTimes.
 absl::Status AwaitGraphs(Engine& engine);
 
 }  // namespace tessera

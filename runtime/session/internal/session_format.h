@@ -79,8 +79,8 @@ struct SessionHead {
   int64_t Bytes() const;
 };
 
-// Reads the head. Checks that the head belongs to the owner `expected` and that the file has exactly the promised size. Errors: those of
-// LoadSession. Allocates memory only for sizes that agree with checksum, file, context and `expected`.
+// Reads the head. Checks that the head belongs to the owner `expected` and that the file has exactly the promised size. Returns the errors
+// of LoadSession. Allocates memory only for sizes that agree with checksum, file, context and `expected`.
 absl::StatusOr<SessionHead> ReadSessionHead(const RandomAccessFile& file, const SessionHeader& expected, int context);
 
 // Returns whether the file begins like a session's file.
