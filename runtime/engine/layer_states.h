@@ -9,7 +9,7 @@
 //   ... tokens are chosen: of the text's rows 0, 2 and 3 are text now, from token 40 on ...
 //   listener.EndPass(/*first=*/40, {17, 5, 9}, {0, 2, 3});
 //
-// No bit of a pass depends on its listeners. Threads: those of the pass; a listener belongs to one text.
+// No bit of a pass depends on its listeners. Threads: those of the pass; a listener belongs to one sequence.
 #pragma once
 
 #include <vector>
@@ -29,18 +29,18 @@ class LayerListener {
   // layers. The list never changes.
   virtual absl::Span<const int> layers() const = 0;
 
-  // Begins a pass in which the text has `rows` rows, numbered from 0 on: tokens of a prompt, or nodes of a tree.
+  // Begins a pass in which the sequence has `rows` rows, numbered from 0 on: tokens of a prompt, or nodes of a tree.
   virtual void BeginPass(int rows) = 0;
   // Takes the state of `row` after layers()[index] layers: [width], valid during the call. Later states of a row that the pass drops are
   // not given.
   virtual void Take(int index, int row, absl::Span<const float> state) = 0;
-  // Ends the pass. Token first + i of the text is tokens[i], and rows[i] was the token's row. Other rows are no part of the text. Earlier
-  // states of tokens from `first` on no longer hold. No rows: the pass failed, or none of the pass's rows was kept.
+  // Ends the pass. Token first + i of the sequence is tokens[i], and rows[i] was the token's row. Other rows are no part of the sequence.
+  // Earlier states of tokens from `first` on no longer hold. No rows: the pass failed, or none of the pass's rows was kept.
   // REQUIRES: as many tokens as rows; all of the rows were given by Take.
   virtual void EndPass(int first, absl::Span<const TokenId> tokens, absl::Span<const int> rows) = 0;
 };
 
-// A listener with the rows of its text in a pass.
+// A listener with the rows of its sequence in a pass.
 struct ListeningRows {
   LayerListener* listener = nullptr;
   int first_row = 0;

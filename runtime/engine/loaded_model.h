@@ -67,7 +67,7 @@ class LoadedModel {
   // REQUIRES, also for LoadUnits and StreamWeights: no weights are loaded yet.
   absl::Status LoadWeights(ThreadPool& pool);
   // Puts the wanted units of a packed file in memory, and nothing of the other units: graphs hold the others (model/reading_device.h).
-  // Returns the errors of TsrReader::ReadUnit; Cancelled; ResourceExhausted. REQUIRES: the file holds the layout's units
+  // Returns the errors of TsrReader::ReadUnit, Cancelled or ResourceExhausted. REQUIRES: the file holds the layout's units
   // (ModelFile::HoldsUnitsOf).
   absl::Status LoadUnits(absl::FunctionRef<bool(int unit)> is_wanted);
   // Pins and streams the weights of a packed file according to `plan`. Pinned weights may still be read when this returns, as for
