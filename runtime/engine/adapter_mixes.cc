@@ -36,7 +36,7 @@ int AdapterMixes::NumberOf(const AdapterMix& mix, const std::string& name) {
   return number;
 }
 
-// A number of the cache that no mix has from now on.
+// Returns a number of the cache for a new mix. No other mix has the number from now on.
 int AdapterMixes::PlaceFor(const std::string& name) {
   auto oldest = known_.end();
   for (auto it = known_.begin(); known() >= options_.most_known && it != known_.end(); ++it) {
@@ -73,12 +73,12 @@ absl::StatusOr<int64_t> AdapterMixes::PlannedBytes(const Known& known) const {
   return plan.BytesPaddedTo(padded.empty() ? plan.ranks : padded, options_.shapes);
 }
 
-// Leases the parts and tells the cache how much the mix takes.
+// Leases the parts and tells the cache the mix's size.
 absl::Status AdapterMixes::Prepare(int number, Known& known) {
   int64_t beside = 0;
   for (const MixPart& part : known.mix) {
     absl::StatusOr<AdapterLease> lease = options_.lease_part(part.number);
-    // The cache has given up all that is not leased: if only this mix's own parts are left, no time will bring room.
+    // The cache has evicted all adapters without a lease. If only this mix's own parts are left, waiting brings no room.
     const bool is_alone = options_.parts_are_in_cache && options_.cache->bytes() == beside;
     if (absl::IsResourceExhausted(lease.status()) && is_alone) return absl::FailedPreconditionError(lease.status().message());
     RETURN_IF_ERROR(lease.status());

@@ -1,16 +1,17 @@
-// Adapters that requests compose of others, each kept in memory once for all who ask for the same one.
+// Adapters that requests compose of others. A mix is in memory once, for all requests that ask for the same mix.
 //
 //   AdapterMixes mixes({.cache = &cache, .lease_part = [&](int number) { return cache.Lease(number); }, .shapes = LoraShapesOf(config)});
 //   const int number = mixes.NumberOf({{style, 1}, {facts, 0.5f}}, "style,facts@0.5");
 //   ASSIGN_OR_RETURN(const AdapterLease adapter, mixes.Lease(number));   // composed, unless memory has it
 //
-// A mix is known by its parts, by number, with their scales and in their order: whoever asks for the same one has the same adapter, and
-// with it the prefixes that the cache of texts keeps. A mix that had to leave memory is composed again and is then the same adapter, as
-// AdapterCache holds its adapters to. A mix that was not asked for while `most_known` others were may be forgotten: asked for again, it is
-// a new adapter of the same numbers.
+// A mix is known by its parts: the numbers, the scales and the order. Requests for the same mix get the same adapter, and share the
+// prefixes that the KV cache keeps with the adapter. A mix that was evicted is composed again and must then be the same adapter as before
+// (AdapterCache). A mix may be forgotten if nobody asks for the mix while `most_known` others are asked for. A forgotten mix, asked for
+// again, is a new adapter with the same values.
 //
-// Memory: parts are leased while a mix is made of them, and its bytes are known and have their place in the cache before it is made.
-// Threads: one at a time; leases may end on any.
+// Memory: parts are leased while a mix is composed of the parts. The mix's size is known, and the cache has made room, before the mix is
+// composed.
+// Threads: one at a time; leases may end on any thread.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@
 namespace tessera {
 
 struct MixPart {
-  int number = 0;    // An adapter has it for good.
+  int number = 0;    // The adapter's number, which never changes.
   float scale = 1;
   friend bool operator==(const MixPart&, const MixPart&) = default;
 };
@@ -40,33 +41,34 @@ class AdapterMixes {
   static constexpr int kMostKnown = 256;
 
   struct Options {
-    AdapterCache* cache = nullptr;      // For mixes; others may be in it, too. Must outlive this.
+    AdapterCache* cache = nullptr;      // Holds the mixes, perhaps other adapters too. Must outlive this.
     std::function<absl::StatusOr<AdapterLease>(int number)> lease_part = nullptr;
     bool parts_are_in_cache = true;     // lease_part gives leases of the cache.
-    std::vector<LoraShape> shapes = {};     // As LoraShapesOf has them.
-    std::vector<int> padded_ranks = {};     // As LoraAdapter::PadTo takes them. Empty: mixes have no padding.
-    int most_known = kMostKnown;            // More only while so many have leases.
+    std::vector<LoraShape> shapes = {};     // The result of LoraShapesOf.
+    std::vector<int> padded_ranks = {};     // The argument of LoraAdapter::PadTo. Empty: mixes have no padding.
+    int most_known = kMostKnown;            // Exceeded only while this many mixes have leases.
   };
 
   explicit AdapterMixes(Options options) : options_(std::move(options)) {}
   AdapterMixes(const AdapterMixes&) = delete;   // The cache's sources point here.
   AdapterMixes& operator=(const AdapterMixes&) = delete;
 
-  // Returns the mix's number in the cache, which is good until the next call, or while its lease lives. Composes nothing. name: for
-  // messages.
+  // Returns the mix's number in the cache. The number is valid until the next call, or while the mix has a lease. Composes nothing. name:
+  // for messages.
   int NumberOf(const AdapterMix& mix, const std::string& name);
   bool Has(int number) const { return known_.count(number) > 0; }
   int known() const { return static_cast<int>(known_.size()); }
 
-  // The errors of lease_part, ComposeAdapters and AdapterCache::Lease, each with the mix's name. FailedPrecondition (found, expected) where
-  // the cache's memory would be too small with nothing else in it, or the ranks are above the padded ones. REQUIRES: Has(number).
+  // Returns a lease of the mix, which is composed unless memory holds it. Errors name the mix: the errors of lease_part, ComposeAdapters
+  // and AdapterCache::Lease; FailedPrecondition (found, expected) if the cache's memory is too small even with nothing else in the cache,
+  // or if the ranks exceed the padded ranks. REQUIRES: Has(number).
   absl::StatusOr<AdapterLease> Lease(int number);
 
  private:
   struct Known {
     AdapterMix mix = {};
     std::string name = {};
-    std::vector<AdapterLease> parts = {};   // While it is made.
+    std::vector<AdapterLease> parts = {};   // Held while the mix is composed.
     int64_t last_used = 0;
   };
 

@@ -54,7 +54,7 @@ absl::Status CachedText::PlaceTree(const TokenTree& tree, const LoraAdapter* ada
 absl::Status CachedText::ForkForecasts(const TreeForecasts& forecasts) {
   for (const int node : forecasts.nodes) {
     ASSIGN_OR_RETURN(const KvCache::SequenceId fork, cache_->Fork(node_sequences_[node], length() + (*tree_)[node].depth + 1));
-    forecast_sequences_.push_back(fork);   // Before it can fail: EndTree is to release it.
+    forecast_sequences_.push_back(fork);   // Before Extend can fail: EndTree is to release the fork.
     RETURN_IF_ERROR(cache_->Extend(fork, forecasts.each));
   }
   return absl::OkStatus();
@@ -64,7 +64,7 @@ void CachedText::AddForecastRows(const TreeForecasts& forecasts, const LoraAdapt
   if (forecasts.nodes.empty()) return;
   const KvCache::Paths prefix = forecasts.placed->Prefix();
   forecast_paths_.clear();
-  forecast_paths_.reserve(static_cast<size_t>(forecasts.rows()));   // Rows point into it.
+  forecast_paths_.reserve(static_cast<size_t>(forecasts.rows()));   // Rows point into the vector.
   for (size_t i = 0; i < forecasts.nodes.size(); ++i) {
     const int to_node = length() + (*tree_)[forecasts.nodes[i]].depth + 1;
     for (int k = 0; k < forecasts.each; ++k) {
@@ -78,7 +78,8 @@ void CachedText::AddForecastRows(const TreeForecasts& forecasts, const LoraAdapt
   }
 }
 
-// A first child goes on where its parent ends, which copies nothing and keeps slots together; its sisters are forks.
+// Places all nodes of the tree. A first child extends its parent's sequence, which copies nothing and keeps slots together; the other
+// children are forks.
 absl::Status CachedText::PlaceNodes() {
   const TokenTree& tree = *tree_;
   node_sequences_.clear();
@@ -91,7 +92,7 @@ absl::Status CachedText::PlaceNodes() {
         ASSIGN_OR_RETURN(sequence, cache_->Fork(sequence, parent_length));
       }
     }
-    node_sequences_.push_back(sequence);  // Before it can fail: EndTree is to release it.
+    node_sequences_.push_back(sequence);  // Before Extend can fail: EndTree is to release the sequence.
     RETURN_IF_ERROR(cache_->Extend(sequence, 1));
   }
   return absl::OkStatus();
@@ -117,7 +118,7 @@ absl::Status CachedText::PlaceMore(const TokenTree& tree, absl::Span<const int> 
   return absl::OkStatus();
 }
 
-// Each node ends a sequence of its own, so windows keep what the next rows of all of them read.
+// Places some nodes. Each node ends a sequence of its own, so windows keep the entries that the next rows of all nodes read.
 absl::Status CachedText::PlaceMoreNodes(absl::Span<const int> nodes) {
   RETURN_IF_ERROR(cache_->Extend(sequence_, length() - held()));
   for (const int node : nodes) {
@@ -125,7 +126,7 @@ absl::Status CachedText::PlaceMoreNodes(absl::Span<const int> nodes) {
     CHECK(!IsPlaced(node) && (parent == TokenTree::kNone || IsPlaced(parent))) << "node " << node;
     const KvCache::SequenceId before = parent == TokenTree::kNone ? sequence_ : node_sequences_[parent];
     ASSIGN_OR_RETURN(node_sequences_[node], cache_->Fork(before, length() + depth));
-    more_.push_back(node);   // Before it can fail: it is to be taken back.
+    more_.push_back(node);   // Before Extend can fail: TakeBackMore is to release the node.
     RETURN_IF_ERROR(cache_->Extend(node_sequences_[node], 1));
   }
   return absl::OkStatus();

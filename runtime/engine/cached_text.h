@@ -1,4 +1,5 @@
-// One text and what the KV cache holds of it: gives the rows that a pass computes next, and keeps or drops what came of them. Runs no pass.
+// One text, a committed token sequence, with its entries in the KV cache. Makes the rows that a pass computes next, then commits or drops
+// the computed rows. Runs no pass.
 //
 //   CachedText text(cache);
 //   text.Append(prompt);
@@ -11,14 +12,14 @@
 //   ... a pass, and logits that say which nodes are right ...
 //   text.KeepPath(path, /*compact=*/true);                                  // these are text now
 //
-// A tree may also grow in several passes, each of which says where it goes on:
+// A tree may also grow in several passes. Each pass names its nodes:
 //
 //   RETURN_IF_ERROR(text.PlaceMore(tree, {TokenTree::kRoot}, /*adapter=*/nullptr, rows));   // and what the cache lacks of the text
 //   ... a pass; if it fails, text.TakeBackMore(); tree.Add(...) ...
 //   RETURN_IF_ERROR(text.PlaceMore(tree, {child}, /*adapter=*/nullptr, rows));
 //
-// Beside nodes of a tree there may be forecasts: rows that see the prefix of placed_forecasts.h, the path to the node and the forecasts of
-// it before them. No node sees any of these, and they leave the cache with the tree.
+// Nodes of a tree may have forecasts: rows that see the prefix of placed_forecasts.h, the path to the node and the node's earlier
+// forecasts. No node sees the prefix or a forecast. Forecasts leave the cache with the tree.
 //
 // Threads: one at a time for all texts of a cache.
 #pragma once
@@ -40,17 +41,17 @@ namespace tessera {
 
 class PlacedForecasts;
 
-// Which nodes of a tree have forecasts.
+// The nodes of a tree that have forecasts.
 struct TreeForecasts {
-  const PlacedForecasts* placed = nullptr;   // Those of this cache. Null: no node has any.
+  const PlacedForecasts* placed = nullptr;   // The forecasts of this cache. Null: no node has any.
   absl::Span<const int> nodes = {};          // Ascending.
-  int each = 0;                              // For each of them: the first ones that there are.
+  int each = 0;                              // Forecasts per node: the first ones of `placed`.
   int rows() const { return static_cast<int>(nodes.size()) * each; }
 };
 
 class CachedText {
  public:
-  // An empty text. The cache must outlive it.
+  // Makes an empty text. The cache must outlive the text.
   explicit CachedText(KvCache& cache) : cache_(&cache), sequence_(cache.NewSequence()) {}
   ~CachedText() { Release(); }
   CachedText(const CachedText&) = delete;
@@ -58,56 +59,57 @@ class CachedText {
 
   absl::Span<const TokenId> tokens() const { return tokens_; }
   int length() const { return static_cast<int>(tokens_.size()); }
-  // Tokens that the cache has, the first ones.
+  // Returns how many tokens the cache holds: the first held() tokens of the text.
   int held() const { return cache_->Length(sequence_); }
-  // For code that copies its keys and values. Valid until a tree is placed. REQUIRES: nothing was released.
+  // Returns the KV cache's sequence, for code that copies keys and values. Valid until a tree is placed. REQUIRES: nothing was released.
   KvCache::SequenceId sequence() const { return sequence_; }
 
-  // Adds tokens, of which nothing is computed so far. REQUIRES, here and below but for what is said: no tree is placed.
+  // Adds tokens; none of the new tokens is computed yet. REQUIRES, here and below unless stated otherwise: no tree is placed.
   void Append(absl::Span<const TokenId> tokens) { tokens_.insert(tokens_.end(), tokens.begin(), tokens.end()); }
-  // Drops the tokens from `length` on, and what the cache has of them. REQUIRES: 0 <= length <= length().
+  // Drops the tokens from `length` on, with their cache entries. REQUIRES: 0 <= length <= length().
   void Truncate(int length);
-  // The cache has at most the first `length` tokens from now on; the text stays as it is.
-  void TruncateCache(int length);
-  // Readies the cache for a next row. If windows have lost what that row reads, the cache has no token from now on.
+  // Drops the cache entries from token `length` on; the text stays unchanged.
+  void SetBack(int length);
+  // Readies the cache for a next row. If sliding windows have lost entries that the row reads, drops all of the text's cache entries.
   void MakeExtendable();
 
-  // Appends rows for the next `count` tokens that the cache lacks, or for a tree that comes after the text; its root is no part of it yet.
-  // The rows point into this text until the next call that places something. After an error of the cache nothing is placed. REQUIRES: room
-  // was made in the cache; MakeExtendable was called since the text was changed; for a tree: held() == length().
+  // Appends rows for the next `count` tokens that the cache lacks. The rows point into this text until the next call that places rows.
+  // After a cache error nothing is placed. REQUIRES: room was made in the cache; MakeExtendable was called after the text's last change.
   absl::Status PlaceNext(int count, const LoraAdapter* adapter, std::vector<PassRow>& rows);
-  // Rows of forecasts come after those of all nodes, node by node. REQUIRES: their prefix is in this cache.
+  // Appends rows for a tree that follows the text; the tree's root is not part of the text yet. Rows of forecasts follow the rows of all
+  // nodes, node by node. Lifetime and errors are PlaceNext's. REQUIRES: as PlaceNext, and held() == length(); the forecasts' prefix is in
+  // this cache.
   absl::Status PlaceTree(const TokenTree& tree, const LoraAdapter* adapter, std::vector<PassRow>& rows,
                          const TreeForecasts& forecasts = {});
 
-  // The same for some nodes of a tree of which others may be placed: rows for the tokens that the cache lacks, then for these nodes, in
-  // their order. Any placed node may get children in a later call. After an error of the cache all is as it was. REQUIRES: `tree` has what
-  // is placed, under the same numbers; none of the nodes is placed, and the parent of each is, or comes before it among them; no tree was
-  // placed by PlaceTree.
+  // Appends rows for the tokens that the cache lacks, then for `nodes`, in the order of `nodes`. Other nodes of the tree may be placed
+  // already. Any placed node may get children in a later call. After a cache error everything is as before the call. The rows are
+  // valid as long as PlaceNext's. REQUIRES: as PlaceNext; `tree` holds the placed nodes under the same numbers; none of `nodes` is placed;
+  // the parent of each node is placed or comes earlier in `nodes`; no tree was placed by PlaceTree.
   absl::Status PlaceMore(const TokenTree& tree, absl::Span<const int> nodes, const LoraAdapter* adapter, std::vector<PassRow>& rows);
-  // Takes back what the last PlaceMore has placed: its pass failed. REQUIRES: nothing was called since that is not const.
+  // Undoes the last PlaceMore, whose pass failed. REQUIRES: only const functions were called since.
   void TakeBackMore();
   bool IsPlaced(int node) const {
     return node >= 0 && static_cast<size_t>(node) < node_sequences_.size() && node_sequences_[static_cast<size_t>(node)] != kNoSequence;
   }
-  // The last token is no text any more, but the root of a tree, and all of it that is placed. REQUIRES: the cache has all of the text,
-  // which is not empty, and made no room since KeepPath.
+  // Turns the last token of the text into the root of a tree, the only placed node. REQUIRES: the cache holds the whole text, which is not
+  // empty; the cache made no room since KeepPath.
   void LiftRoot();
 
-  const TokenTree* tree() const { return tree_.has_value() ? &*tree_ : nullptr; }   // That is placed; null: none.
-  // Ends the tree: `path`, the root and nodes below it, is text now, the rest is gone. An empty path keeps nothing. compact: what is kept
-  // is moved next to what was there, which changes no bit (KvCache::Compact). REQUIRES: a tree is placed, and each node of the path is
-  // placed and a child of the one before.
+  const TokenTree* tree() const { return tree_.has_value() ? &*tree_ : nullptr; }   // The placed tree; null: none.
+  // Ends the tree. Commits `path`, the root and nodes below, to the text, and drops the other nodes. An empty path commits nothing.
+  // compact: moves the kept entries next to the text's earlier entries, which changes no bit (KvCache::Compact). REQUIRES: a tree is
+  // placed; each node of the path is placed and a child of the node before.
   void KeepPath(absl::Span<const int> path, bool compact);
 
-  // A text that begins with the first `length` tokens of this one and shares what the cache has of them. The cache's errors.
+  // Returns a text that begins with the first `length` tokens of this text and shares their cache entries. Errors: the cache's.
   // REQUIRES: 0 <= length <= length().
   absl::StatusOr<std::unique_ptr<CachedText>> Fork(int length) const;
 
-  // Gives back what it has in the cache: nothing may be called any more but the destructor, Truncate and what reads tokens. Allocates
-  // nothing: it can be done where memory has ended.
+  // Gives back the text's cache entries. Afterwards only the destructor, Truncate and functions that read tokens may be called. Allocates
+  // nothing, so the call works where memory has run out.
   void Release();
-  // The same without a word to the cache, whose state is unknown (EngineCore::Guarded).
+  // Like Release, but leaves the cache untouched, as the cache's state is unknown (EngineCore::Guarded).
   void Abandon();
 
  private:
@@ -117,22 +119,22 @@ class CachedText {
   absl::Status ForkForecasts(const TreeForecasts& forecasts);
   void AddForecastRows(const TreeForecasts& forecasts, const LoraAdapter* adapter, std::vector<PassRow>& rows);
   absl::Status PlaceMoreNodes(absl::Span<const int> nodes);
-  // Drops what the cache has of the tree, but for the node's path (TokenTree::kNone: of all).
+  // Drops the tree's cache entries, except the path to the node (TokenTree::kNone: drops all of the tree).
   void EndTree(int kept);
-  // Gives back all of these: the text's sequence, and those of the tree, if there is one.
+  // Releases the sequences of the text, the tree and the forecasts, except `survivor`.
   void ReleaseAllBut(KvCache::SequenceId survivor);
 
-  KvCache* cache_;                                  // Null once it is released.
+  KvCache* cache_;                                  // Null after Release and Abandon.
   KvCache::SequenceId sequence_;
   std::vector<TokenId> tokens_;
-  std::vector<KvCache::Paths> paths_;               // Those of the rows that were placed last.
+  std::vector<KvCache::Paths> paths_;               // Paths of the rows that were placed last.
   std::optional<TokenTree> tree_;
-  std::vector<KvCache::SequenceId> node_sequences_; // Per node of it: the sequence of its path; kNoSequence: it is not placed.
-  std::vector<KvCache::SequenceId> forecast_sequences_;   // Per node that has forecasts: its path, and they.
-  std::vector<KvCache::Paths> forecast_paths_;            // Those of their rows, with the prefix.
-  std::vector<int> more_;                           // Nodes that the last PlaceMore placed,
-  int held_before_more_ = 0;                        // and what it found of the text.
-  std::vector<TokenId> kept_;                       // By the last KeepPath; its memory stays.
+  std::vector<KvCache::SequenceId> node_sequences_; // Per node of the tree: the path's sequence; kNoSequence: not placed.
+  std::vector<KvCache::SequenceId> forecast_sequences_;   // Per node that has forecasts: the path and the forecasts.
+  std::vector<KvCache::Paths> forecast_paths_;            // Paths of the forecasts' rows, with the prefix.
+  std::vector<int> more_;                           // Nodes that the last PlaceMore placed.
+  int held_before_more_ = 0;                        // held() before the last PlaceMore.
+  std::vector<TokenId> kept_;                       // Tokens of the last KeepPath; the memory is reused.
 };
 
 }  // namespace tessera

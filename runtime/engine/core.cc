@@ -28,8 +28,8 @@
 namespace tessera {
 namespace {
 
-// A device that computes all rows of a graph gets graphs of few rows, too: for a token, a draft tree and the end of a prompt. Another gets
-// those that are asked for, to be switched.
+// Returns the row counts of graphs. A device that computes all rows of a graph gets graphs of few rows, too: for a token, a draft tree and
+// the end of a prompt. Other devices get the requested graphs, to be switched.
 std::vector<int> GraphRowsFor(const Device& device, const ComputeOptions& compute) {
   if (!compute.graph_rows.empty() || device.row_policy() != RowPolicy::kExact) return compute.graph_rows;
   return {1, 8, 64};
@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options,
   return options.compute.wrap_device(std::move(device));
 }
 
-// None: that of the file, or the usual one.
+// Returns the recipe of the options. nullopt: the file's recipe, or the default one.
 absl::StatusOr<std::optional<WeightRecipe>> RecipeOf(const ComputeOptions& compute, const Device& device) {
   if (compute.recipe.empty()) return std::nullopt;
   if (device.weight_encoding() != WeightEncoding::kTiles) {
@@ -75,7 +75,7 @@ absl::StatusOr<std::optional<WeightRecipe>> RecipeOf(const ComputeOptions& compu
   return *std::move(recipe);
 }
 
-// Graphs can be read one by one only from a file in which their weights lie as they are computed with.
+// Checks that the file has the weights in their computed form. Only from such a file can graphs be read one by one.
 absl::Status CheckHoldsGraphs(const LoadedModel& model) {
   const ModelFile& file = model.file();
   if (file.HoldsUnitsOf(model.layout())) return absl::OkStatus();
@@ -92,7 +92,7 @@ EngineCore::EngineCore(const EngineOptions& options)
     : options_(options), timeline_(options.timeline),
       out_of_memory_(absl::ResourceExhaustedError("out of memory within a session's call: all sessions of this engine are lost")) {}
 
-// Half the largest int at most: kMostContext and CheckOptions bound all of it.
+// Returns at most half the largest int: kMostContext and CheckOptions bound all operands.
 absl::StatusOr<int> EngineCore::CacheTokensOf(const EngineOptions& options, int context) {
   const CacheOptions& cache = options.cache;
   if (cache.cache_tokens == 0) {
@@ -105,7 +105,7 @@ absl::StatusOr<int> EngineCore::CacheTokensOf(const EngineOptions& options, int 
 
 absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions& options, ModelFile::Weights weights) {
   RETURN_IF_ERROR(CheckOptions(options));
-  // In a forked process its threads can be neither asked to end nor joined.
+  // In a forked process the core's threads can be neither asked to end nor joined.
   auto core = std::shared_ptr<EngineCore>(new EngineCore(options), [](EngineCore* ended) { if (!ended->is_forked()) delete ended; });
   RETURN_IF_ERROR(core->MakePool());
   ASSIGN_OR_RETURN(core->device_, MakeDevice(options, *core->pool_));
@@ -144,7 +144,7 @@ absl::Status EngineCore::MakePool() {
 
 void EngineCore::FollowCpus() {
   if (own_pool_ == nullptr) return;
-  const int threads = ThreadsOf(options_.compute).value();  // CheckOptions has looked at them.
+  const int threads = ThreadsOf(options_.compute).value();  // CheckOptions has checked the options.
   if (threads == threads_) return;
   threads_ = threads;
   own_pool_->Resize(threads);
@@ -289,7 +289,7 @@ absl::Status EngineCore::MakeRoom(int rows) {
 
 absl::Status EngineCore::ShrinkCache(int64_t bytes) {
   const int fewest = LongestPath();
-  if (planner_->inputs().cache.slots < fewest + KvView::kSlotsPerBlock) return absl::OkStatus();   // It is for one text, which is to fit.
+  if (planner_->inputs().cache.slots < fewest + KvView::kSlotsPerBlock) return absl::OkStatus();   // Room for one context stays.
   return Guarded([&]() -> absl::Status {
     const Hold hold = AwaitHold();
     RETURN_IF_ERROR(health());
@@ -333,14 +333,14 @@ void EngineCore::BeginModelIdentity() {
 
 absl::StatusOr<Sha256Sum> EngineCore::ModelIdentity() {
   if (identity_.has_value()) return *identity_;
-  const Clock& clock = RealClock();   // Real time: that of a modeled device does not go on here.
+  const Clock& clock = RealClock();   // Real time: a modeled device's clock stands still here.
   const int64_t begin = clock.NowNanos();
   if (model_sum_ == nullptr) model_sum_ = std::make_unique<ModelSum>(*model_);
   absl::StatusOr<Sha256Sum> sum = model_sum_->Finish(*pool_);
   identity_cost_ = {.bytes = model_sum_->summed_bytes(), .waited_seconds = static_cast<double>(clock.NowNanos() - begin) * 1e-9};
   model_sum_ = nullptr;
   RETURN_IF_ERROR(sum.status());
-  // Keys and values of later layers depend on it.
+  // Keys and values of later layers depend on the block size.
   if (options_.compute.path == ComputePath::kNpu && options_.compute.make_device == nullptr) {
     Sha256 hash;
     hash.Add(*sum);

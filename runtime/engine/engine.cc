@@ -49,7 +49,7 @@ EngineMemory Engine::memory() const { return core_->memory(); }
 
 EngineStats Engine::stats() const {
   const PassRunner::Work work = core_->runner().work();
-  Loading* const loading = core_->is_forked() ? nullptr : model().loading();   // Its lock may be held for good.
+  Loading* const loading = core_->is_forked() ? nullptr : model().loading();   // The loading's lock may be held for good.
   return {.passes = work.passes, .rows = work.rows, .loading_seconds = loading == nullptr ? 0 : loading->LoadingSeconds()};
 }
 

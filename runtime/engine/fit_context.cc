@@ -1,4 +1,4 @@
-// The context under a memory budget where none was asked for.
+// Chooses the context under a memory budget if the options ask for none.
 #include <algorithm>
 #include <optional>
 
@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kContextStep = 256;   // Contexts that are tried are multiples of it. One step is the least.
+constexpr int kContextStep = 256;   // Tried contexts are multiples of this step. One step is the least context.
 
 }  // namespace
 
@@ -26,18 +26,18 @@ absl::Status EngineCore::FitContext(int rows) {
   const int usual = wanted_context_ = context_;
   if (options_.streaming.memory_budget == 0 || options_.cache.context != 0 || usual <= kContextStep) return absl::OkStatus();
   if (!absl::IsResourceExhausted(planner_->PlanBudget(options_.streaming.memory_budget).status())) return absl::OkStatus();
-  const std::optional<int64_t> process = planner_->inputs().process;   // As it is, so that all plans are of the same process.
-  // In steps. The graphs are there for passes of `rows`, which are no more than a context.
+  const std::optional<int64_t> process = planner_->inputs().process;   // All plans are for the same process memory.
+  // Counts in steps. The graphs were made for passes of `rows`, which are no more than a context.
   int fitting = static_cast<int>(CeilDiv(rows, kContextStep)), too_many = static_cast<int>(CeilDiv(usual, kContextStep));
   ASSIGN_OR_RETURN(bool fits, FitsWith(std::min(fitting * kContextStep, usual), rows, process));
   if (!fits && rows > kContextStep && reading_ == nullptr && motion_ == nullptr) {
     context_ = kContextStep;
     ASSIGN_OR_RETURN(const int fewer, MakeRunner());
     ASSIGN_OR_RETURN(fits, FitsWith(kContextStep, fewer, ProcessBytes()));
-    fitting = too_many;   // Between the two nothing is tried.
+    fitting = too_many;   // No context between the two is tried.
   }
   if (!fits) {
-    wanted_context_ = context_;   // PlanBudget refuses this one, which is the least.
+    wanted_context_ = context_;   // PlanBudget refuses this context, the least one.
     return absl::OkStatus();
   }
   if (fitting >= too_many) return absl::OkStatus();

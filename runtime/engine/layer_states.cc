@@ -8,14 +8,14 @@
 namespace tessera {
 namespace {
 
-// The layer's place in the listener's list; -1: it does not want it.
+// Returns the layer's place in the listener's list; -1: the listener does not want the layer.
 int IndexOf(const LayerListener& listener, int layer) {
   const absl::Span<const int> layers = listener.layers();
   const auto found = std::lower_bound(layers.begin(), layers.end(), layer);
   return found == layers.end() || *found != layer ? -1 : static_cast<int>(found - layers.begin());
 }
 
-// Tells those that want it what pass.layer() layers have made of their rows that are left.
+// Gives the states after pass.layer() layers to the listeners that want these states, for the rows that are left.
 absl::Status TellLayer(const Pass& pass, absl::Span<const ListeningRows> listening) {
   for (const ListeningRows& part : listening) {
     const int index = IndexOf(*part.listener, pass.layer());

@@ -1,4 +1,4 @@
-// A model: its file, what the file says of it, and its weights.
+// A model: the file, the file's description of the model, and the weights.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<LoadedModel> model, LoadedModel::Open("model.gguf", {.encoding = WeightEncoding::kPacked}));
 //   ASSIGN_OR_RETURN(...);                                    // what needs no tokenizer, while that is made
@@ -6,8 +6,9 @@
 //   RETURN_IF_ERROR(model->LoadWeights(pool));
 //   ASSIGN_OR_RETURN(WeightLease lease, model->weights().Acquire(0));
 //
-// Errors name the file, what was found and what was expected. Threads: after AwaitTokenizer all that is const may be called from any
-// thread; the other functions from one at a time. Leases must end before the model.
+// Threads: after AwaitTokenizer const functions may be called from any thread, the other functions from one thread at a time.
+// Lifetime: leases must end before the model.
+// Errors: name the file, the value found and the value expected.
 #pragma once
 
 #include <atomic>
@@ -39,18 +40,19 @@ namespace tessera {
 class LoadedModel {
  public:
   struct Options {
-    WeightEncoding encoding = WeightEncoding::kPacked;             // As the device wants its weights.
+    WeightEncoding encoding = WeightEncoding::kPacked;             // The device's encoding of weights.
     std::optional<WeightRecipe> recipe = {};                       // See ModelFile::PlanWeights.
     ModelFile::Weights weights = ModelFile::Weights::kLater;       // See ModelFile::Open.
     const Importance* importance = nullptr;                        // FillOptions::importance, borrowed until weights are loaded.
-    FirstLayersOptions first = {};                                 // The first of its layers alone.
+    FirstLayersOptions first = {};                                 // Computes only the first layers.
     const std::atomic<bool>* cancel = nullptr;                     // True ends loading with Cancelled. Null: never. Must outlive the model.
   };
-  // Opens the file and reads what it says of the model. The tokenizer, which takes as long as all the rest of loading, is made meanwhile,
-  // on a thread of its own if the system gives one. WrongUsage (importance) for one and a packed file: its scales are chosen. WrongUsage
-  // (layers) for more first layers than there are, or a map without a number; the errors of ExitMap::Open.
+  // Opens the file and reads the file's description of the model. The tokenizer, which takes as long as the rest of loading, is made
+  // meanwhile, on a thread of its own if the system gives one. WrongUsage (importance) for statistics with a packed file, whose scales are
+  // chosen already. WrongUsage (layers) for more first layers than the model has, or for a map without a number of layers. Also returns the
+  // errors of ExitMap::Open.
   static absl::StatusOr<std::unique_ptr<LoadedModel>> Open(const std::string& path, const Options& options);
-  // Waits for the tokenizer. To be called once, before anything but file, gguf, config and layout.
+  // Waits for the tokenizer. Call once, before any function except file, gguf, config and layout.
   absl::Status AwaitTokenizer();
 
   const ModelFile& file() const { return *file_; }
@@ -61,32 +63,33 @@ class LoadedModel {
   const ExitMap* exit_map() const { return exit_map_.get(); }   // PassRunner::Options::exit_map. Null: none.
   int64_t logit_row_bytes() const { return config_.vocabulary * static_cast<int64_t>(sizeof(float)); }
 
-  // Puts all weights in memory. Those of a packed file may still be read when this returns: the first leases then wait for them.
-  // REQUIRES, as for LoadUnits and StreamWeights: no weights are loaded yet.
+  // Puts all weights in memory. Weights of a packed file may still be read when this returns; the first leases then wait for the weights.
+  // REQUIRES, also for LoadUnits and StreamWeights: no weights are loaded yet.
   absl::Status LoadWeights(ThreadPool& pool);
-  // Puts these units of a packed file in memory, and nothing of the others: graphs hold them (model/reading_device.h). The errors of
-  // TsrReader::ReadUnit; Cancelled; ResourceExhausted. REQUIRES: the file holds the layout's units (ModelFile::HoldsUnitsOf).
+  // Puts the wanted units of a packed file in memory, and nothing of the other units: graphs hold the others (model/reading_device.h).
+  // Returns the errors of TsrReader::ReadUnit, Cancelled or ResourceExhausted. REQUIRES: the file holds the layout's units
+  // (ModelFile::HoldsUnitsOf).
   absl::Status LoadUnits(absl::FunctionRef<bool(int unit)> is_wanted);
-  // Pins and streams the weights of a packed file as `plan` says; pins may still be read when this returns, as for LoadWeights. Null
-  // hooks: none. The timeline, if any, must outlive the model.
-  // InvalidArgument (found, expected, how to pack it) if they do not lie in the file as the layout has them (ModelFile::CheckStreams).
+  // Pins and streams the weights of a packed file according to `plan`. Pinned weights may still be read when this returns, as for
+  // LoadWeights. Null hooks: none. The timeline, if any, must outlive the model. InvalidArgument (found, expected, how to pack the model)
+  // if the file's weights differ from the layout (ModelFile::CheckStreams).
   absl::Status StreamWeights(const StreamPlan& plan, const StreamingOptions& options, const TestHooks* hooks, Timeline* timeline);
 
-  // REQUIRES: weights are loaded.
+  // Returns the source of weights. REQUIRES: weights are loaded.
   WeightSource& weights() const;
-  // What is still being read of weights that stay in memory. Null: none are loaded, or all are there.
+  // Returns the loading of weights that stay in memory. Null: no weights are loaded, or all are in memory.
   Loading* loading() const { return source_ == nullptr ? nullptr : source_->loading(); }
-  // Null unless StreamWeights made one.
+  // Returns the streamer. Null unless StreamWeights made one.
   const LayerStreamer* streamer() const { return streamer_; }
   LayerStreamer* streamer() { return streamer_; }
-  // For StepClock: the streamer, if its reads take time on the real clock. Null where StreamingOptions::wrap_source has them take time on
-  // the engine's.
+  // Returns the streamer for StepClock, if reads take time on the real clock. Null if StreamingOptions::wrap_source makes reads take time
+  // on the engine's clock.
   const LayerStreamer* timed_streamer() const { return reads_in_real_time_ ? streamer_ : nullptr; }
-  // Whether passes read weights as they go: not all are pinned.
+  // Returns whether passes read weights as they go: not all weights are pinned.
   bool streams() const { return streamer_ != nullptr && streamer_->stats().pass_bytes > 0; }
-  // Memory that weights take now.
+  // Returns the bytes that weights take now.
   int64_t weight_bytes() const;
-  // That of a map before the norm, from Open on.
+  // Returns the bytes of a map before the norm. Valid from Open on.
   int64_t exit_map_bytes() const { return exit_map_ == nullptr ? 0 : exit_map_->bytes(); }
 
  private:
@@ -99,10 +102,10 @@ class LoadedModel {
   WeightLayout layout_;
   std::unique_ptr<ExitMap> exit_map_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::unique_ptr<WeightSource> source_;   // Ends before file_, which its threads may read.
-  LayerStreamer* streamer_ = nullptr;      // The source, or what it wraps, if that is one.
+  std::unique_ptr<WeightSource> source_;   // Ends before file_, which the source's threads may read.
+  LayerStreamer* streamer_ = nullptr;      // The source, or the streamer that source_ wraps. Null: nothing is streamed.
   bool reads_in_real_time_ = true;
-  std::future<absl::StatusOr<std::unique_ptr<Tokenizer>>> made_tokenizer_;  // Ends first: it reads file_.
+  std::future<absl::StatusOr<std::unique_ptr<Tokenizer>>> made_tokenizer_;  // Ends first: the thread reads file_.
 };
 
 }  // namespace tessera

@@ -16,7 +16,8 @@ namespace tessera {
 namespace {
 
 constexpr int kRowStep = 32;
-constexpr int kLeastRows = 64;  // With fewer a prompt would take notably longer: then its scratch is what it is.
+// With fewer rows, prompts would take notably longer; the scratch of this many rows is always accepted.
+constexpr int kLeastRows = 64;
 constexpr int64_t kReserve = int64_t{8} << 20;
 constexpr int64_t kMiB = int64_t{1} << 20;
 
@@ -41,7 +42,7 @@ int64_t MemoryPlanner::requests() const {
   return bytes == nullptr ? 0 : bytes(inputs_.context);
 }
 
-// With the fewest rows of logits that will do.
+// Plans everything except weights, with the fewest rows of logits that are allowed.
 absl::StatusOr<BudgetPlan> MemoryPlanner::WithoutWeights(int64_t budget) const {
   const Workload& workload = inputs_.workload;
   const int most = workload.logit_rows, least = workload.least_logit_rows > 0 ? std::min(workload.least_logit_rows, most) : most;
@@ -72,7 +73,7 @@ absl::StatusOr<BudgetPlan> MemoryPlanner::PlanBudget(int64_t budget) const {
   const bool streams = model_.file().packed() != nullptr && !inputs_.weights.has_value();
   const int64_t held = inputs_.weights.value_or(needs.total_bytes), row_bytes = model_.logit_row_bytes();
   const int64_t needed = plan.Total() + (streams ? LeastStreamBytes(needs) : held);
-  plan.least = AlignUp(needed + kMiB, kMiB);  // What a process has of its own differs a little from run to run.
+  plan.least = AlignUp(needed + kMiB, kMiB);  // A process's own memory differs a little from run to run.
   if (budget < needed) return TooSmall(plan);
   plan.logit_rows += static_cast<int>(std::min<int64_t>(inputs_.workload.logit_rows - plan.logit_rows, (budget - needed) / row_bytes));
   plan.logits = plan.logit_rows * row_bytes;
@@ -130,7 +131,7 @@ absl::StatusOr<int> ChooseRows(int row_capacity, int context, absl::FunctionRef<
     ASSIGN_OR_RETURN(const int64_t scratch, scratch_of(rows));
     if (row_capacity > 0 || rows <= kLeastRows || scratch <= kDefaultScratch) return rows;
     const int64_t fitting = rows * kDefaultScratch / scratch / kRowStep * kRowStep;
-    // Graphs are for no more than kRowsTogether: with more rows than that, little of the scratch is theirs.
+    // Graphs have at most kRowsTogether rows. With more rows than that, little of the scratch belongs to the graphs.
     rows = rows > kRowsTogether ? kRowsTogether : std::max<int>(kLeastRows, static_cast<int>(std::min<int64_t>(fitting, rows - kRowStep)));
   }
 }

@@ -48,7 +48,7 @@ absl::StatusOr<int> ThreadsOf(const ComputeOptions& options) {
   }
   const int cpus = std::min(AvailableCpus(), ThreadPool::kMaxThreads);
   if (options.threads > 0) return std::min(options.threads, cpus);
-  // Both are too slow to be looked up before each pass.
+  // Both look-ups are too slow to be repeated before each pass.
   static const int granted = ThreadsForQuota(CpuQuota().value_or(ThreadPool::kMaxThreads));
   static const ProcessorCores cores = ProcessorCores::Read();
   return std::min({granted, cpus, cores.FastCores(CpusOfThread())});
@@ -61,7 +61,7 @@ std::function<void()> SpendDraftStep(const EngineOptions& options) {
 
 namespace {
 
-// What another path has, and this one would pass over. A device that is given has what it has.
+// Refuses options of another path, which this path would ignore. A given device has its own options.
 absl::Status CheckPath(const EngineOptions& options) {
   const ComputeOptions& compute = options.compute;
   const auto wrong = [&](absl::string_view field, const absl::AlphaNum& found, absl::string_view why, absl::string_view expected) {

@@ -29,7 +29,7 @@ absl::Status CheckGraphsStay(const EngineCore& core) {
   return absl::InvalidArgumentError("forecasts: found an engine that switches graphs, expected one with the graphs it began with");
 }
 
-// Stores rows of keys and values that come from outside.
+// Returns a graph that stores rows of keys and values from its inputs.
 absl::StatusOr<CompiledGraph> StoringGraph(int columns, int rows) {
   Graph graph;
   const BufferId key = graph.AddInput("key", columns), value = graph.AddInput("value", columns);
@@ -50,7 +50,7 @@ std::vector<int32_t> SlotsOf(SlotPath path) {
 PlacedForecasts::PlacedForecasts(std::shared_ptr<EngineCore> core, std::shared_ptr<const Forecasts> forecasts)
     : core_(std::move(core)), forecasts_(std::move(forecasts)), sequence_(core_->cache().NewSequence()) {}
 
-// Where memory has ended in a call nobody knows the cache's state.
+// Releases the slots, unless memory ran out in a call: then the cache's state is undefined.
 PlacedForecasts::~PlacedForecasts() {
   const EngineCore::Hold hold = core_->AwaitHold();
   if (core_->health().ok()) core_->cache().Release(sequence_);
@@ -70,7 +70,7 @@ absl::StatusOr<std::shared_ptr<const PlacedForecasts>> PlacedForecasts::Place(st
       placed.reset(new PlacedForecasts(core, std::move(forecasts)));
       stored = placed->Store();
     }
-    RETURN_IF_ERROR(stored);   // It ends where the core is not held.
+    RETURN_IF_ERROR(stored);   // `placed` ends after this, where the core is not held.
     return placed;
   });
 }

@@ -1,4 +1,5 @@
-// A model's forecasts (model/forecasts.h), ready for the passes of an engine: the prefix's keys and values lie in slots of its cache.
+// A model's forecasts (model/forecasts.h), ready for an engine's passes. The keys and values of the prefix lie in slots of the engine's
+// cache.
 //
 //   EngineOptions options = {.model_path = "model.gguf"};
 //   options.workload.reserved_slots = sizes.slots;                             // the prefix takes none of what texts have
@@ -6,9 +7,10 @@
 //   ASSIGN_OR_RETURN(const std::shared_ptr<const PlacedForecasts> placed, PlacedForecasts::Place(SharedCoreOf(*engine), forecasts));
 //   ForecastDrafter drafter(placed, {.forecasts = forecasts->sizes().forecasts});      // then streams compute them (cached_text.h)
 //
-// The slots are stored by the engine's device, by the operator that stores those of a pass, so whatever the cache's format is they are what
-// a pass would have stored. They are taken once for all texts and drafters, and given back with the last owner of this.
-// Threads: as the core, which is held while this is made and where it ends; what is const may be called where the core is held.
+// The engine's device stores the slots, with the operator that stores a pass's slots. In every cache format the slots therefore have the
+// content that a pass would have stored. The slots are taken once for all sequences and drafters, and given back with the last owner of
+// this object.
+// Threads: as EngineCore. The core is held while this object is made and destroyed. Const functions may be called while the core is held.
 #pragma once
 
 #include <memory>
@@ -23,9 +25,10 @@ namespace tessera {
 
 class PlacedForecasts {
  public:
-  // InvalidArgument (found, expected) for forecasts of a model of another shape, and an engine that switches graphs; ResourceExhausted if
-  // the cache has no room for the slots; FailedPrecondition before weights are loaded, and within a pass of this thread; the errors of the
-  // device. Then nothing is taken. The core lives as long as this.
+  // Places the forecasts in the engine's cache. InvalidArgument (found, expected) for forecasts of a model of another shape, and for an
+  // engine that switches graphs. ResourceExhausted if the cache has no room for the slots. FailedPrecondition before weights are loaded,
+  // and within a pass of this thread. Also returns the errors of the device. After an error no slot is taken. The core lives as long as
+  // this object.
   static absl::StatusOr<std::shared_ptr<const PlacedForecasts>> Place(std::shared_ptr<EngineCore> core,
                                                                       std::shared_ptr<const Forecasts> forecasts);
   ~PlacedForecasts();
@@ -33,9 +36,9 @@ class PlacedForecasts {
   PlacedForecasts& operator=(const PlacedForecasts&) = delete;
 
   const Forecasts& forecasts() const { return *forecasts_; }
-  // InvalidArgument (found, expected) unless this is of the engine's cache, whose graphs are not switched.
+  // Checks that this object belongs to the engine's cache and that the engine switches no graphs; else InvalidArgument (found, expected).
   absl::Status CheckFits(const EngineCore& core) const;
-  // The slots of the prefix, with which the paths of forecasts begin. Until slots of the cache move (KvCache::Shrink).
+  // Returns the slots of the prefix, with which the paths of forecasts begin. Valid until slots of the cache move (KvCache::Shrink).
   KvCache::Paths Prefix() const { return core_->cache().PathsOf(sequence_, forecasts_->sizes().slots); }
 
  private:

@@ -16,7 +16,7 @@ std::unique_ptr<CachedText> ForkPrefix(const CachedText& text, int length) {
   absl::StatusOr<std::unique_ptr<CachedText>> fork = text.Fork(length);
   if (!fork.ok()) return nullptr;
   (*fork)->MakeExtendable();
-  if ((*fork)->held() < length) return nullptr;  // Its windows are given up.
+  if ((*fork)->held() < length) return nullptr;  // The text's windows are given up.
   return *std::move(fork);
 }
 
@@ -45,7 +45,7 @@ int PrefixIndex::Longest(absl::Span<const TokenId> tokens, AdapterKey adapter) c
 }
 
 std::unique_ptr<CachedText> PrefixIndex::Take(absl::Span<const TokenId> tokens, AdapterKey adapter) {
-  // The longest first; where its windows are given up, the next.
+  // Tries the longest prefix first, and the next one if the windows of the longest are given up.
   std::vector<std::pair<int, std::list<Entry>::iterator>> found;
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
     if (entry->adapter == adapter) found.emplace_back(CommonPrefix(entry->text->tokens(), tokens), entry);

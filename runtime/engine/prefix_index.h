@@ -1,4 +1,4 @@
-// The prefixes of texts that a KV cache still holds, by tokens and adapter: a new text starts where another was.
+// Prefixes of ended sequences that a KV cache still holds, by tokens and adapter. A new sequence continues the longest matching prefix.
 //
 //   PrefixIndex prefixes;
 //   const PrefixIndex::AdapterKey adapter = PrefixIndex::KeyOf(options.adapter);
@@ -6,8 +6,8 @@
 //   std::unique_ptr<CachedText> begun = prefixes.Take(prompt, adapter);   // shares the longest beginning; null: there is none
 //   while (cache.RoomFor(rows) < rows && prefixes.EvictOldest()) {}        // room is wanted: the least recently used goes first
 //
-// What is taken has the bits that it would have if it were computed: keys and values depend on the tokens before them and on the adapter
-// alone. Two adapters share nothing, equal ones included: an adapter is who it is, and no number of its contents is taken for it.
+// A taken prefix has the same bits as a computed one: keys and values depend only on the tokens before them and on the adapter. Two
+// adapters share nothing, even with equal contents: adapters are compared by identity, never by a checksum.
 // Threads: one at a time for all texts of a cache.
 #pragma once
 
@@ -24,24 +24,26 @@ namespace tessera {
 
 class PrefixIndex {
  public:
-  using AdapterKey = uint64_t;   // LoraAdapter::id(), which no two have; 0: none.
+  using AdapterKey = uint64_t;   // LoraAdapter::id(), unique per adapter; 0: none.
   static AdapterKey KeyOf(const LoraAdapter* adapter) { return adapter == nullptr ? 0 : adapter->id(); }
 
-  // Keeps what the cache holds of an ended text. One that begins another in full is not kept beside it, if that can be cut there.
+  // Keeps the cache entries of an ended text. Drops a text that is a prefix of another one, if the other one can be cut there.
   void Keep(std::unique_ptr<CachedText> text, AdapterKey adapter);
 
-  // A text that begins with as many tokens as possible, all but the last of `tokens` at most, and can be extended. Null if that is none.
+  // Returns a text that begins with as many of `tokens` as possible, at most all except the last, and can be extended. Null if there is no
+  // such text.
   std::unique_ptr<CachedText> Take(absl::Span<const TokenId> tokens, AdapterKey adapter);
-  // The tokens that Take would share. Changes nothing.
+  // Returns how many tokens Take would share. Changes nothing.
   int Longest(absl::Span<const TokenId> tokens, AdapterKey adapter) const;
 
-  // Gives back the slots of the beginning that was least recently kept or taken, but for those that others share. False: there is none.
+  // Gives back the slots of the prefix that was least recently kept or taken, except slots that others share. Returns false if there is no
+  // prefix.
   bool EvictOldest();
-  // Drops all. With Abandon, without a word to the cache (CachedText::Abandon).
+  // Drops all prefixes. Abandon leaves the cache untouched (CachedText::Abandon).
   void Clear() { entries_.clear(); }
   void Abandon();
   int size() const { return static_cast<int>(entries_.size()); }
-  // Tokens that it holds in the cache; those that others share count for each.
+  // Returns the tokens that all prefixes hold in the cache. Shared tokens count once per prefix.
   int64_t held() const;
 
  private:
@@ -52,10 +54,11 @@ class PrefixIndex {
   std::list<Entry> entries_;   // The most recently used first.
 };
 
-// How many tokens both begin with.
-int CommonPrefix(absl::Span<const TokenId> a, absl::Span<const TokenId> b);
+// Returns how many tokens `a` and `b` have in common from the start.
+int CommonBeginning(absl::Span<const TokenId> a, absl::Span<const TokenId> b);
 
-// A fork that shares the first `length` tokens at most, as far as the cache holds them, and can be extended; null: that is none.
-std::unique_ptr<CachedText> ForkPrefix(const CachedText& text, int length);
+// Returns a fork that shares at most the first `length` tokens, as far as the cache holds them, and can be extended. Null if there is no
+// such fork.
+std::unique_ptr<CachedText> ForkBeginning(const CachedText& text, int length);
 
 }  // namespace tessera

@@ -1,9 +1,9 @@
-// What tests and comparisons change in an engine besides its options: a device that fails, weights from elsewhere, slots in random order.
+// Changes to an engine for tests and comparisons, besides the options: a device that fails, weights from elsewhere, slots in random order.
 //
 //   EngineOptions options = {.model_path = "model.tsr"};
 //   options.hooks = Hooks({.scatter_seed = 5});
 //
-// No program that answers sets any of these. Thread-compatible.
+// Programs for users set none of these hooks. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@
 namespace tessera {
 
 struct TestHooks {
-  // Wraps the device that a streamed model is read with, or graphs that hold weights, to make it fail. Null: the device as it is.
+  // Wraps the device that reads a streamed model, or graphs that hold weights, to make the device fail. Null: the device unchanged.
   std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device = nullptr;
-  // Where a packed model's weights come from under a budget, to compare with other ways of streaming. Null: a LayerStreamer.
+  // Opens the source of a packed model's weights under a budget, to compare ways of streaming. Null: a LayerStreamer.
   std::function<absl::StatusOr<std::unique_ptr<WeightSource>>(const TsrReader& file, const StreamPlan& plan)> open_source = nullptr;
-  uint64_t scatter_seed = 0;   // See KvCache::Options.
-  std::optional<int64_t> own_memory = std::nullopt;  // What memory plans take for the process itself. nullopt: what it has.
-  bool compact_drafts = true;  // Accepted branches of drafts move to where the text's other slots are. No bit depends on it.
+  uint64_t scatter_seed = 0;   // KvCache::Options::scatter_seed.
+  std::optional<int64_t> own_memory = std::nullopt;  // The process's own memory in plans. nullopt: measured.
+  bool compact_drafts = true;  // Moves accepted draft nodes next to the text's other slots. Changes no bit.
 };
 
-// For EngineOptions::hooks.
+// Makes hooks for EngineOptions::hooks.
 inline std::shared_ptr<const TestHooks> Hooks(TestHooks hooks) { return std::make_shared<const TestHooks>(std::move(hooks)); }
 
 }  // namespace tessera

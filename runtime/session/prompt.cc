@@ -14,7 +14,7 @@ namespace tessera {
 int RowsToLearn(const ModelConfig& config, int count) {
   const double attention = 2.0 * config.head_size * (config.heads + config.kv_heads), feed_forward = 3.0 * config.feed_forward;
   const double layers = static_cast<double>(config.layers.size()) * (attention + feed_forward);
-  return static_cast<int>(kLearningShare * count * layers / config.vocabulary);  // Each times the width.
+  return static_cast<int>(kLearningShare * count * layers / config.vocabulary);  // The width cancels out.
 }
 
 std::vector<int> PlacesToLearn(absl::Span<const TokenId> tokens, int begin, int count) {
@@ -43,13 +43,13 @@ std::vector<int> PlacesToLearn(const EngineCore& core, absl::Span<const TokenId>
   const int size = static_cast<int>(tokens.size()), capacity = core.prompt_rows();
   const int count = RowsToLearn(core.model().config(), size);
   if (!core.model().streams()) return PlacesToLearn(tokens, /*begin=*/0, count);
-  const int last_pass = std::max(0, size - 1) / capacity * capacity;   // The head is not read for this alone.
+  const int last_pass = std::max(0, size - 1) / capacity * capacity;   // The head is not read for learning alone.
   return PlacesToLearn(tokens, last_pass, std::min(count, core.logits_at_once() - 1));
 }
 
 namespace {
 
-// A session's listener, until this ends; null: that which it has.
+// Sets a session's listener until this object ends. Null: the session keeps its listener.
 class Listening {
  public:
   Listening(Session& session, LayerListener* listener) : session_(session), before_(session.listener()) {

@@ -17,8 +17,8 @@ namespace tessera {
 
 namespace {
 
-// Graphs change places while a prompt is read and the core is held, as it is for passes. A prompt that does not come to End moves no more
-// of them. REQUIRES: this thread does not hold the core where one of it begins, ends, or is gone.
+// Changes graphs while a prompt is read and the core is held, as for passes. A prompt that does not reach End moves no more graphs.
+// REQUIRES: this thread does not hold the core when Begin, End or the destructor is called.
 class PromptMotion {
  public:
   explicit PromptMotion(EngineCore& core) : core_(core) {}
@@ -26,7 +26,7 @@ class PromptMotion {
     if (number_ == 0) return;
     const EngineCore::Hold hold = core_.AwaitHold();
     if (!core_.health().ok()) return;
-    if (core_.motion()->report().prompts == number_) core_.motion()->DropPrompt();   // Else another one has begun since.
+    if (core_.motion()->report().prompts == number_) core_.motion()->DropPrompt();   // Else another prompt has begun since.
   }
   PromptMotion(const PromptMotion&) = delete;
   PromptMotion& operator=(const PromptMotion&) = delete;
@@ -197,7 +197,7 @@ absl::Status Session::AppendSome(absl::Span<const TokenId> tokens, absl::Span<co
   });
 }
 
-// The last token's logits are computed with the others', asked for or not.
+// Appends like AppendSome, without undoing. The last token's logits are always computed with the others, even if not asked for.
 absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits) {
   const size_t at_once = core_->logits_at_once();
   const size_t vocabulary = logits_buffer_.size(), capacity = core_->prompt_rows();

@@ -1,16 +1,16 @@
-// One sequence of tokens, and what the model expects next.
+// One sequence of tokens, with the model's logits for the next token.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine->NewSession());
 //   RETURN_IF_ERROR(session->Append(engine->tokenizer().Encode("Once upon a time", {.add_bos = true})));
 //   absl::Span<const float> next = session->logits();                       // after the last token
 //   ASSIGN_OR_RETURN(std::unique_ptr<Session> other, session->Fork(3));     // goes on after the first three tokens, none computed again
 //
-// A session keeps alive what it needs of its engine, which may end before it.
-// Threads: one at a time for all sessions of an engine. A call during another thread's is FailedPrecondition (found, expected) and changes
-// nothing; the other call is not disturbed. Calls that cannot fail, the destructor among them, wait until the
-// pass under way lets them in: between two rounds of its logits, or when it ends.
-// Memory: where it ends within a call (std::bad_alloc), that call is ResourceExhausted, and all sessions of the engine are lost: each call
-// that can fail is so from then on. Go on with another engine.
+// Lifetime: a session keeps the state alive that it shares with the engine; the engine may end before the session.
+// Threads: one at a time for all sessions of an engine. A call during another thread's call is FailedPrecondition (found, expected) and
+// changes nothing; the other call is not disturbed. Calls that cannot fail, including the destructor, wait until the pass under way lets
+// them in: between two rounds of the pass's logits, or when the pass ends.
+// Errors: if memory runs out within a call (std::bad_alloc), the call is ResourceExhausted, and all sessions of the engine are lost. All
+// later calls that can fail are ResourceExhausted. Continue with another engine.
 #pragma once
 
 #include <atomic>
@@ -49,96 +49,101 @@ class Session {
   // Tokens of the sequence so far.
   int length() const { return text_->length(); }
   absl::Span<const TokenId> tokens() const { return text_->tokens(); }
-  const LoraAdapter* adapter() const { return options_.adapter; }   // As its options have it; null: none.
+  const LoraAdapter* adapter() const { return options_.adapter; }   // SessionOptions::adapter; null: none.
 
-  // Appends tokens and computes the logits after the last. ResourceExhausted (found, context) if they do not fit, InvalidArgument for a
-  // token outside the vocabulary (which, found, expected), or the first error of a pass; the sequence is then as it was.
+  // Appends tokens and computes the logits after the last token. ResourceExhausted (found, context) if the tokens do not fit.
+  // InvalidArgument for a token outside the vocabulary (which, found, expected). Also returns the first error of a pass. After an error the
+  // sequence is as before.
   absl::Status Append(absl::Span<const TokenId> tokens);
 
-  // The same, giving the logits after every token: on_logits(index in `tokens`, [vocabulary]), in order, valid during the call. Its error
-  // ends the call, and is treated like one of a pass. FailedPrecondition if it makes a pass of another session of this engine.
+  // Appends tokens like Append, and gives the logits after every token: on_logits(index in `tokens`, [vocabulary]), in order, valid during
+  // the call. An error of on_logits ends the call and is treated like the error of a pass. FailedPrecondition if on_logits makes a pass of
+  // another session of this engine.
   using LogitsVisitor = std::function<absl::Status(int index, absl::Span<const float> logits)>;
   absl::Status AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
-  // The same, giving the logits after some tokens only. REQUIRES: `indices` ascend, and are of `tokens`.
+  // Appends tokens like AppendEach, with the logits after the tokens `indices` only. REQUIRES: `indices` ascend and are indices of
+  // `tokens`.
   absl::Status AppendSome(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits);
-  // Rows of logits that these two hold at once, at least: 32 MiB at a vocabulary of 262,144.
+  // Rows of logits that AppendEach and AppendSome hold at once, at least: 32 MiB at a vocabulary of 262,144.
   static constexpr int kLogitRows = kSessionLogitRows;
 
-  // Told from now on what layers make of this session's tokens (layer_states.h), but for those that Generate computes (GenerateOptions) and
-  // for trees, of which it is told that nothing is kept. Must outlive the session, or be taken back: null, nobody, as at first. An engine
-  // that switches graphs tells nothing. Other sessions, forks among them, have their own.
+  // Sets the listener, which from now on gets the hidden states of this session's tokens (layer_states.h). Tokens that Generate computes
+  // have a listener of their own (GenerateOptions). After the pass of a tree the listener is told that no row is kept. The listener must
+  // outlive the session or be replaced. Null: no listener, as at first. An engine that switches graphs gives no states. Other sessions,
+  // including forks, have other listeners.
   void SetListener(LayerListener* listener) { listener_ = listener; }
   LayerListener* listener() const { return listener_; }
 
-  // A pass over a draft: the tree's root and nodes come after the sequence, each after its ancestors. The sequence is as it was until Keep;
-  // before that nothing but TreeLogits may be called. InvalidArgument if a token is outside the vocabulary (which, found, expected) or
-  // there are more nodes than a pass has rows, ResourceExhausted if they do not fit (TreeRoom), or the first error of the pass. REQUIRES:
-  // no tree is waiting for Keep.
+  // Runs a pass over a draft tree. The tree's root follows the sequence, and each node follows its ancestors. The sequence stays unchanged
+  // until Keep. Before Keep only TreeLogits may be called. InvalidArgument if a token is outside the vocabulary (which, found, expected),
+  // or if there are more nodes than rows of a pass. ResourceExhausted if the nodes do not fit (TreeRoom). Also returns the first error of
+  // the pass. REQUIRES: no tree is waiting for Keep.
   absl::Status PassTree(const TokenTree& tree);
-  // Most nodes, the root included, of the next PassTree, and how deep they may be: what is left of the context, of a pass, and of the cache
-  // beside other sessions. At least 1 unless the context is full.
+  // Returns the most nodes, including the root, of the next PassTree, which is also the greatest depth. The bounds are the rest of the
+  // context, the rows of a pass, and the cache's room next to other sessions. At least 1 unless the context is full.
   int TreeRoom() const;
-  // Logits of nodes of the tree, in the order given, until Keep. logits: [nodes.size(), vocabulary]. FailedPrecondition if another session
-  // has made a pass since PassTree.
+  // Computes the logits of the tree's `nodes`, in the order given; allowed until Keep. logits: [nodes.size(), vocabulary].
+  // FailedPrecondition if another session has made a pass since PassTree.
   absl::Status TreeLogits(absl::Span<const int> nodes, TensorView<float> logits);
-  // Ends the tree: `path`, the root and nodes below it, is text now, and nothing of it is computed again; the rest is gone. An empty path
-  // keeps nothing. `logits`, if not empty, are those of the path's last node. REQUIRES: each node is a child of the one before.
+  // Ends the tree. Commits `path`, the root and nodes below, to the sequence; no committed token is computed again. The other nodes are
+  // dropped. An empty path commits nothing. `logits`, if not empty, are the logits of the path's last node. REQUIRES: each node is a child
+  // of the node before.
   void Keep(absl::Span<const int> path, absl::Span<const float> logits);
 
-  // After the last token appended or kept: [vocabulary], valid until the next call. Empty if they are not known.
+  // Returns the logits after the last token appended or kept: [vocabulary], valid until the next call. Empty if the logits are unknown.
   absl::Span<const float> logits() const { return has_logits_ ? logits_ : absl::Span<const float>(); }
 
-  // Forgets all but the first `length` tokens. Where layers have a sliding window, the keys and values before what is forgotten may be
-  // gone: then the next Append computes the remaining tokens once more, from the first, and gives the bits it always gives. What the
-  // engine's last pass added can be forgotten without that and, with one session, as many tokens as a pass has rows. An Append of no tokens
-  // does that work and nothing else. REQUIRES: 0 <= length <= length().
+  // Forgets all tokens except the first `length`. In layers with a sliding window, the keys and values before the forgotten tokens may be
+  // lost. The next Append then computes the remaining tokens once more, from the first, with the same bits as always. No token is computed
+  // again if the forgotten tokens were added by the engine's last pass or, with one session, are at most as many as a pass has rows. An
+  // Append of no tokens only computes the remaining tokens. REQUIRES: 0 <= length <= length().
   void Truncate(int length);
 
-  // A session that begins with the first `length` tokens of this one and shares their keys and values, which copies nothing. It has the
-  // logits of this session if `length` is length(), none otherwise. Where a sliding window has lost what comes before `length`, its next
-  // Append computes the tokens once more, as after Truncate. It has this session's adapter. InvalidArgument (found, expected) unless
-  // 0 <= length <= length(), and for options with another adapter. REQUIRES: no tree is waiting for Keep.
+  // Returns a session that begins with the first `length` tokens of this session and shares their keys and values, without a copy. The fork
+  // has the logits of this session if `length` is length(), else none. If a sliding window has lost entries before `length`, the fork's
+  // next Append computes the tokens once more, as after Truncate. The fork has this session's adapter. InvalidArgument (found, expected)
+  // unless 0 <= length <= length(), and for options with another adapter. REQUIRES: no tree is waiting for Keep.
   absl::StatusOr<std::unique_ptr<Session>> Fork(int length, const SessionOptions& options = {}) const;
 
  private:
   friend class Engine;
-  friend class GenerateLoop;   // decode_loop.cc: writes on in the session's own text.
+  friend class GenerateLoop;   // decode_loop.cc: appends to the session's own text.
   friend EngineCore& CoreOf(const Session& session);
   friend absl::Status SaveSession(const Session& session, const std::string& path, absl::string_view notes);
   friend absl::StatusOr<LoadedSession> LoadSession(Engine& engine, const std::string& path, const SessionOptions& options);
   Session(std::shared_ptr<EngineCore> core, std::unique_ptr<CachedText> text, const SessionOptions& options);
   absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
-  // Runs one pass over `tokens` (at most the row capacity), which become part of the sequence, even if the pass fails. Logits may be asked
-  // of the `wanted` ones.
+  // Runs one pass over `tokens` (at most the row capacity). The tokens become part of the sequence even if the pass fails. Logits can be
+  // computed only of the `wanted` tokens.
   absl::Status AppendPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
-  // The same for the next tokens that are part of it already and that the cache has not.
+  // Runs one pass over the next `count` tokens that the sequence has and the cache lacks.
   absl::Status RunPass(int count, absl::Span<const int> wanted);
-  // A pass of rows_, of which some are wanted, or all.
+  // Runs a pass over rows_. Logits can be computed of the `wanted` rows; nullopt: of all rows.
   absl::Status RunRows(std::optional<absl::Span<const int>> wanted);
-  // That of passes; null: nobody.
+  // Returns the listener of passes; null: none.
   LayerListener* Told() const;
-  // The pass is over: its first `count` rows are the text's tokens from `first` on.
+  // Tells the listener that the pass is over: its first `count` rows are the sequence's tokens from `first` on.
   void TellKept(int first, int count) const;
-  // Logits of rows of this session's last pass.
+  // Computes the logits of rows of this session's last pass.
   absl::Status ComputeLogits(absl::Span<const int> rows, TensorView<float> logits);
-  // What PassTree and Keep do where memory lasts.
+  // The bodies of PassTree and Keep, called by Guarded.
   absl::Status PassNodes(const TokenTree& tree);
   absl::Status KeepNodes(absl::Span<const int> path);
-  // Gives the cache what it lacks of the sequence.
+  // Computes the sequence's tokens that the cache lacks.
   absl::Status Restore();
-  // Tokens of the sequence that the cache has, none if it cannot go on after them.
+  // Returns the tokens of the sequence that the cache holds; 0 if the cache cannot continue after them.
   absl::StatusOr<int> HeldLength();
   absl::Status AppendParts(absl::Span<const TokenId> tokens);
   absl::Status AppendSomePart(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits);
-  // Drops the tokens from `length` on, and what the cache has of them.
+  // Drops the tokens from `length` on, with their cache entries.
   void Shorten(int length);
-  // Returns `status`; if it is an error, the sequence is cut to `length` first. The logits of what is left are still there.
+  // Returns `status`. For an error, first cuts the sequence to `length`. The logits of the remaining sequence are still there.
   absl::Status OrUndo(int length, const absl::Status& status);
 
   const std::shared_ptr<EngineCore> core_;
   const SessionOptions options_;
   LayerListener* listener_ = nullptr;
-  const std::unique_ptr<CachedText> text_;   // A tree that is placed in it waits for Keep.
+  const std::unique_ptr<CachedText> text_;   // A placed tree waits for Keep.
   HiddenRows last_pass_;                     // Rows of this session's last pass.
   std::vector<float> logits_buffer_;
   absl::Span<const float> logits_;

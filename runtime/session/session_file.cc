@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 20;   // Bytes of keys and values that are copied at once.
 
-// Whose sessions of this engine with this adapter are.
+// Returns the owner of this engine's sessions with this adapter.
 absl::StatusOr<SessionHeader> OwnerOf(EngineCore& core, const LoraAdapter* adapter) {
   SessionHeader owner;
   if (adapter != nullptr) owner.adapter = adapter->Sum();
@@ -41,7 +41,7 @@ absl::StatusOr<SessionHeader> OwnerOf(EngineCore& core, const LoraAdapter* adapt
   return owner;
 }
 
-// Calls copy(first position, bytes) for pieces of a layer, which it may fill or read.
+// Calls copy(first position, bytes) for pieces of a layer. The call may fill or read the bytes.
 template <typename Copy>
 absl::Status ForEachPiece(const SessionHead& head, int layer, std::vector<std::byte>& buffer, Copy copy) {
   const int position_bytes = static_cast<int>(head.header.position_bytes), end = static_cast<int>(head.header.held);
@@ -72,7 +72,8 @@ absl::Status WriteSession(const SessionHead& head, const KvCache& cache, KvCache
   return writer.Commit();
 }
 
-// Gives an empty sequence what the file has, if that is enough to go on. Else it stays empty; the file is checked in any case.
+// Fills an empty sequence from the file, if the file has enough entries to continue. Else the sequence stays empty. The file is checked in
+// both cases.
 absl::Status ReadPositions(const RandomAccessFile& file, const SessionHead& head, EngineCore& core, KvCache::SequenceId sequence) {
   KvCache& cache = core.cache();
   const auto adopt = [&] { return cache.Adopt(sequence, static_cast<int>(head.header.held), head.held_from); };
@@ -120,7 +121,7 @@ absl::Status SaveSession(const Session& session, const std::string& path, absl::
     head.tokens.assign(text.tokens().begin(), text.tokens().end());
     head.logits.assign(session.logits().begin(), session.logits().end());
     head.notes.assign(notes.data(), notes.size());
-    // What cannot be gone on from is not worth its bytes.
+    // Entries from which the sequence cannot continue are not worth their bytes.
     const int held = cache.CanExtend(text.sequence()) ? text.held() : 0;
     head.header.held = static_cast<uint32_t>(held);
     for (uint32_t layer = 0; layer < head.header.layers; ++layer) {

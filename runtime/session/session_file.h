@@ -1,21 +1,25 @@
-// A session in a file: saved, and continued in another process with the bits that it would have had there.
+// A session in a file. Another process can load and continue the session with the bits that the first process would have computed.
 //
 //   RETURN_IF_ERROR(SaveSession(*session, "story.session"));
 //   ASSIGN_OR_RETURN(LoadedSession loaded, LoadSession(*engine, "story.session"));             // a new process, the same model
 //   ASSIGN_OR_RETURN(Generation rest, Generate(*loaded.session, sampler, options));
 //
-// The file holds the tokens, the keys and values of all positions that the cache holds, the logits after the last token, and notes, which
-// are the caller's: what a text means to those that read it. It is of one model, adapter or none, device, format of keys and values and
-// version of the numerics, and each other is refused; an adapter at another scale is another one. Models and adapters are known by SHA-256:
-// nobody can make two that are taken for each other (internal/model_sum.h has the one limit). The sum is computed when a session is first
-// written or read: of a packed model by its manifest, of a GGUF file by all weights. Threads, rows of a pass, instruction set, streaming
-// and context are the loader's own, as long as the context has room; it does not matter whether the model is a GGUF file or what was packed
-// from it. Where the loader's cache keeps windows in another way than the saver's, so that what it needs is not in the file, the next
-// Append computes the tokens again, with the same bits. Bits are promised where the device promises them (docs/numerics.md): those of the
-// reference path are its own on each machine.
+// The file holds the tokens, the keys and values of all positions in the cache, the logits after the last token, and notes. The notes
+// belong to the caller: they tell a reader about the text.
 //
-// A file is hostile until checked: nothing is believed before its checksum is right, and each size is compared with the file's. It is
-// written whole or not at all. Layout: internal/session_format.h. Threads: as Session; other threads' calls are refused meanwhile.
+// A file belongs to one model, one adapter or none, one device, one format of keys and values, and one version of the numerics. Every other
+// combination is refused; an adapter at another scale is another adapter. Models and adapters are identified by SHA-256, so nobody can make
+// two that are confused (internal/model_sum.h has the one limit). The sum is computed when a session is first written or read: from the
+// manifest of a packed model, from all weights of a GGUF file.
+//
+// The loader may choose threads, rows of a pass, instruction set, streaming and context freely, as long as the context has room. The model
+// may be a GGUF file or a file that was packed from the GGUF file. The loader's cache may keep windows in another way than the saver's
+// cache and so need entries that the file lacks. The next Append then computes the tokens again, with the same bits. Bits are promised
+// where the device promises bits (docs/numerics.md); the reference path has other bits on each machine.
+//
+// A file is hostile until checked: nothing is believed before its checksum is right, and each size is compared with the file's size. A file
+// is written whole or not at all. Layout: internal/session_format.h.
+// Threads: as Session; other threads' calls are refused meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -39,32 +43,33 @@ struct LoadedSession {
   std::string notes;
 };
 
-// Begins to compute the model's SHA-256 on a thread beside, of the lowest priority, so that SaveSession need not wait for it. Changes
-// nothing else; nothing at all while another call is under way. REQUIRES: the weights are loaded.
+// Begins to compute the model's SHA-256 on a separate thread of the lowest priority, so that SaveSession need not wait for the sum. Changes
+// nothing else. Does nothing while another call is under way. REQUIRES: the weights are loaded.
 void PrepareSaving(Engine& engine);
 
-// Waits until the model's SHA-256 is there, so that SaveSession computes none. FailedPrecondition while another call is under way; the
-// errors of reading the weights. REQUIRES: the weights are loaded.
+// Waits until the model's SHA-256 is computed, so that SaveSession computes none. FailedPrecondition while another call is under way.
+// Also returns the errors of reading the weights. REQUIRES: the weights are loaded.
 absl::Status FinishPreparing(Engine& engine);
 
-// The bytes of weights whose SHA-256 sessions took, and the seconds that a call waited for the sum; 0 and 0 before a session was written or
-// read, and no bytes where a packed model's manifest was enough.
+// The cost of the model's SHA-256: bytes of summed weights, and seconds that a call waited for the sum. Both are 0 before a session was
+// written or read. `bytes` is 0 if a packed model's manifest was enough.
 struct SavingCost { int64_t bytes = 0; double waited_seconds = 0; };
 
 // Returns the cost of the model's SHA-256 so far.
 SavingCost CostOfSaving(const Engine& engine);
 
-// InvalidArgument if the notes are longer than kLongestNotes; the errors of AtomicFileWriter, after any of which the old file is there as
-// it was; those of a session's calls. REQUIRES: no tree is waiting for Keep.
+// Writes the session to a file. InvalidArgument if the notes are longer than kLongestNotes. Also returns the errors of AtomicFileWriter,
+// after which the old file is unchanged, and those of a session's calls. REQUIRES: no tree is waiting for Keep.
 absl::Status SaveSession(const Session& session, const std::string& path, absl::string_view notes = {});
 
-// InvalidArgument: another program, version, model, adapter, device, format or numerics wrote it. DataLoss: it was damaged since. Both name
-// file, field, what was found and what expected. ResourceExhausted if the tokens do not fit into the engine's context (marked as limited by
-// it), or their positions beside other sessions in its cache; the errors of RandomAccessFile and Engine::NewSession.
+// Reads a session from a file. Errors name the file, the field, the value found and the value expected.
+// InvalidArgument: another program, version, model, adapter, device, format or numerics wrote the file. DataLoss: the file was damaged
+// after writing. ResourceExhausted if the tokens do not fit in the engine's context (marked as limited by the context), or if the positions
+// do not fit in the cache next to other sessions. Also returns the errors of RandomAccessFile and Engine::NewSession.
 absl::StatusOr<LoadedSession> LoadSession(Engine& engine, const std::string& path, const SessionOptions& options = {});
 
-// Returns whether the file is a session's, by its first bytes: a program asks before it replaces a file that a person names. The errors of
-// RandomAccessFile::Open.
+// Returns whether the first bytes of the file are a session's. A program asks before replacing a file that a person names. Returns the
+// errors of RandomAccessFile::Open.
 absl::StatusOr<bool> IsSessionFile(const std::string& path);
 
 }  // namespace tessera

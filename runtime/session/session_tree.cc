@@ -1,4 +1,4 @@
-// Drafts in a session: a pass over a tree of tokens, of which one path becomes text.
+// Drafts in a session: a pass over a tree of tokens, of which one path is committed.
 #include <algorithm>
 
 #include <glog/logging.h>
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// For one row there is always room by this: without it plain decoding fails, too, and says why.
+// Returns at least 1 unless the context is full: without room for one row plain decoding fails, too, and reports the reason.
 int Session::TreeRoom() const {
   const int room = std::min(core_->context() - length(), core_->runner().row_capacity());
   if (room <= 1) return room;

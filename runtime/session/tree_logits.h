@@ -1,4 +1,4 @@
-// Logits of the tree that a session's last pass computed, no more of them than is planned or asked for: the head on demand.
+// Logits of the tree that a session's last pass computed. The head runs on demand: only for rows that are planned or asked for.
 //
 //   TreeLogits logits(session, vocabulary);                       // for all steps: its memory stays
 //   RETURN_IF_ERROR(session.PassTree(tree));
@@ -6,8 +6,8 @@
 //   RETURN_IF_ERROR(Verify(tree, [&](int node) { return logits.Of(node); }, chooser, verdict));
 //   session.Keep(verdict.path, logits.last());
 //
-// The plan's first rows are computed together, when the first node is asked for. Every other row is computed alone, when it is asked for.
-// Holds at most Session::kLogitRows rows. Threads: as Session.
+// The plan's first rows are computed together when the first node is asked for. Every other row is computed alone when the row is asked
+// for. Holds at most Session::kLogitRows rows. Threads: as Session.
 #pragma once
 
 #include <vector>
@@ -24,28 +24,29 @@ namespace tessera {
 
 class TreeLogits {
  public:
-  // clock: what time() counts by, as StepClock does; must outlive this.
+  // Makes logits for the session's trees. `clock` is the basis of time(), as in StepClock, and must outlive this object.
   TreeLogits(Session& session, int vocabulary, const Clock& clock = RealClock());
 
-  // Begins with a new tree of so many nodes, which the session has computed. Computes no logits yet.
+  // Begins with a new tree of `nodes` nodes, which the session has computed. Computes no logits yet.
   void Begin(int nodes, const LogitsPlan& plan);
 
-  // [vocabulary], valid until the next call.
+  // Returns the logits of a node: [vocabulary], valid until the next call.
   absl::StatusOr<absl::Span<const float>> Of(int node);
-  // The last result of `Of` for this tree; empty before the first.
+  // Returns the last result of `Of` for this tree; empty before the first call.
   absl::Span<const float> last() const { return last_; }
 
-  // As Verdict::top: one entry per node, filled for nodes whose logits were computed if the plan asks for it (LogitsPlan::top).
+  // Returns the value for Verdict::top: one entry per node. Entries of nodes with computed logits are filled if the plan asks for top
+  // tokens (LogitsPlan::top).
   std::vector<TopTokens> TakeTop() { return std::move(top_); }
-  // What this took so far. The time of the pass is not in it.
+  // Returns the time of this object's work so far, without the time of the pass.
   const StepTime& time() const { return time_; }
-  // The clock of time(), for the pass itself.
+  // Returns the clock of time(), for the pass itself.
   const StepClock& clock() const { return clock_; }
 
  private:
   absl::Status ComputeFirst();
   absl::Status ComputeOne(int node);
-  // Into rows of the buffer, from `place` on. Adds to `seconds` what that took, without the choice of top tokens.
+  // Computes logits into rows of the buffer, from `place` on. Adds the time to `seconds`, except the choice of top tokens.
   absl::Status Compute(absl::Span<const int> nodes, int place, double& seconds);
   absl::Span<const float> Row(int place) const {
     const auto row = static_cast<size_t>(vocabulary_);

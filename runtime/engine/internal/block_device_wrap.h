@@ -1,4 +1,4 @@
-// What is put around the device that a packed file is read with: slower flash than there is, and what a test makes of it.
+// Wraps the device that reads a packed file: a model of slower flash, and a test's own wrapper.
 //
 //   ASSIGN_OR_RETURN(options.wrap_device, BlockDeviceWrapOf(streaming, hooks));   // of LayerStreamer::Options or PartLoader::Options
 //
@@ -17,7 +17,8 @@ namespace tessera {
 
 using BlockDeviceWrap = std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)>;
 
-// By StreamingOptions::flash and TestHooks::wrap_device. Null hooks: none. A null result: the device as it is. Errors: LoadFlashProfile's.
+// Returns the wrapper for StreamingOptions::flash and TestHooks::wrap_device. Null hooks: none. A null result: the device unchanged.
+// Errors: LoadFlashProfile's.
 absl::StatusOr<BlockDeviceWrap> BlockDeviceWrapOf(const StreamingOptions& streaming, const TestHooks* hooks);
 
 }  // namespace tessera

@@ -69,8 +69,8 @@ void GraphMotion::ForgetPrompt() {
   step_ = 0;
 }
 
-// With the graphs that blocks have. Or all that have decode graphs get the others back first and switch again, if that ends sooner: where
-// those loads alone take longer, nothing needs to be looked for.
+// Plans a prompt with the blocks' present graphs. Or plans to load the prefill graphs of all blocks with decode graphs first, and to switch
+// again, if that plan ends sooner. If those loads alone take longer, the second plan is not computed.
 absl::StatusOr<SwitchPlan> GraphMotion::PlanFor(const SwitchPrompt& prompt) const {
   ASSIGN_OR_RETURN(SwitchPlan stay, PlanSwitch(times_, prompt, options_.rule, switched_));
   ASSIGN_OR_RETURN(const SwitchOutcome stayed, SimulateSwitch(times_, prompt, stay));

@@ -17,7 +17,7 @@ namespace tessera {
 
 namespace {
 
-// So many rows run all graphs: of one row alone, nothing would need the last layer's keys and values without the rest of that layer.
+// Rows of a pass that runs all graphs. With one row, no graph would need the last layer's keys and values without the rest of that layer.
 constexpr int kAwaitedRows = 2;
 
 absl::StatusOr<GraphMotion*> MotionOf(const EngineCore& core) {
@@ -26,7 +26,7 @@ absl::StatusOr<GraphMotion*> MotionOf(const EngineCore& core) {
   return core.motion();
 }
 
-// The block's smallest graph of so many rows; null: none has as many.
+// Returns the block's smallest graph of at least `rows` rows; null: no graph has as many.
 const CompiledGraph* GraphOf(const CompiledModel& model, int block, int rows) {
   for (const std::shared_ptr<const CompiledGraph>& graph : model.variants()[static_cast<size_t>(block)]) {
     if (graph->row_capacity >= rows) return graph.get();
@@ -46,7 +46,8 @@ absl::Status CheckRows(const CompiledModel& model, absl::Span<const int> rows) {
   return absl::OkStatus();
 }
 
-// Walks a pass over so many tokens, layer by layer by graphs of so many rows. Each layer's seconds, the last one's with one row wanted.
+// Walks a pass over `count` tokens, layer by layer, with graphs of `graph_rows` rows. Returns each layer's seconds; in the last layer one
+// row is wanted.
 absl::StatusOr<std::vector<double>> WalkLayers(EngineCore& core, const Clock& clock, int count, int graph_rows) {
   ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());
   CachedText text(core.cache());
@@ -68,7 +69,7 @@ absl::StatusOr<std::vector<double>> WalkLayers(EngineCore& core, const Clock& cl
   return seconds;
 }
 
-// A layer's graph as a load of its own; of the last layer, with the graph of its keys and values.
+// Returns the cost of a layer's graph as a load of its own. The last layer includes the graph of its keys and values.
 LoadCost CostOfLoading(const EngineCore& core, int layer, int rows) {
   const CompiledModel& model = core.runner().model();
   const auto cost_of = [&](int block) {

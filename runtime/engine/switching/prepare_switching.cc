@@ -28,7 +28,7 @@ std::vector<int> RowsOf(const SwitchQuestion& question) {
   return rows;
 }
 
-// While it lives, passes are not recorded, neither by the engine nor by a device that has a timeline of its own.
+// While an object lives, passes are recorded neither by the engine nor by a device with a timeline of its own.
 class Unrecorded {
  public:
   explicit Unrecorded(EngineCore& core) : core_(core), timeline_(core.timeline()) {
@@ -53,7 +53,7 @@ absl::StatusOr<SwitchProfile::Key> KeyOf(EngineCore& core, const SwitchWarmUp& w
   return SwitchProfile::Key{.device = warm_up.device, .model = identity, .layers = core.runner().model().layers()};
 }
 
-// The file's, if it is one for these graphs.
+// Returns the profile of the file, if the profile is for these graphs.
 absl::StatusOr<SwitchProfile> KeptProfile(const SwitchWarmUp& warm_up, const SwitchProfile::Key& key, absl::Span<const int> rows) {
   if (warm_up.path.empty()) return absl::NotFoundError("no file");
   ASSIGN_OR_RETURN(SwitchProfile profile, SwitchProfile::Load(warm_up.path));

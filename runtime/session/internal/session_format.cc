@@ -23,7 +23,7 @@ static_assert(std::endian::native == std::endian::little, "numbers lie in the fi
 constexpr char kMagic[8] = "tsrsess";
 constexpr uint32_t kVersion = 2;
 constexpr int64_t kChecked = 16;                  // The first byte under the head's checksum.
-constexpr int64_t kPiece = int64_t{64} << 10;     // Read at once to check it.
+constexpr int64_t kPiece = int64_t{64} << 10;     // Bytes that are read at once to check the head.
 
 std::string Message(const std::string& path, absl::string_view field, const absl::AlphaNum& found, const absl::AlphaNum& expected) {
   return absl::StrCat(path, ": ", field, ": found ", found, ", expected ", expected);
@@ -49,8 +49,8 @@ absl::StatusOr<int64_t> HeadBytes(const SessionHeader& header) {
   return CheckedAdd(bytes, header.notes);
 }
 
-// What wrote the file comes before whether it is whole: another version may have its checksum elsewhere. If the file ends within the magic
-// or the version, the bytes that are there count.
+// Reads the header. Checks the writing program and version before the file's size, as another version may have its checksum elsewhere. If
+// the file ends within the magic or the version, only the bytes that are there are compared.
 absl::StatusOr<SessionHeader> ReadHeader(const RandomAccessFile& file) {
   SessionHeader header;
   const size_t there = std::min<size_t>(file.size(), sizeof header);
@@ -86,7 +86,7 @@ std::string FormatText(uint32_t format) {
   return format <= static_cast<uint32_t>(KvFormat::kFloat) ? KvFormatName(static_cast<KvFormat>(format)) : absl::StrCat("format ", format);
 }
 
-// Without the zeros at its end.
+// Returns the device's name without the zeros at its end.
 std::string DeviceOf(const SessionHeader& header) {
   absl::string_view device(header.device, sizeof header.device);
   while (!device.empty() && device.back() == '\0') device.remove_suffix(1);

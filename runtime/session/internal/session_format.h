@@ -1,4 +1,5 @@
-// The file of a session: a head, which says what it is and holds all but keys and values, and then these, layer by layer.
+// The layout of a session's file: a head, which identifies the session and holds everything except keys and values, then the keys and
+// values, layer by layer.
 //
 //   ASSIGN_OR_RETURN(const SessionHead head, ReadSessionHead(*file, expected, /*context=*/4096));
 //   int64_t offset = head.Bytes();                                           // there the first layer's begin
@@ -25,8 +26,9 @@
 //       float[]   the logits
 //       bytes     the notes
 //   by layer      its positions, as KvCache::CopyOut gives them, and their CRC-32C (uint32)
-// Goals: a file of one process is read by another, in pieces, with no more memory than the session takes. Not a goal: changing a file in
-// place. Thread-safe (pure functions).
+// Goals: one process reads the file of another, in pieces, with no more memory than the session takes. Not a goal: changing a file in
+// place.
+// Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>
@@ -46,7 +48,7 @@ struct SessionHeader {
   char magic[8] = {};
   uint32_t version = 0;
   uint32_t checksum = 0;
-  // Whose it is:
+  // The owner:
   Sha256Sum model = {};
   Sha256Sum adapter = {};
   char device[16] = {};
@@ -55,7 +57,7 @@ struct SessionHeader {
   uint32_t layers = 0;
   uint32_t position_bytes = 0;
   uint32_t vocabulary = 0;
-  // What it has:
+  // The content:
   uint32_t tokens = 0;
   uint32_t held = 0;
   uint32_t logits = 0;
@@ -65,25 +67,26 @@ struct SessionHeader {
 static_assert(sizeof(SessionHeader) == 136 && std::is_trivially_copyable_v<SessionHeader>);
 
 struct SessionHead {
-  SessionHeader header = {};       // What it has is set by Encode and ReadSessionHead; `held` by whoever saves.
+  // Encode and ReadSessionHead set the content; the code that saves sets `held`.
+  SessionHeader header = {};
   std::vector<TokenId> tokens = {};
   std::vector<int> held_from = {};   // By layer.
   std::vector<float> logits = {};
   std::string notes = {};
 
-  // REQUIRES: all counts fit in 32 bits.
+  // Returns the bytes of the head. REQUIRES: all counts fit in 32 bits.
   std::string Encode() const;
   int64_t Bytes() const;
 };
 
-// The head, if it belongs to whom `expected` says and the whole file has the size that it promises. Errors are those of LoadSession.
-// Memory is taken only for sizes that are right by checksum, file, context and what is expected.
+// Reads the head. Checks that the head belongs to the owner `expected` and that the file has exactly the promised size. Returns the errors
+// of LoadSession. Allocates memory only for sizes that agree with checksum, file, context and `expected`.
 absl::StatusOr<SessionHead> ReadSessionHead(const RandomAccessFile& file, const SessionHeader& expected, int context);
 
-// Whether the file begins as a session's does.
+// Returns whether the file begins like a session's file.
 absl::StatusOr<bool> HasSessionMagic(const RandomAccessFile& file);
 
-// DataLoss "PATH: FIELD: found FOUND, expected EXPECTED", with checksums in hexadecimal.
+// Returns DataLoss "PATH: FIELD: found FOUND, expected EXPECTED", with checksums in hexadecimal.
 absl::Status WrongSessionChecksum(const std::string& path, const std::string& field, uint32_t found, uint32_t expected);
 
 }  // namespace tessera
