@@ -127,7 +127,8 @@ printf '{"name": "%s", "status": "RUN", "result": "COMPLETED", "time": "1.5s"}%s
 
     def setUp(self):
         super().setUp()
-        checks = ("words", "layers", "sizes", "libraries", "readme", "clean", "programs", "headers", "weak_symbols", "sleeps", "tests_ran")
+        checks = ("words", "layers", "sizes", "libraries", "readme", "clean", "programs", "headers", "weak_symbols", "sleeps", "tests_ran",
+                  "prose", "names")
         for name in checks:
             self.program(f"scripts/checks/check_{name}.py")
         for name in ("install_packages.sh", "build.sh", "fetch_model.sh", "tests/test_consumers.sh", "tests/fuzz.sh",
@@ -146,9 +147,9 @@ printf '{"name": "%s", "status": "RUN", "result": "COMPLETED", "time": "1.5s"}%s
         result, calls = self.run_tests()
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(calls[:2], self.FIRST)
-        self.assertEqual((sum(call.startswith("ctest") for call in calls), len(calls)), (2, 15))
-        self.assertRegex(result.stdout, r"^\nthe 16 slowest of 16 tests, .*\n +1\.5 s  app_tests\.A\n")
-        self.assertRegex(result.stdout, r"\nunit tests +\d\.\d s  done  expected \d+ s\n(.*\n)+17 passed, 0 failed\n$")
+        self.assertEqual((sum(call.startswith("ctest") for call in calls), len(calls)), (2, 17))
+        self.assertRegex(result.stdout, r"^\nthe 18 slowest of 18 tests, .*\n +1\.5 s  app_tests\.A\n")
+        self.assertRegex(result.stdout, r"\nunit tests +\d\.\d s  done  expected \d+ s\n(.*\n)+19 passed, 0 failed\n$")
 
     def test_all_runs_both_parts_once_with_one_sum(self):
         result, calls = self.run_tests("--all")
@@ -157,7 +158,7 @@ printf '{"name": "%s", "status": "RUN", "result": "COMPLETED", "time": "1.5s"}%s
         self.assertEqual(sum(call.startswith("build.sh --tests --build-dir") for call in calls), 3)
         once = ("test_consumers.sh", "fuzz.sh --seconds 5", "fuzz_coverage.sh")
         self.assertEqual(len([call for call in calls if call.startswith(once)]), len(once))
-        self.assertEqual(result.stdout.splitlines()[-1], "26 passed, 0 failed")
+        self.assertEqual(result.stdout.splitlines()[-1], "28 passed, 0 failed")
         self.assertNotIn("test_arm64.sh", " ".join(calls))
 
     def test_a_part_runs_alone(self):
@@ -170,7 +171,7 @@ printf '{"name": "%s", "status": "RUN", "result": "COMPLETED", "time": "1.5s"}%s
         self.program("scripts/checks/check_sizes.py", "exit 1")
         self.program("bin/ctest", self.CTEST.replace('"time"', '"failures": [{}], "time"'), "exit 8")
         result, calls = self.run_tests()
-        self.assertEqual((result.returncode, result.stdout.splitlines()[-1], len(calls)), (1, "12 passed, 5 failed", 15), result.stderr)
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1], len(calls)), (1, "14 passed, 5 failed", 17), result.stderr)
         self.assertIn("FAILED  check_sizes", result.stderr)
 
     def test_a_build_that_fails_or_warns_ends_the_run(self):

@@ -158,7 +158,8 @@ case "$*" in *--json*) echo '{"text": "word", "timings": {"generation_seconds": 
             model.write_text("a model")
             for build, speed in (("before", 20), ("after", 25)):
                 Path(folder, build).mkdir()
-                for name, text in (("tessera_bench", bench % (speed, speed)), ("tessera_pack", "#!/bin/sh\n"), ("tessera_perplexity", "#!/bin/sh\necho '{\"nll_sum\": 1.5}'\n"),
+                for name, text in (("tessera_bench", bench % (speed, speed)), ("tessera_pack", "#!/bin/sh\n"),
+                                   ("tessera_perplexity", "#!/bin/sh\necho '{\"nll_sum\": 1.5}'\n"),
                                    ("tessera_generate", generate % (1 / speed))):
                     Path(folder, build, name).write_text(text)
                     Path(folder, build, name).chmod(0o755)
@@ -170,7 +171,8 @@ case "$*" in *--json*) echo '{"text": "word", "timings": {"generation_seconds": 
             ratios = {line["figure"]: line["ratio"] for line in report["figures"]}
             self.assertEqual(list(ratios), ["prompt", "generation", "rows", "texts", "auto", "dialogue", "perplexity", "first_byte",
                                             "streamed", "memory"])
-            for figure, ratio in (("prompt", 1), ("generation", 0.8), ("rows", 1), ("texts", 0.8), ("auto", 0.8), ("streamed", 0.8), ("memory", 1)):
+            for figure, ratio in (("prompt", 1), ("generation", 0.8), ("rows", 1), ("texts", 0.8), ("auto", 0.8), ("streamed", 0.8),
+                                  ("memory", 1)):
                 self.assertAlmostEqual(ratios[figure], ratio)
 
     def test_a_signal_leaves_no_temporary_folder_and_no_program(self):

@@ -41,7 +41,7 @@ def seconds_per_token(build, model, prompt, generated, *more):
 
 
 def texts_seconds(build, model):
-    """Returns the seconds per token of all of eight texts at once. An older build has another name for the subcommand and for its result."""
+    """Returns the seconds per token of eight texts at once. An older build has other names for the subcommand and its result."""
     report = build.bench("streams", model, "--together", TEXTS, "--writers", 1, "--generate_tokens", TEXT_TOKENS, "--prompt_tokens", 16,
                          "--depth", 0, "--long_prompt", 0, "--speculate", "none")
     return 1 / report["batch" if "batch" in report else "streams"]["together"][0]["tokens_per_second"]["median"]
