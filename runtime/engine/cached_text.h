@@ -69,7 +69,7 @@ class CachedText {
   // Drops the tokens from `length` on, with their cache entries. REQUIRES: 0 <= length <= length().
   void Truncate(int length);
   // Drops the cache entries from token `length` on; the text stays unchanged.
-  void SetBack(int length);
+  void TruncateCache(int length);
   // Readies the cache for a next row. If sliding windows have lost entries that the row reads, drops all of the text's cache entries.
   void MakeExtendable();
 

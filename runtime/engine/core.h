@@ -63,7 +63,7 @@ class EngineCore {
   ThreadPool& pool() const { return *pool_; }
   PassRunner& runner() const { return *runner_; }
   KvCache& cache() const { return *cache_; }  // REQUIRES: the weights are loaded.
-  PrefixIndex& beginnings() { return beginnings_; }   // Prefixes that ended sequences left in the cache, until room is wanted.
+  PrefixIndex& prefixes() { return prefixes_; }   // Prefixes that ended sequences left in the cache, until room is wanted.
   // Like KvCache::RoomFor and MakeRoom, but first drop as many kept prefixes as needed, the least recently used first. REQUIRES: the core
   // is held.
   int RoomFor(int most);

@@ -55,10 +55,10 @@ class PrefixIndex {
 };
 
 // Returns how many tokens `a` and `b` have in common from the start.
-int CommonBeginning(absl::Span<const TokenId> a, absl::Span<const TokenId> b);
+int CommonPrefix(absl::Span<const TokenId> a, absl::Span<const TokenId> b);
 
 // Returns a fork that shares at most the first `length` tokens, as far as the cache holds them, and can be extended. Null if there is no
 // such fork.
-std::unique_ptr<CachedText> ForkBeginning(const CachedText& text, int length);
+std::unique_ptr<CachedText> ForkPrefix(const CachedText& text, int length);
 
 }  // namespace tessera
