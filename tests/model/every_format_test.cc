@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/loaded_model.h"
 
 namespace tessera {
@@ -161,7 +162,7 @@ TEST_P(EveryFormat, FastPathErrsByItsRoundingsAndAWrongModelByMore) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, EveryFormat, testing::Values("llama", "qwen2", "qwen3", "gemma3"),
+INSTANTIATE_TEST_SUITE_P(Architectures, EveryFormat, testing::ValuesIn(kArchitectures),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_format.h"
 #include "tessera/base/random.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/loaded_model.h"
 
@@ -25,7 +26,7 @@ using Visit = std::function<void(const std::string& name, const LoadedWeights& m
 
 // The tiny models of the golden data, whose weights are FP16, and one of each block format, made here.
 void ForEachModel(const Visit& visit) {
-  for (const char* name : {"llama", "llama_tied", "llama3_rope", "llama_linear", "llama_yarn", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* name : kTinyModels) {
     const std::string path = std::string("tiny/") + name;
     visit(name, LoadedWeights(GoldenPath(path + ".gguf")), ReadGoldenLogits(path + ".logits.jsonl")[0].tokens);
   }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/model/files/off_grid.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -33,7 +34,7 @@ double Farthest(const std::vector<float>& a, const std::vector<float>& b) {
 TEST(OffGridLogits, AreThoseOfTheModel) {
   const TemporaryFolder folder;
   const std::string old_path = folder.Path("old.gguf"), new_path = folder.Path("new.gguf");
-  for (const char* architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* architecture : kArchitectures) {
     const bool llama = std::string(architecture) == "llama", gemma = std::string(architecture) == "gemma3";
     TinyModelBuilder({.architecture = architecture, .window = gemma ? 4 : 0, .tied = !llama, .formats = {BlockFormat::kQ4_0},
                       .biases = llama ? AllLayerBiases() : std::set<std::string>()})

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/model/pass_runner.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/loaded_model.h"
 
 namespace tessera {
@@ -37,7 +38,7 @@ TEST_P(Chunks, RowsTogetherChangeNoBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Chunks, testing::Values("llama", "gemma3", "qwen2", "qwen3"), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Models, Chunks, testing::ValuesIn(kArchitectures), [](const auto& info) { return info.param; });
 
 // The paths of the three positions of a new sequence.
 std::vector<KvCache::Paths> ThreePaths(KvCache& cache) {

@@ -7,6 +7,7 @@
 
 #include "tessera/model/lora.h"
 #include "tessera/tests/fakes/adapter_numbers.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/random_adapter.h"
 #include "tessera/tests/fakes/vanishing_source.h"
@@ -33,7 +34,7 @@ double Distance(const std::vector<float>& a, const std::vector<float>& b) {
 // 2^-12 in a key moves a score of size 8 by 0.002, and the row's attention by that share; twice that for two layers. Without the
 // adapter the same model is far away.
 TEST(PassLora, BothPathsAgreeOnRandomAdapters) {
-  for (const std::string architecture : {"llama", "qwen3", "gemma3"}) {
+  for (const std::string architecture : kArchitectures) {
     const TinyModel tiny = {.architecture = architecture, .head_size = 24, .window = architecture == "gemma3" ? 6 : 0,
                             .formats = {F::kF32}, .seed = 12};
     const LoadedWeights packed(TinyModelBuilder(tiny)), wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);

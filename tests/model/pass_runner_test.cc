@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/failing_source.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/vanishing_source.h"
@@ -156,7 +157,7 @@ TEST(PassRunner, LogitsComeInTheOrderAskedFor) {
 
 // However tensors are cut into units, a row's bits are the same.
 TEST(PassRunner, CutsOfTensorsChangeNoBit) {
-  for (const std::string architecture : {"llama", "gemma3", "qwen2"}) {
+  for (const std::string architecture : kArchitectures) {
     const TinyModel tiny = {.architecture = architecture, .window = architecture == "gemma3" ? 6 : 0, .tied = true,
                             .formats = {F::kQ4_0, F::kQ8_0}};
     const LoadedWeights whole(TinyModelBuilder(tiny));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/random.h"
 #include "tessera/model/pass_runner.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/failing_source.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/pass_text.h"
@@ -66,7 +67,7 @@ TEST(PassWalk, ChunksOfALayerShareAGraph) {
 
 // All rows are embeddings, and the last layer spares rows: the embeddings are there before anything is computed.
 TEST(PassWalk, EmbeddingsAndSparedRowsGoTogether) {
-  for (const char* architecture : {"llama", "gemma3"}) {
+  for (const char* architecture : kArchitectures) {
     for (const int layers : {1, 4}) {
       for (const int static_graphs : {0, 2}) {
         SCOPED_TRACE(absl::StrCat(architecture, " ", layers, " ", static_graphs));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "tessera/base/json.h"
 #include "tessera/base/timeline.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -273,7 +274,7 @@ TEST(Generate, TraceShowsGraphRunsAndLeases) {
 }
 
 TEST(Generate, EveryArchitectureRunsOnBothPaths) {
-  for (const char* model : {"llama", "llama_tied", "llama_yarn", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* model : kTinyModels) {
     for (const char* path : {"--path=fast", "--path=reference"}) {
       const Ended ended = RunProgram("tessera_generate", With({"--prompt=the in", "--n_predict=4", path}, model));
       EXPECT_EQ(ended.code, 0) << model << path << ended.errors;

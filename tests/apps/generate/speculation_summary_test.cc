@@ -6,6 +6,7 @@
 
 #include "tessera/base/json.h"
 #include "tessera/spec/costs/cost_profile.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -25,7 +26,7 @@ const std::string& FreeRows() {
 }
 
 TEST(SpeculationSummary, WhereRowsAreFreeDraftsAreVerifiedAndTextsAreTheSame) {
-  for (const std::string model : {"llama", "qwen2", "qwen3", "gemma3"}) {
+  for (const std::string model : kArchitectures) {
     for (const std::string temperature : {"0", "0.3"}) {
       const std::vector<std::string> flags = {"--prompt=a a a a a a a a", "--n_predict=40", "--temperature=" + temperature, "--seed=7",
                                               "--min_p=0.1", "--repetition_penalty=1.05"};

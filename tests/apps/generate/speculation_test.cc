@@ -21,6 +21,7 @@
 #include "tessera/runtime/draft/vocabulary_of.h"
 #include "tessera/runtime/engine/test_hooks.h"
 #include "tessera/spec/costs/cost_profile.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -29,8 +30,6 @@
 
 namespace tessera {
 namespace {
-
-constexpr const char* kModels[] = {"llama", "qwen2", "qwen3", "gemma3"};
 
 Ended Generate(const std::string& model, const std::string& speculate, std::vector<std::string> flags, const std::string& input = "") {
   flags.insert(flags.begin(), {"--model=" + TinyPath(model), "--threads=1", "--speculate=" + speculate});
@@ -48,7 +47,7 @@ void ExpectSame(const std::string& model, const std::vector<std::string>& flags,
 }
 
 TEST(Speculate, TextIsTheSameWithoutDrafts) {
-  for (const std::string model : kModels) {
+  for (const std::string model : kArchitectures) {
     for (const std::string prompt : {"the in re", "a a a a a a", "If you can keep your head when all about you"}) {
       ExpectSame(model, {"--prompt=" + prompt, "--n_predict=40", "--temperature=0"});
       ExpectSame(model, {"--prompt=" + prompt, "--n_predict=40", "--temperature=0.3", "--seed=7", "--repetition_penalty=1.1",

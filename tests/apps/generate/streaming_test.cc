@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tessera/base/json.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/programs/run_program.h"
@@ -88,7 +89,7 @@ TEST(StreamingPrograms, SayWhatStreamingTook) {
 // The models have little more than a ring, or less: what fits into it as a whole is read once.
 TEST(StreamingPrograms, ReadInAPassWhatIsForeseen) {
   int read_once = 0;
-  for (const char* model : {"llama", "qwen3", "gemma3"}) {
+  for (const char* model : kArchitectures) {
     const PackedModel packed(TinyPath(model));
     const std::vector<std::string> flags = {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none",   "--flash=ufs4.0",
                                             "--context=256",            "--threads=1",          "--json",       "--speculate=none"};

@@ -7,6 +7,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/real_models.h"
@@ -25,7 +26,7 @@ JsonValue RunJson(const std::string& program, const std::vector<std::string>& ar
 
 TEST(DryRun, PartsAreThoseOfALoadedEngine) {
   for (const std::string path : {"fast", "reference"}) {
-    for (const std::string model : {"llama", "gemma3"}) {
+    for (const std::string model : kArchitectures) {
       const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyPath(model), "--dry_run", "--json", "--context=128",
                                                           "--threads=2", "--path=" + path});
       const absl::StatusOr<std::unique_ptr<Engine>> engine =

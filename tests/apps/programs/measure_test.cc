@@ -13,6 +13,7 @@
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/json.h"
 #include "tessera/base/quoted.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/gguf_builder.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -46,7 +47,7 @@ double WorstDifference(const JsonValue& golden, const JsonValue& found) {
 }
 
 TEST(Logits, ReferencePathAgreesWithAnotherEngineOnEveryTinyModel) {
-  for (const char* model : {"llama", "llama3_rope", "llama_linear", "llama_tied", "llama_yarn", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* model : kTinyModels) {
     std::ifstream file(std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/" + model + ".logits.jsonl");
     std::string line;
     std::getline(file, line);

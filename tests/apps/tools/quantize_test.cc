@@ -8,6 +8,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/model/files/gguf_writer.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -40,7 +41,7 @@ class QuantizeProgram : public ::testing::Test {
 };
 
 TEST_F(QuantizeProgram, WritesASoundSmallerModelThatWritesText) {
-  for (const char* name : {"llama", "gemma3"}) {
+  for (const char* name : kArchitectures) {
     const Ended ended = RunProgram("tessera_quantize", {"--json", "--head_format=Q4_1", "--format=Q4_0", TinyPath(name), out_});
     ASSERT_EQ(ended.code, 0) << ended.errors;
     const JsonValue json = *JsonValue::Parse(ended.output);

@@ -17,6 +17,7 @@
 #include "tessera/base/json.h"
 #include "tessera/model/files/safetensors.h"
 #include "tessera/model/text/logit_math.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/pass_text.h"
@@ -112,7 +113,7 @@ TEST(StatesFile, HeaderExample) {
 }
 
 TEST_F(StatesProgram, StatesAndLogitsAreThoseOfPlainPasses) {
-  for (const char* name : {"llama", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* name : kArchitectures) {
     const std::string model = TinyPath(name);
     const int all = static_cast<int>(LoadedWeights(model).config().layers.size());
     const Ended ended = Run(model, {"--layers=last,0,1", "--logits=all", "--window=24", "--json"});

@@ -14,6 +14,7 @@
 #include "tessera/model/files/importance.h"
 #include "tessera/model/files/tensor_names.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/pass_text.h"
 #include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -100,7 +101,7 @@ int64_t TokensOfModel(const std::string& model) {
 }
 
 TEST_F(StatisticsProgram, WritesWhatAPlainPassReads) {
-  for (const char* name : {"llama", "llama_tied", "gemma3"}) {
+  for (const char* name : kTinyModels) {
     const std::string model = TinyPath(name);
     const Ended ended = Run(model);
     ASSERT_EQ(ended.code, 0) << ended.errors;
@@ -118,7 +119,7 @@ TEST_F(StatisticsProgram, WritesWhatAPlainPassReads) {
 }
 
 TEST_F(StatisticsProgram, EveryMatrixOfEveryLayerReadsEachTokenOnce) {
-  for (const char* name : {"llama", "llama_tied", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* name : kTinyModels) {
     const std::string model = TinyPath(name);
     const Ended ended = Run(model);
     ASSERT_EQ(ended.code, 0) << ended.errors;

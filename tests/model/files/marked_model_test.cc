@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/importance.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_model.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -45,7 +46,7 @@ TEST(MarkedModel, HeaderExample) {
 
 // Each architecture has vectors of its own: norms of queries and keys, biases, norms behind the parts of a layer, a head's bias.
 TEST(MarkedModel, APackedModelHasThatOfItsGgufModel) {
-  for (const char* const architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* const architecture : kArchitectures) {
     const PackedTiny tiny({.architecture = architecture, .layers = 3});
     const auto gguf = Must(GgufFile::Open(tiny.gguf()));
     const uint32_t expected = Must(MarkedModel(*gguf).Vectors());

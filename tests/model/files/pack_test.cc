@@ -9,6 +9,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/model_file.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/packed_model.h"
 #include "tessera/tests/fakes/real_models.h"
 #include "tessera/tests/fakes/split_model.h"
@@ -46,7 +47,7 @@ void ExpectUnitsOf(const std::string& gguf, const std::string& packed) {
 }
 
 TEST(PackModel, UnitsHaveTheBytesOfFillUnit) {
-  for (const char* architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* architecture : kArchitectures) {
     const PackedTiny model({.architecture = architecture,
                             .width = 256,
                             .feed_forward = 512,

@@ -16,6 +16,7 @@
 #include "tessera/model/files/quantize.h"
 #include "tessera/model/files/tensor_names.h"
 #include "tessera/model/files/verify.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/split_model.h"
@@ -26,7 +27,6 @@ namespace tessera {
 namespace {
 
 constexpr uint32_t kF32 = 0, kI64 = 27, kUnknown = 99;  // GGUF types.
-const char* const kArchitectures[] = {"llama", "qwen2", "qwen3", "gemma3"};
 
 // What each part of the engine says of a file: a run, packing, quantizing and verifying.
 struct Verdicts {

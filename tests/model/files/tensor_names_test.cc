@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/must.h"
 
 namespace tessera {
@@ -91,7 +92,7 @@ TEST(TensorNames, ATiedHeadIsTheTableAndABiasIsAsLongAsTheVocabulary) {
 
 // What the configuration asks for is exactly what the files of each architecture hold.
 TEST(TensorNames, FilesHoldNothingElse) {
-  for (const char* name : {"llama", "llama_tied", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* name : kTinyModels) {
     const auto file = Must(GgufFile::Open(absl::StrCat(TESSERA_SOURCE_DIR, "/tests/golden/tiny/", name, ".gguf")));
     const ModelConfig config = Must(ReadModelConfig(*file));
     std::set<std::string> needed, held;

@@ -16,6 +16,7 @@
 #include "tessera/runtime/engine/test_hooks.h"
 #include "tessera/runtime/scheduler/stepper.h"
 #include "tessera/spec/drafters/forecast_drafter.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/forecast_file.h"
@@ -61,7 +62,7 @@ Speculator ByForecasts(std::shared_ptr<const PlacedForecasts> placed, const Bran
 
 TEST(ForecastTexts, HaveTheBitsOfPlainDecoding) {
   int64_t forecasts = 0, drafted = 0;
-  for (const char* architecture : {"llama", "qwen3"}) {
+  for (const char* architecture : kArchitectures) {
     for (const auto& [format, scatter] : {std::pair{KvFormat::kHalf, uint64_t{0}}, {KvFormat::kInt8, uint64_t{3}}}) {
       EngineOptions options = Options();
       options.cache.kv_format = format;

@@ -13,6 +13,7 @@
 #include "tessera/runtime/engine/test_hooks.h"
 #include "tessera/runtime/scheduler/stepper.h"
 #include "tessera/spec/drafters/expanding_drafter.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -260,7 +261,7 @@ PruneOptions AnyRule(SeededRandom& random) {
 TEST(Pruning, TextsHaveTheBitsOfPlainDecodingWhateverIsPruned) {
   SeededRandom random(11);
   int64_t drafted = 0, dropped = 0;
-  for (const std::string architecture : {"llama", "qwen3", "gemma3"}) {
+  for (const std::string architecture : kArchitectures) {
     const auto plain_engine = TinyEngine(ModelOf(architecture), Options());
     PromptWriter plain_writer(*plain_engine, RandomTokens(40, 12));
     for (const auto& [scatter, compact] : {std::pair{uint64_t{0}, true}, {uint64_t{3}, true}, {uint64_t{5}, false}}) {
@@ -291,7 +292,7 @@ TEST(Pruning, TextsHaveTheBitsOfPlainDecodingWhateverIsPruned) {
 
 // Many texts in a pass, each with a predictor after another layer or none, with adapters of their own.
 TEST(Pruning, RandomProgramsOfManyTexts) {
-  for (const char* architecture : {"llama", "gemma3"}) {
+  for (const char* architecture : kArchitectures) {
     SCOPED_TRACE(architecture);
     EngineOptions options = Options();
     const TemporaryFolder folder;

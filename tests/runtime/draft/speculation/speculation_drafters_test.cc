@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/spec/speculation/drafter_registry.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 #include "tessera/tests/fakes/written_text.h"
@@ -92,7 +93,7 @@ TEST_P(SpeculationDrafters, FrozenCostsMakeTheSameDraftsAgain) {
   EXPECT_EQ(proposed[0], proposed[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, SpeculationDrafters, testing::Values("llama", "gemma3"),
+INSTANTIATE_TEST_SUITE_P(Architectures, SpeculationDrafters, testing::ValuesIn(kArchitectures),
                          [](const auto& info) { return info.param; });
 
 // From the last hundred positions of a long context to its end.

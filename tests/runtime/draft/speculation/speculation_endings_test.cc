@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/runtime/engine/test_hooks.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/tiny_engine.h"
@@ -80,7 +81,7 @@ TEST_P(SpeculationEndings, NothingFollowsAStopStringInASampledText) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, SpeculationEndings, testing::Values("llama", "gemma3"),
+INSTANTIATE_TEST_SUITE_P(Architectures, SpeculationEndings, testing::ValuesIn(kArchitectures),
                          [](const auto& info) { return info.param; });
 
 // What the engine computed for a text of 61 tokens and, after it, for its last token.
@@ -102,7 +103,7 @@ Computed Compute(Engine& engine, Speculator* speculator) {
 
 // Rows are those of the trees: of what was accepted none is computed again, then or for what comes after.
 TEST(SpeculationKeeps, WhatWasAcceptedAsItWasComputed) {
-  for (const std::string architecture : {"llama", "gemma3"}) {
+  for (const std::string architecture : kArchitectures) {
     for (const bool compact : {true, false}) {
       SCOPED_TRACE(absl::StrCat(architecture, compact ? "" : ", drafts stay where they are"));
       EngineOptions options = {.compute = {.threads = 1, .row_capacity = 32},

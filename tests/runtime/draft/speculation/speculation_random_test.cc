@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/runtime/engine/test_hooks.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -64,7 +65,7 @@ void CompareWithPlain(Engine& engine, PromptWriter& plain_writer, int seeds, Com
 
 TEST(SpeculationRandom, ThousandsOfDraftsOfEveryArchitecture) {
   Compared compared;
-  for (const std::string architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
+  for (const std::string architecture : kArchitectures) {
     for (const bool letters : {true, false}) {
       for (const KvFormat format : {KvFormat::kHalf, KvFormat::kInt8}) {
         const EngineOptions options = {.compute = {.threads = 1, .row_capacity = 32}, .cache = {.context = 128, .kv_format = format}};

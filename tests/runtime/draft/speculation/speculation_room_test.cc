@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 #include "tessera/tests/fakes/written_text.h"
@@ -16,7 +17,7 @@ const SamplingOptions kGreedy = {.temperature = 0};
 
 // One session holds 26 of 64 slots and another 30, so there is room for eight more tokens, but not for a tree of twelve rows.
 TEST(SpeculationRoom, ADraftIsNoLargerThanWhatOtherSessionsLeave) {
-  for (const std::string architecture : {"llama", "gemma3"}) {
+  for (const std::string architecture : kArchitectures) {
     SCOPED_TRACE(architecture);
     const bool gemma = architecture == "gemma3";  // Its seven layers hold 16 positions, or all.
     const TinyModel model = {

@@ -7,12 +7,11 @@
 
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/session/session.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/golden.h"
 
 namespace tessera {
 namespace {
-
-const char* const kModels[] = {"llama", "llama_tied", "llama3_rope", "llama_linear", "llama_yarn", "qwen2", "qwen3", "gemma3"};
 
 // Over all positions and tokens of the model's golden line.
 std::vector<double> Errors(const std::string& name, ComputePath path) {
@@ -32,14 +31,14 @@ std::vector<double> Errors(const std::string& name, ComputePath path) {
 }
 
 TEST(GoldenTiny, TheReferencePathAgreesAtEveryPosition) {
-  for (const char* name : kModels) EXPECT_LE(Errors(name, ComputePath::kReference).back(), 1e-2) << name;
+  for (const char* name : kTinyModels) EXPECT_LE(Errors(name, ComputePath::kReference).back(), 1e-2) << name;
 }
 
 // The weights are FP16, which the fast path multiplies in FP32 by unrounded rows; its keys and values are FP16 with eleven bits. A
 // relative error of 2^-12 of each, spread over two to seven layers, moves logits of size 8 by some 8 * 2^-12 * sqrt(2 * 7) = 0.007.
 // Nine of ten errors must be below that, and the largest below four times as much.
 TEST(GoldenTiny, TheFastPathIsOffByNoMoreThanItsCachesRounding) {
-  for (const char* name : kModels) {
+  for (const char* name : kTinyModels) {
     const std::vector<double> errors = Errors(name, ComputePath::kFast);
     EXPECT_LE(errors[errors.size() * 9 / 10], 0.007) << name;
     EXPECT_LE(errors.back(), 0.028) << name;

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/session/session.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/packed_model.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -23,7 +24,7 @@ std::vector<float> LogitsOf(const std::string& path, int threads) {
 }
 
 TEST(PackedModel, LogitsHaveTheBitsOfTheGgufFile) {
-  for (const std::string architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
+  for (const std::string architecture : kArchitectures) {
     std::set<std::string> biases;
     if (architecture == "llama") biases = AllLayerBiases();
     if (architecture == "qwen2") biases = {"output.bias"};

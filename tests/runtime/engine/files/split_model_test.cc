@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/session/session.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/split_model.h"
 #include "tessera/tests/fakes/tiny_engine.h"
@@ -20,7 +21,7 @@ std::vector<float> LogitsOf(Engine& engine) {
 }
 
 TEST(SplitModel, LogitsHaveTheBitsOfTheWholeFile) {
-  for (const char* architecture : {"llama", "gemma3"}) {
+  for (const char* architecture : kArchitectures) {
     const TinyModel tiny{.architecture = architecture, .formats = {BlockFormat::kQ4_0, BlockFormat::kQ8_0}};
     const std::vector<float> expected = LogitsOf(*TinyEngine(tiny, {.compute = {.threads = 1}}));
     const SplitModel model(TinyModelBuilder(tiny).Split(3));

@@ -11,6 +11,7 @@
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/engine/weight_plan.h"
 #include "tessera/runtime/scheduler/decode_loop.h"
+#include "tessera/tests/fakes/architectures.h"
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/real_models.h"
@@ -205,7 +206,7 @@ TEST(StreamedTinyModel, EveryPlanAndDeviceGivesTheSameBits) {
 
 TEST(StreamedTinyModel, EveryArchitectureGivesTheSameBits) {
   std::vector<TinyModel> models;
-  for (const char* architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
+  for (const char* architecture : kArchitectures) {
     const bool gemma = architecture == std::string("gemma3");
     models.push_back({.architecture = architecture, .layers = 8, .window = gemma ? 8 : 0, .tied = gemma});
   }
