@@ -36,10 +36,10 @@ struct FirstToken {
   std::string text = {};    // The token's text, also for special tokens. May be a part of a character.
 };
 
-// Returns the tokens with the `count` largest logits, largest first. Of equal logits the lower token comes first, as in the sampler. Tokens
-// that end a sequence are left out, since an answer without a word is no useful choice. No other sampler option matters here: before the
-// first token nothing can be penalized, and a temperature keeps the order. The options top_k, top_p and min_p would only leave fewer tokens
-// than requested. logits: [vocabulary], after the prompt.
+// Returns the tokens with the `count` largest logits, largest first. Among equal logits the lower token comes first, as in the sampler.
+// Tokens that end a sequence are left out, since an answer without a word is no useful choice. No other sampler option matters here: before
+// the first token nothing can be penalized, and a temperature keeps the order. The options top_k, top_p and min_p would only leave fewer
+// tokens than requested. logits: [vocabulary], after the prompt.
 //
 // Errors: InvalidArgument (found and expected) for a count below 1 or above the number of tokens that may begin a sequence. DataLoss if no
 // logit is a number.
