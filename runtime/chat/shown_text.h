@@ -7,8 +7,9 @@
 // A stop text is hidden, and so are the tokens of the stop text: neither the reader nor the next turn sees the hidden part. The rule:
 // - A token whose text was shown whole stays as the model chose the token.
 // - Where the stop text begins within a token, the token's text before the stop text is encoded anew.
-// - Several tokens of one character count as one token. - A token that alone stops a text is dropped, an end token included. - Otherwise
-// all tokens stay, even a last token that ends within a character.
+// - Several tokens of one character count as one token.
+// - A token that alone stops a text is dropped, an end token included.
+// - Otherwise all tokens stay, even a last token that ends within a character.
 //
 // Threads: thread-safe (no state).
 #pragma once
