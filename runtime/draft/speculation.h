@@ -90,7 +90,7 @@ class Speculation {
   // without a sequence so far uses no room.
   std::shared_ptr<SharedHistory> NewSet() const;
 
-  // Sets this object's speculator and the draft options (pruning, draft rule) in `text`.
+  // Sets `speculator` and the draft options (pruning, draft rule) in `text`. REQUIRES: `speculator` belongs to this object.
   void Equip(Speculator& speculator, GenerateOptions& text) const;
 
   const HistoryStore* history() const { return history_.get(); }   // Null: none.

@@ -91,7 +91,7 @@ class Stream {
   const StreamOptions& options() const { return options_; }
   // Tokens of the prompt and the generated sequence, except the token chosen last. Valid in every state.
   absl::Span<const TokenId> tokens() const { return text_ == nullptr ? tokens_ : text_->tokens(); }
-  // Returns these tokens and the token chosen last.
+  // Returns tokens() and the token chosen last.
   std::vector<TokenId> AllTokens() const;
   // The sequence in the cache. REQUIRES: the stream neither waits nor has ended.
   const CachedText& text() const { return *text_; }
@@ -141,7 +141,8 @@ class Stream {
   int wants_top_ahead() const;
   void GiveAhead(absl::Span<TopTokens> top);
 
-  // Ends the pass: keeps the accepted tokens. If the pass failed, the stream is as before the pass. The owner releases an ended stream.
+  // Ends the pass: keeps the accepted tokens. If the pass failed, the stream is as before the pass, or keeps the tokens chosen before the
+  // failure. The owner releases an ended stream.
   void Settle(const absl::Status& pass, const StepTime& time);
 
   // Returns whether the last token is chosen, so that the caller is to call End.
@@ -161,7 +162,7 @@ class Stream {
   void BeginSpeculation();
   // See CachedText::Abandon.
   void Abandon();
-  // Tells the caller that the stream waits (on_wait). Returns true the first time.
+  // Calls on_wait, the first time only. Returns whether this was the first time.
   bool TellWaits();
 
  private:
@@ -213,8 +214,8 @@ class Stream {
   std::vector<bool> gone_;                   // Dropped nodes of the tree, by node; empty: none.
   PruneGate gate_;
   bool failed_ = false;                      // No token could be chosen.
-  std::vector<int> asked_;                   // Rows of the pass.
-  size_t given_ = 0;                         // Rows of wanted_, or nodes of the tree, the first ones.
+  std::vector<int> asked_;                   // The rows that WantsLogits or WantsAhead returned last.
+  size_t given_ = 0;                         // Number of rows of wanted_, or of nodes of the tree, with given logits.
   std::vector<TopTokens> top_;               // By node.
   int last_node_ = TokenTree::kNone;         // The node whose logits the last token was chosen from.
   std::vector<TopTokens> ahead_;             // Likeliest tokens of that node's forecasts.

@@ -42,8 +42,8 @@ class TextQueue {
   bool full() const;
   void Write(absl::string_view text);
   void End();
-  // Sets a callback for a full queue that has room again. Read and Drop call `on_room` on their own thread. To be set before the queue can
-  // be full; null: no callback.
+  // Sets a callback for a full queue that has room again. Read and Drop call `on_room` on the calling thread. To be set before the queue
+  // can be full; null: no callback.
   void OnRoom(std::function<void()> on_room);
 
  private:
