@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostShown = 32;   // Names in a message.
+constexpr size_t kMostShown = 32;   // Most names in a message.
 
 class PartReader {
  public:

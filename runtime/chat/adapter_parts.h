@@ -1,13 +1,14 @@
-// The adapter that a request or a flag asks for by names: none, one, or one made of several, each with a scale.
+// Reads the adapter names of a request or a flag: no adapter, one adapter, or a sum of several, each with a scale.
 //
 //   const AdapterNames names = {.listed = {"style", "facts"}};
 //   ASSIGN_OR_RETURN(const std::optional<AdapterParts> asked, AdapterPartsOf(request.body(), names));     // {"adapter": "style,facts@0.5"}
 //   if (asked.has_value()) Compose(*asked);                                                              // {{"style", 1}, {"facts", 0.5}}
 //
-// A text has names with commas between, each with "@SCALE" or without it, which is a scale of 1; a list of texts has a name in each. A
-// name that is known as it stands is taken as it stands, with an "@" in it, too. Anything else is refused with the text found:
-// names that nobody knows, scales that are no finite numbers of 32 bits, a name twice, more than kMostAdapterParts. Thread-safe (pure
-// functions, except AdapterNames::why_not).
+// A text holds names separated by commas, each as "NAME@SCALE" or as "NAME" with scale 1. A list of texts has one name per text. A known
+// name is taken as written, even with an "@" in the name. All other input is refused with the text found: unknown names, scales that are no
+// finite 32-bit numbers, a name twice, more than kMostAdapterParts names.
+//
+// Threads: thread-safe (pure functions, except AdapterNames::why_not).
 #pragma once
 
 #include <functional>
@@ -25,6 +26,7 @@ namespace tessera {
 
 constexpr int kMostAdapterParts = 16;
 
+// One adapter and its scale.
 struct AdapterPart {
   std::string name = {};
   float scale = 1;
@@ -32,25 +34,26 @@ struct AdapterPart {
 };
 using AdapterParts = std::vector<AdapterPart>;   // Empty: no adapter.
 
+// The known adapter names.
 struct AdapterNames {
   std::vector<std::string> listed = {};
-  // Returns an empty text for a name beyond the listed ones that is known, too; else words for a name that was expected. Null: there are no
-  // others.
+  // Returns an empty text if a name that is not listed is known, too. Otherwise returns words that describe the expected names. Null: only
+  // the listed names are known.
   std::function<std::string(const std::string& name)> why_not = nullptr;
 };
 
 // Makes an error of the text found and the text expected.
 using WrongAdapter = absl::FunctionRef<absl::Status(const std::string& found, const std::string& expected)>;
 
-// text: "style" or "style,facts@0.5". no_adapter: how none is said there, for messages.
+// Reads "style" or "style,facts@0.5". no_adapter: how the input writes no adapter, for messages.
 absl::StatusOr<AdapterParts> ParseAdapterParts(absl::string_view text, const AdapterNames& names, absl::string_view no_adapter,
                                                WrongAdapter wrong);
 
-// Returns the adapter that the object names by "adapter": parts; no part where it says that there is to be none, by null or ""; nullopt
-// where it says nothing. Errors are InvalidArgument (found, expected).
+// Returns the adapter parts in the object's field "adapter": no part for null or "", nullopt without the field. Errors: InvalidArgument
+// (found, expected).
 absl::StatusOr<std::optional<AdapterParts>> AdapterPartsOf(const JsonValue& object, const AdapterNames& names);
 
-// "style,facts@0.5".
+// Returns a name such as "style,facts@0.5".
 std::string AdapterPartsName(const AdapterParts& parts);
 
 }  // namespace tessera

@@ -39,7 +39,7 @@ absl::Status Answerer::UseAdapter(const LoraAdapter* adapter) {
 
 absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
   const absl::Span<const TokenId> held = session_->tokens();
-  // The last token is always computed: it is what gives logits.
+  // The last token is always computed, since its row gives the logits.
   const size_t most = std::min(held.size(), prompt.size() - 1);
   const size_t common = std::mismatch(held.begin(), held.begin() + most, prompt.begin()).first - held.begin();
   session_->Truncate(static_cast<int>(common));
@@ -79,7 +79,8 @@ absl::Status Answerer::ReadPrompt(const std::vector<TokenId>& prompt, const Answ
   RETURN_IF_ERROR(AppendPrompt(prompt, options));
   // No word of an answer comes from a file that is damaged anywhere.
   RETURN_IF_ERROR(engine_->AwaitWeights(Engine::WeightsAre::kVerified));
-  const double waited = engine_->stats().loading_seconds - loading;   // In real time, which may be more than passed by our clock.
+  // In real time, which may exceed the time that passed on our clock.
+  const double waited = engine_->stats().loading_seconds - loading;
   timings_.prompt_seconds += std::max(0.0, SecondsSince(begin) - waited);
   return absl::OkStatus();
 }

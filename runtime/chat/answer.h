@@ -1,12 +1,13 @@
-// Answers prompts one after another, timed: keeps the part of a prompt that its session holds already, computes the rest, and generates.
+// Answers prompts one after another, with timings. Keeps the prefix of a prompt that the session holds, computes the rest, and generates.
 //
 //   ASSIGN_OR_RETURN(Answerer answerer, Answerer::Create(*engine, {.sampling = {.temperature = 0}, .stop = {"\n\n"}}));
 //   ASSIGN_OR_RETURN(Generation answer, answerer.Run(prompt, {.max_tokens = 64, .on_text = [](absl::string_view text) { Print(text); }}));
 //   answerer.timings().output_tokens;                                // of all answers; timings.h writes them as JSON
 //
-// An answer has the tokens that it would have from an empty session. The part of an answer that a stop text hid leaves the session again:
-// no later prompt and no file has it (shown_text.h). Threads: as the engine. EngineOptions::cancel ends a prompt or an answer early, which
-// is no error.
+// An answer has the same tokens as an answer from an empty session. The part of an answer that a stop text hid leaves the session again: no
+// later prompt and no session file has this part (shown_text.h). EngineOptions::cancel ends a prompt or an answer early, which is no error.
+//
+// Threads: as the engine.
 #pragma once
 
 #include <cstdint>
@@ -29,25 +30,28 @@
 
 namespace tessera {
 
+// Options of all answers of an Answerer.
 struct AnswererOptions {
   SamplingOptions sampling = {};
   std::vector<std::string> stop = {};
   SpeculationOptions speculation = {};
-  double flash_bytes_per_second = 0;   // What the flash of a streamed model does at best; 0: unknown.
-  // What timings and drafting count by; but the time in which weights are read is real time. Null: the engine's. Must outlive the answerer.
+  double flash_bytes_per_second = 0;   // The best rate of a streamed model's flash; 0: unknown.
+  // The clock of timings and drafting. The time to read weights is always real time. Null: the engine's clock. Must outlive the answerer.
   const Clock* clock = nullptr;
-  int64_t asked_nanos = -1;            // On that clock, from when the first text is waited for; below 0: from Create on.
+  int64_t asked_nanos = -1;            // On that clock, when waiting for the first text began; below 0: at Create.
 };
 
+// Options of one answer.
 struct AnswerOptions {
-  // What is computed next: a prompt's tokens, or answers; `most` tokens of it, 0: as many as come.
+  // The next computation: a prompt's tokens, or an answer. `most` is the maximum number of tokens; 0: no maximum.
   enum class Stage { kPrompt, kAnswer, kDone };
 
   int max_tokens = 0;               // 0: until the context is full.
   bool starts_text = true;          // False if the answer continues a raw prompt.
-  uint64_t stream = 0;              // Answers to one prompt differ in it (GenerateOptions::stream),
-  std::optional<TokenId> first = std::nullopt;   // or in this, what the answer begins with; nullopt: what the sampler says.
-  // Instead of what the answerer was made with; none: that.
+  // Answers to one prompt differ in `stream` (GenerateOptions::stream) or in `first`.
+  uint64_t stream = 0;
+  std::optional<TokenId> first = std::nullopt;   // The answer's first token; nullopt: the sampler chooses.
+  // Replace the answerer's sampler and stop texts; nullopt: no replacement.
   std::optional<Sampler> sampler = std::nullopt;
   std::optional<std::vector<std::string>> stop = std::nullopt;
   std::function<void(Stage stage, int64_t most)> on_stage = {};
@@ -55,30 +59,32 @@ struct AnswerOptions {
   std::function<void(TokenId token, absl::Span<const float> logits)> on_token = {};  // See GenerateOptions.
 };
 
+// Answers prompts in one session.
 class Answerer {
  public:
-  // REQUIRES: PlanSpeculation was OK with these options before the engine was opened. `engine` must outlive the answerer.
+  // Creates an answerer with an empty session. `engine` must outlive the answerer. REQUIRES: PlanSpeculation was OK with these options
+  // before the engine was opened.
   static absl::StatusOr<Answerer> Create(Engine& engine, const AnswererOptions& options);
 
-  // ResourceExhausted (limited by context) if the prompt leaves no room, InvalidArgument if it has no tokens; else the first error of a
-  // pass. After an error the next prompt may be asked.
+  // Answers a prompt. After an error the caller may ask the next prompt. Errors: ResourceExhausted (limited by context) if the prompt
+  // leaves no room. InvalidArgument for a prompt without tokens. Otherwise the first error of a pass.
   absl::StatusOr<Generation> Run(const std::vector<TokenId>& prompt, const AnswerOptions& options);
 
-  // Reads the prompt, which the answers share, for the likeliest tokens to begin them with (first_tokens.h). on_stage alone counts of the
-  // options. Errors as Run has them, Cancelled, and those of LikeliestFirstTokens.
+  // Reads the prompt, which the answers share, and returns the likeliest first tokens of answers (first_tokens.h). Uses only on_stage of
+  // the options. Errors: as Run, Cancelled, and the errors of LikeliestFirstTokens.
   absl::StatusOr<std::vector<FirstToken>> FirstTokens(const std::vector<TokenId>& prompt, int count, const AnswerOptions& options = {});
 
-  // The next prompt is compared with this session of the same engine. Forgets the one that was there.
+  // Replaces the session by a session of the same engine. The next prompt is compared with this session.
   void GoOnFrom(std::unique_ptr<Session> session) { session_ = std::move(session); }
   const Session& session() const { return *session_; }
-  // Texts are written with it from now on; null: by the model as it is. A session that had another is forgotten. Must outlive the
-  // answerer. The errors of Engine::NewSession, after which nothing has changed.
+  // Sets the adapter of later answers; null: no adapter. Drops a session with another adapter. `adapter` must outlive the answerer. Errors:
+  // the errors of Engine::NewSession, after which nothing has changed.
   absl::Status UseAdapter(const LoraAdapter* adapter);
-  // Forgets the session: the next prompt is computed as a whole.
+  // Forgets the session: the next prompt is computed whole.
   void Reset() { session_->Truncate(0); }
-  int length() const { return session_->length(); }   // Tokens of prompt and answer that are computed, and were shown.
+  int length() const { return session_->length(); }   // Tokens of prompt and answer that are computed and were shown.
 
-  // Saves what later runs may use: history and costs.
+  // Saves history and costs for later runs.
   absl::Status Save() const { return speculation_ == nullptr ? absl::OkStatus() : speculation_->Save(); }
   const Speculation* speculation() const { return speculation_.get(); }   // Null: nothing is drafted or kept.
   const Timings& timings() const { return timings_; }  // All answers together.
@@ -89,11 +95,11 @@ class Answerer {
 
   double SecondsSince(int64_t nanos) const { return ElapsedSeconds(nanos, clock_->NowNanos()); }
   Speculator* speculator() const { return speculation_ == nullptr ? nullptr : &speculation_->speculator(); }
-  // Counts what is read of a streamed model meanwhile.
+  // Calls `call`, and counts the reads of a streamed model meanwhile.
   template <typename Call>
   auto CountingReads(Call call) -> decltype(call());
   absl::StatusOr<Generation> RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options);
-  // Cancelled, too. Times it.
+  // Reads the prompt and times the reading. Errors: as Run, and Cancelled.
   absl::Status ReadPrompt(const std::vector<TokenId>& prompt, const AnswerOptions& options);
   absl::Status AppendPrompt(const std::vector<TokenId>& prompt, const AnswerOptions& options);
   absl::StatusOr<Generation> GenerateText(const AnswerOptions& options);

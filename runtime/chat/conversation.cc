@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// The system message, which stands first.
+// Returns the system message, which is the first message.
 std::optional<std::string> SystemOf(const std::vector<ChatMessage>& messages) {
   if (messages.empty() || messages[0].role != "system") return std::nullopt;
   return messages[0].content;
@@ -55,7 +55,7 @@ void Conversation::Add(ChatMessage message) {
   TakeDate();
 }
 
-// What the template would pass over, of what is said once.
+// Checks that the template reads the options that apply to all prompts.
 absl::Status Conversation::CheckOptions() const {
   if (raw()) return absl::OkStatus();
   if (options_.template_args) RETURN_IF_ERROR(chat_->CheckArguments(*options_.template_args));
@@ -65,7 +65,7 @@ absl::Status Conversation::CheckOptions() const {
   return WrongUsage("system", "a system message", "none: the model's chat template leaves it out");
 }
 
-// The same, of what one request says beside its messages.
+// Checks that the template reads the options of one request besides the messages.
 absl::Status Conversation::CheckAllIsRead() const {
   if (options_.tools && options_.tools->size() > 0 && !chat_->Reads("tools")) {
     return WrongUsage("tools", "some", "none: the model's chat template does not read them");

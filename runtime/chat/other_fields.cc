@@ -24,7 +24,7 @@ constexpr char kMiddle[] = "an answer goes on from the end of its prompt alone";
 constexpr char kInside[] = "what it holds stands in the request itself: temperature, top_k and others";
 constexpr char kText[] = "only text is read and written";
 
-// Those of other engines' servers, and of services.
+// Fields of other engines' servers, and of services.
 constexpr OtherField kFields[] = {
     {"max_tokens", "n_predict", ""}, {"max_completion_tokens", "n_predict", ""}, {"max_new_tokens", "n_predict", ""},
     {"max_output_tokens", "n_predict", ""}, {"num_predict", "n_predict", ""}, {"max_length", "n_predict", ""},

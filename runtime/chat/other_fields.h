@@ -1,10 +1,10 @@
-// Names of request fields in other interfaces, so that an error can name our field, or say which feature is here instead.
+// Knows the names of request fields in other interfaces. An error then names the field of this interface, or the feature here instead.
 //
 //   ForeignFieldHint("max_tokens", {"id", "text", "n_predict"});       // "; did you mean n_predict?"
 //   ForeignFieldHint("logprobs", {"id", "text"});                      // "; probabilities are not written beside an answer: ..."
 //   ForeignFieldHint("txet", {"id", "text"});                          // "; did you mean text?"
 //
-// Thread-safe (constant data).
+// Threads: thread-safe (constant data).
 #pragma once
 
 #include <string>
@@ -15,16 +15,17 @@
 
 namespace tessera {
 
+// A field of another interface.
 struct OtherField {
   const char* theirs;
-  const char* ours;   // A field that may be one of ours, depending on the request; "": there is none.
-  const char* note;   // Where no field of ours fits: the feature that is here instead.
+  const char* ours;   // The matching field here, known to some requests; "": none.
+  const char* note;   // Without a matching field: the feature here instead.
 };
 
-absl::Span<const OtherField> OtherFields();  // All.
+absl::Span<const OtherField> OtherFields();  // All known fields.
 
-// Returns a hint for a message about the field `name` of a request: the field of `known` that is meant, or the feature here; empty if
-// nothing is known of it.
+// Returns a hint for a message about a request's field `name`: the matching field of `known`, or the feature here instead. Empty if nothing
+// is known of `name`.
 std::string ForeignFieldHint(absl::string_view name, absl::Span<const absl::string_view> known);
 
 }  // namespace tessera

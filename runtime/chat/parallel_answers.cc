@@ -17,7 +17,8 @@ absl::Status PlanParallel(const ParallelOptions& parallel, EngineOptions& option
   options.cache.text_share = kUsualText;
   const int without_drafts = options.workload.logit_rows;
   RETURN_IF_ERROR(PlanSpeculation(parallel.speculation, options));
-  if (options.workload.logit_rows > without_drafts) return absl::OkStatus();   // The head's rows of drafts are those of texts, too.
+  // The planned logits for drafts serve decoding, too.
+  if (options.workload.logit_rows > without_drafts) return absl::OkStatus();
   options.workload.least_logit_rows = options.workload.logit_rows + 1;
   options.workload.logit_rows += std::min(parallel.texts, Session::kLogitRows);
   return absl::OkStatus();
@@ -35,13 +36,14 @@ absl::Status CheckAnswersDiffer(int answers, const SamplingOptions& sampling, ab
 
 struct ParallelAnswers::Text {
   NewAnswer asked;
-  AnswerId id = -1;                         // Below 0: it is no answer.
-  std::optional<StreamId> stream = std::nullopt;   // Nullopt: it waits.
+  AnswerId id = -1;                         // Below 0: not an answer.
+  std::optional<StreamId> stream = std::nullopt;   // Nullopt: waiting.
   bool cancelled = false;
   int64_t begin_nanos = 0;
   double first_token_seconds = -1;
   Speculator* speculator = nullptr;   // Null: none so far, or nothing is drafted.
-  FirstTokensCallback on_found = nullptr;   // Null: it is an answer. Else its prompt is read for so many first tokens.
+  // Null: an answer. Otherwise the prompt is read to find `first_tokens` likeliest first tokens.
+  FirstTokensCallback on_found = nullptr;
   int first_tokens = 0;
 };
 

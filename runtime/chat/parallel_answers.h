@@ -1,4 +1,4 @@
-// Writes many answers at once, in passes that they share (stepper.h): each has the tokens that it would have alone.
+// Generates many answers at once, in shared passes (stepper.h). Each answer has the tokens that the answer would have alone.
 //
 //   ParallelOptions options = {.texts = 8};
 //   RETURN_IF_ERROR(PlanParallel(options, engine_options));                       // before the engine is opened: memory plans count it
@@ -9,10 +9,10 @@
 //   RETURN_IF_ERROR(answers->Run());                       // or Step() after Step(), with more questions in between
 //   RETURN_IF_ERROR(answers->Save());                      // history and costs
 //
-// Answers to one prompt differ if their `stream` does, or if they are told to begin differently (AskFirstTokens); the prompt is computed
-// once for all of them. Each text has drafters of its own;
-// history and costs are shared. EngineOptions::cancel ends all of them early, which is no error. Threads: one at a time; callbacks run in
-// Step, and may add answers.
+// Answers to one prompt differ in `stream`, or in the first token (AskFirstTokens). The prompt is computed once for all answers. Each
+// answer has its own drafters; history and costs are shared. EngineOptions::cancel ends all answers early, which is no error.
+//
+// Threads: one at a time. Callbacks run in Step, and may add answers.
 #pragma once
 
 #include <cstdint>
@@ -40,73 +40,77 @@
 
 namespace tessera {
 
-inline constexpr int kMostTexts = 64;        // Written at once, and answers to one prompt.
-inline constexpr int kUsualText = 1024;      // Tokens of prompt and answer for which PlanParallel makes room, for each text.
+inline constexpr int kMostTexts = 64;        // Largest number of answers at once, and of answers to one prompt.
+inline constexpr int kUsualText = 1024;      // Tokens of prompt and answer per text in the plan of PlanParallel.
 
+// Options of all answers.
 struct ParallelOptions {
-  int texts = 1;                             // Most that are written at once, 1 to kMostTexts; more wait.
+  int texts = 1;                             // Most answers at once, 1 to kMostTexts; further answers wait.
   SpeculationOptions speculation = {};
-  double flash_bytes_per_second = 0;         // As AnswererOptions has them, as the next two.
+  double flash_bytes_per_second = 0;         // This and the next two: as in AnswererOptions.
   const Clock* clock = nullptr;
   int64_t asked_nanos = -1;
 };
 
-// Checks the options, and makes memory plans include so many texts: their share of the cache unless its size is given, their logits, and
-// drafters for each. WrongUsage names the field.
+// Checks the options, and adds `parallel.texts` answers to memory plans. Each answer counts its logits, its drafters and a share of the
+// cache, unless the cache size is given. WrongUsage names the field.
 absl::Status PlanParallel(const ParallelOptions& parallel, EngineOptions& options);
 
-// WrongUsage (field) if several answers to one prompt would be the same: the likeliest token is always taken.
+// Returns WrongUsage (field) if several answers to one prompt would be equal, because the likeliest token is always chosen.
 absl::Status CheckAnswersDiffer(int answers, const SamplingOptions& sampling, absl::string_view field = "answers");
 
-// An answer to be written.
+// Describes an answer to generate.
 struct NewAnswer {
   std::vector<TokenId> prompt = {};
   SamplingOptions sampling = {};
   uint64_t stream = 0;                       // See GenerateOptions.
-  std::optional<FirstToken> first = std::nullopt;   // What the answer begins with; nullopt: what the sampler says.
+  std::optional<FirstToken> first = std::nullopt;   // The answer's first token; nullopt: the sampler chooses.
   std::vector<std::string> stop = {};
   int max_tokens = 0;                        // 0: until the context is full.
   bool starts_text = true;                   // False if the answer continues a raw prompt.
-  const LoraAdapter* adapter = nullptr;      // Must outlive the answers. Null: the model as it is.
-  // The set of the answers to one prompt, which then draft from each other (ParallelAnswers::NewSet). Null: it is in none.
+  const LoraAdapter* adapter = nullptr;      // Must outlive the answers. Null: no adapter.
+  // The set of answers to one prompt, which draft from each other (ParallelAnswers::NewSet). Null: no set.
   std::shared_ptr<SharedHistory> siblings = nullptr;
-  int64_t begin_nanos = -1;                  // When it was asked for, by the clock; below 0: when it is added.
+  int64_t begin_nanos = -1;                  // Time of the request on the clock; below 0: the time of Add.
   std::function<void(absl::string_view text)> on_text = nullptr;
   std::function<void(TokenId token, absl::Span<const float> logits)> on_token = nullptr;   // See GenerateOptions.
-  // Once: what was written, or the first error. Reason kCancelled: the engine was cancelled, or Cancel was called.
+  // Called once, with the answer or the first error. Reason kCancelled: the engine was cancelled, or Cancel was called.
   std::function<void(const absl::StatusOr<TimedAnswer>& answer)> on_end = nullptr;
 };
 
 using AnswerId = int64_t;
 
+// Generates answers on one engine.
 class ParallelAnswers {
  public:
-  // Waits until all weights are verified: no word of an answer comes from a file that is damaged anywhere. Errors are those of reading
-  // them, of files of history and costs, and of Stepper::Create. REQUIRES: PlanParallel was OK with these options before the engine was
-  // opened, which must outlive this.
+  // Waits until all weights are verified, so that no word of an answer comes from a file that is damaged anywhere. The engine must outlive
+  // the result. Errors: the errors of reading weights, of the history and cost files, and of Stepper::Create. REQUIRES: PlanParallel was OK
+  // with these options before the engine was opened.
   static absl::StatusOr<std::unique_ptr<ParallelAnswers>> Create(Engine& engine, const ParallelOptions& options);
 
-  // What is wrong with it is told to its on_end, in a later Step: as Answerer::Run has it, and the errors of Sampler::Create.
+  // Adds an answer. A later Step calls on_end with the errors of Answerer::Run and Sampler::Create.
   AnswerId Add(NewAnswer answer);
-  // Ends an answer with kCancelled in a later Step, before its next pass; one that waits is not begun. Nothing happens if it has ended.
+  // Ends an answer with kCancelled in a later Step, before the answer's next pass. A waiting answer is not started. Does nothing for an
+  // ended answer.
   void Cancel(AnswerId answer);
-  // Reads the prompt, for as many answers to it as are to begin differently: on_found, which may add them, is called once in a later Step,
-  // with the likeliest tokens to begin them with (first_tokens.h), with what is wrong with the prompt, or with Cancelled. What is read is
-  // shared by answers with the same adapter.
+  // Reads the prompt and finds the likeliest first tokens for `count` answers that begin differently (first_tokens.h). A later Step calls
+  // on_found once, with the tokens, with an error of the prompt, or with Cancelled. on_found may add the answers. Answers with the same
+  // adapter share the computed prompt.
   void AskFirstTokens(std::vector<TokenId> prompt, const LoraAdapter* adapter, int count, FirstTokensCallback on_found);
-  // For several answers to one prompt: NewAnswer::siblings of each. Null if nothing is drafted from them (SpeculationOptions::siblings).
+  // Returns a set for several answers to one prompt: NewAnswer::siblings of each. Null if nothing is drafted from sets
+  // (SpeculationOptions::siblings).
   std::shared_ptr<SharedHistory> NewSet() const { return speculation_ == nullptr ? nullptr : speculation_->NewSet(); }
-  int unended() const { return unended_; }   // Added or asked for, and on_end or on_found was not called so far.
+  int unended() const { return unended_; }   // Added or asked for, while on_end or on_found is still due.
 
-  // One pass. False: there was nothing to do. The errors of Stepper::Step, after which nothing can be written any more.
+  // Runs one pass. Returns false if there was nothing to do. Errors: as Stepper::Step. After an error no answer can be generated any more.
   absl::StatusOr<bool> Step();
-  // Step until there is nothing to do. Once the engine is cancelled all answers end with what they have.
+  // Calls Step until there is nothing to do. Once the engine is cancelled, all answers end with the tokens so far.
   absl::Status Run();
 
-  // Saves what later runs may use: history and costs.
+  // Saves history and costs for later runs.
   absl::Status Save() const { return speculation_ == nullptr ? absl::OkStatus() : speculation_->Save(); }
   const Speculation* speculation() const { return speculation_.get(); }   // Null: nothing is drafted or kept.
-  // All answers that ended. Prompts are counted, tokens and seconds, where a pass had nothing else.
+  // Returns the timings of all ended answers. Tokens and seconds of prompts count only for passes without other rows.
   Timings timings() const;
   const StepperReport& report() const { return stepper_->report(); }
 
@@ -128,12 +132,12 @@ class ParallelAnswers {
   const int64_t asked_nanos_;
   std::unique_ptr<Speculation> speculation_;   // Null: one token per pass.
   std::deque<std::shared_ptr<Text>> waiting_;
-  std::map<AnswerId, std::shared_ptr<Text>> answers_;   // Those that have not ended.
+  std::map<AnswerId, std::shared_ptr<Text>> answers_;   // Answers that have not ended.
   AnswerId next_ = 0;
   int unended_ = 0, submitted_ = 0;
   Timings timings_;
   std::optional<StreamingFigures> streaming_before_;   // If weights are streamed.
-  std::unique_ptr<Stepper> stepper_;           // Ends first: its streams have speculators.
+  std::unique_ptr<Stepper> stepper_;           // Destroyed first: streams have speculators.
 };
 
 }  // namespace tessera

@@ -1,9 +1,9 @@
-// Refuses a prompt whose tokens cannot fit into the context, before weights are loaded. (By its bytes, before they are encoded:
+// Refuses a prompt whose tokens cannot fit into the context, before weights are loaded. (The size in bytes is checked before encoding:
 // request_limits.h.)
 //
 //   RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine->context()));
 //
-// ResourceExhausted with what was found and what expected, limited by `context` (base/usage_error.h). Thread-safe.
+// Threads: thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// InvalidArgument for no tokens.
+// Returns ResourceExhausted (found, expected; limited by `context`, base/usage_error.h) for too many tokens. InvalidArgument for no tokens.
 absl::Status CheckTokensFit(size_t tokens, int context);
 
 }  // namespace tessera

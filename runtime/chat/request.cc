@@ -18,7 +18,7 @@
 namespace tessera {
 namespace {
 
-// Null says that there is none, as other programs write it.
+// Returns whether the object has a value for `key`. Null counts as no value, as in other programs.
 bool IsGiven(const JsonValue& object, absl::string_view key) { return object.Has(key) && !object.Value(key)->is_null(); }
 
 constexpr int64_t kMostTokens = int64_t{1} << 30;
@@ -52,7 +52,8 @@ std::string TextOfId(const JsonValue& id) {
 
 constexpr char kContinue[] = "continue_final_message";
 
-// A last message of the assistant is an answer, or the beginning of one, which the request must say. One that calls tools is whole.
+// Checks the last message. A last message of the assistant is an answer, or the beginning of an answer to continue, which the request must
+// say. A message that calls tools is whole.
 absl::Status CheckLastMessage(const JsonValue& object, const JsonValue& last, absl::string_view role) {
   ASSIGN_OR_RETURN(const bool continues, object.BoolOr(kContinue, false));
   if (continues == (role == "assistant")) return absl::OkStatus();
@@ -76,7 +77,7 @@ absl::StatusOr<Request> Request::Parse(absl::string_view line, absl::string_view
 }
 
 void Request::ForgetBody() {
-  // The id is a value of the whole document: it becomes one of its own.
+  // The id is a value of the whole document. Parsing makes the id a document of its own.
   id_ = *JsonValue::Parse(IdText(), source_);
   body_ = id_;
 }
@@ -119,7 +120,8 @@ absl::StatusOr<std::vector<TokenId>> TextTokens(const JsonValue& object, const E
   ASSIGN_OR_RETURN(const bool special, object.BoolOr("special", false));
   RETURN_IF_ERROR(RequestLimits::Of(engine).CheckText(static_cast<int64_t>(text.size())));
   if (!special) return engine.tokenizer().Encode(text, {.add_bos = true});
-  return EncodeChat(engine.tokenizer(), {{text, /*special=*/true}});  // BOS comes once, whether the text begins with it or not.
+  // BOS comes once, whether or not the text begins with BOS.
+  return EncodeChat(engine.tokenizer(), {{text, /*special=*/true}});
 }
 
 absl::StatusOr<std::vector<TokenId>> DialogueTokens(const JsonValue& object, const Engine& engine, ConversationOptions options) {
@@ -133,7 +135,7 @@ absl::StatusOr<std::vector<TokenId>> DialogueTokens(const JsonValue& object, con
   return absl::IsResourceExhausted(tokens.status()) ? LimitedBy(limits.limited_by, tokens.status()) : std::move(tokens);
 }
 
-// One of text, tokens and messages, and nothing that only another of them has.
+// Checks that the object has one of text, tokens and messages, and no field that belongs to another of the three.
 absl::Status CheckOnePrompt(const JsonValue& object) {
   const int given = IsGiven(object, "text") + IsGiven(object, "tokens") + IsGiven(object, "messages");
   if (given == 0) return object.Error("neither text nor tokens nor messages", "one of them");

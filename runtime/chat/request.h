@@ -1,4 +1,4 @@
-// Requests that are lines of JSON, and the lines that answer them.
+// Reads requests, which are lines of JSON, and writes the lines that answer requests.
 //
 //   ASSIGN_OR_RETURN(const Request request, Request::Parse(R"({"id": "a", "text": "Hello", "n": 20})", "standard input, line 3"));
 //   ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine, {}));
@@ -7,7 +7,9 @@
 //   TextAnswer(request, asked.prompt, answer);                  // {"id":"a","prompt_tokens":[...],"output_tokens":[...],"output_text":...}
 //   ErrorAnswer(request, status);                               // {"id":"a","error":"..."}, if there was one
 //
-// Lines come from outside: they may hold anything. Errors name the source, the field, what was found and what expected. Thread-compatible.
+// Lines come from outside and may hold anything. Errors name the source, the field, the value found and the value expected.
+//
+// Threads: thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +32,18 @@
 
 namespace tessera {
 
-// An object with an "id", which its answer repeats: a string or a whole number.
+// A JSON object with an "id", which the answer repeats: a string or a whole number.
 class Request {
  public:
-  // `source` names the line in errors. InvalidArgument for a line that is no such object; ResourceExhausted for one beyond the limits.
+  // Reads a line. `source` names the line in errors. InvalidArgument for a line without such an object. ResourceExhausted for a line beyond
+  // the limits.
   static absl::StatusOr<Request> Parse(absl::string_view line, absl::string_view source, const RequestLimits& limits = {});
 
   const JsonValue& body() const { return body_; }
-  void ForgetBody();   // Keeps the id alone: body() is empty then.
+  void ForgetBody();   // Keeps only the id: body() is empty then.
   void WriteId(JsonWriter& json) const;
-  std::string IdText() const;   // As IdTextOf has it.
-  // An error of this request: its message after the source, which stands there once.
+  std::string IdText() const;   // As IdTextOf.
+  // Returns an error of this request: the message after the source. The source is added once.
   absl::Status At(const absl::Status& error) const;
 
  private:
@@ -50,59 +53,62 @@ class Request {
   JsonValue body_, id_;
 };
 
-// Returns the object's "id" as JSON, in one way for each value: "a" and "\u0061" are the same id, 1 and "1" are two. InvalidArgument for
-// an object without a string or a whole number there.
+// Returns the object's "id" as JSON, in one way for each value: "a" and "\u0061" are the same id, 1 and "1" are two ids. InvalidArgument
+// for an object whose "id" is neither a string nor a whole number.
 absl::StatusOr<std::string> IdTextOf(const JsonValue& object);
 
-// InvalidArgument for the first field that is not in `known`, with the field that may be meant: nothing that a request says is passed over.
+// Returns InvalidArgument for the first field that is not in `known`, with the name of a similar known field. No field of a request is
+// ignored.
 absl::Status CheckFields(const JsonValue& object, absl::Span<const absl::string_view> known);
 
-// The dialogue of an object: "messages" (each with role and content, and what else the model's template reads), "tools" and
-// "template_args", which stand for those of the options. A last message of the assistant is continued where "continue_final_message" is
-// true, and an error else, unless it calls tools. A file without a template, or one that cannot be run, is an error; so is a system message
-// or `raw` in the options, which could not be followed beside messages.
+// Returns the dialogue of an object. The object has "messages", each with role, content, and further fields that the model's template
+// reads. "tools" and "template_args" of the object replace the options'. A last message of the assistant is continued if
+// "continue_final_message" is true; otherwise such a message is an error, unless the message calls tools. A file without a template, or
+// with a template that cannot run, is an error. A system message or `raw` in the options is an error, too: messages leave no room for
+// either.
 absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufFile& file, const ConversationOptions& options);
 
-// The object's "tokens", each in the vocabulary, or those of its "text", with BOS where the model asks for it, or of its dialogue.
-// Special tokens written out in the text count only where the object says "special": true. ResourceExhausted beyond
-// RequestLimits::Of(engine), or if the tokens do not fit into the context. `chat` is for dialogues. Other fields than these, "id" and
-// `more` are errors.
+// Returns the object's "tokens", each in the vocabulary, or the tokens of the object's "text" or dialogue. Text gets BOS if the model needs
+// BOS. Special tokens in the text are read as special only with "special": true. `chat` is for dialogues. ResourceExhausted beyond
+// RequestLimits::Of(engine), or if the tokens do not fit into the context. Fields other than the named fields, "id" and `more` are errors.
 absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine, const ConversationOptions& chat,
                                                   absl::Span<const absl::string_view> more = {});
-// Only the first of these steps, for what has a tokenizer and no engine: fields that are known, and one prompt.
+// Runs only the first checks of PromptTokens, without an engine: known fields, and one prompt.
 absl::Status CheckPrompt(const JsonValue& object, absl::Span<const absl::string_view> more = {});
 
-// A text to be written, with what the request says of it; what it does not say is as the caller has it.
+// A text to generate, with the options of the request. Options that the request lacks are the caller's.
 struct TextRequest {
   std::vector<TokenId> prompt = {};
   std::optional<int> max_tokens = {};                  // "n_predict", or "n".
   std::optional<std::vector<std::string>> stop = {};   // "stop": a text or a list of texts.
-  SamplingOptions sampling = {};                       // The caller's, with the request's "seed", "temperature", "top_k", "top_p", ...
-  std::optional<int> answers = {};                     // "answers": as many texts, which differ,
-  bool distinct_first_tokens = false;                  // by their draws, or by the tokens that they begin with; then there are several.
-  std::optional<int> best_of = {};                     // "best_of": one of so many texts, as runtime/scale/sample_set.h chooses it.
-  std::optional<AdapterParts> adapter = {};            // As AdapterPartsOf has it.
+  SamplingOptions sampling = {};                       // The caller's, changed by "seed", "temperature", "top_k", "top_p", ...
+  // "answers": the number of different answers. The answers differ in sampling draws, or in first tokens.
+  std::optional<int> answers = {};
+  bool distinct_first_tokens = false;                  // "distinct_first_tokens": requires several answers.
+  // "best_of": the number of samples, of which one is chosen (runtime/scale/sample_set.h).
+  std::optional<int> best_of = {};
+  std::optional<AdapterParts> adapter = {};            // "adapter", as read by AdapterPartsOf.
 };
-// sampling: values for fields that the request lacks; adapters: names that it may have. Errors: PromptTokens, AdapterPartsOf, and
-// each field with the value found and the value expected.
+// Reads a request. sampling: values for fields that the request lacks. adapters: names that the request may use. Errors: the errors of
+// PromptTokens and AdapterPartsOf; for each field, the value found and the value expected.
 absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat,
                                             const SamplingOptions& sampling = {}, const AdapterNames& adapters = {});
 
-// The beginning of an answer: an object with the request's id.
+// Begins an answer: an object with the request's id.
 JsonWriter BeginAnswer(const Request& request);
-void WriteTokens(JsonWriter& json, absl::Span<const TokenId> tokens);   // An array.
-void WriteFirstToken(JsonWriter& json, const FirstToken& first);        // {"id", "text", "probability"}.
+void WriteTokens(JsonWriter& json, absl::Span<const TokenId> tokens);   // Writes an array.
+void WriteFirstToken(JsonWriter& json, const FirstToken& first);        // Writes {"id", "text", "probability"}.
 
-// Whole answers, without a line break. {"id", "prompt_tokens": [...], "output_tokens": [...], "output_text", "finish", "counts": {"prompt",
-// "shared_prompt", "output"}, "seconds": {"first_token", "total"}}; null: not known, or there was none. An answer that was told how to
-// begin has "first_token", too. more: writes further keys, each with its value.
+// Returns a whole answer, without a line break: {"id", "prompt_tokens": [...], "output_tokens": [...], "output_text", "finish", "counts":
+// {"prompt", "shared_prompt", "output"}, "seconds": {"first_token", "total"}}. null: not known, or no such event. An answer with a given
+// first token has "first_token", too. more: writes further keys, each with a value.
 std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const TimedAnswer& answer,
                        absl::FunctionRef<void(JsonWriter& json)> more = [](JsonWriter&) {});
-// For a request with "answers": {"id", "prompt_tokens", "answers": [{"output_tokens", ...}, ...]}, each as above.
+// Returns the answers to a request with "answers": {"id", "prompt_tokens", "answers": [{"output_tokens", ...}, ...]}, each as TextAnswer.
 std::string TextAnswers(const Request& request, absl::Span<const TokenId> prompt, absl::Span<const TimedAnswer> answers);
-// {"id", "error": "..."}.
+// Returns {"id", "error": "..."}.
 std::string ErrorAnswer(const Request& request, const absl::Status& error);
-// For a line that is no request, and has no id: {"id": null, "line", "error"}. Lines count from 1.
+// Returns {"id": null, "line", "error"} for a line that is no request and has no id. Lines count from 1.
 std::string ErrorAnswer(int64_t line, const absl::Status& error);
 
 }  // namespace tessera

@@ -11,31 +11,32 @@ namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-// Under a budget: bytes of text for each token of the context, of which most texts take 3 to 5; and the least for small contexts.
+// Under a budget: bytes of text for each token of the context (most texts take 3 to 5), and the minimum for small contexts.
 constexpr int64_t kTextOfToken = 8;
 constexpr int64_t kLeastText = int64_t{64} << 10;
-constexpr int64_t kBudgetOfTextByte = 1024;   // A text may be longer under a large budget: requests then take 2.4 % of it.
-// Values beside the tokens of a prompt: messages, tools, stop texts.
+// Under a large budget a text may be longer: requests then take 2.4 % of the budget.
+constexpr int64_t kBudgetOfTextByte = 1024;
+// JSON values in addition to the tokens of a prompt: messages, tools, stop texts.
 constexpr int64_t kOtherValues = 4096;
 
-// Memory that a request takes while it becomes tokens. scripts/measure/hostile_requests.py holds the process to its plan.
+// Memory of a request on the way to tokens. scripts/measure/hostile_requests.py holds the process to its plan.
 constexpr int64_t kFixed = kMiB / 2;         // Buffers of reading and writing.
 constexpr int64_t kOfTextByte = 16;          // Line, document, messages, values of the template, pieces, tokens, work of the tokenizer.
 constexpr int64_t kOfValue = 224;            // In the document, and as a value of the template.
 constexpr int64_t kOfContextToken = 72;      // A number in the document, a token, and both in an answer as it is written.
-constexpr int64_t kTemplateOfTextByte = 8;   // RequestLimits::template_memory for each byte of text, beside kMiB.
+constexpr int64_t kTemplateOfTextByte = 8;   // RequestLimits::template_memory for each byte of text, in addition to kMiB.
 
-// What texts take that are written at once (parallel_answers.h).
-constexpr int64_t kOfWaitingPrompt = 4;      // For a token of each answer that waits, up to kMostTexts.
-constexpr int64_t kOfTextToken = 48;         // For each text: its prompt three times, its answer, and the line in which both are written.
-constexpr int64_t kCopiesOfAnswer = 3;       // As its text grows, and as a line.
+// Memory of texts that are generated at once (parallel_answers.h).
+constexpr int64_t kOfWaitingPrompt = 4;      // Per token of each waiting answer, up to kMostTexts answers.
+constexpr int64_t kOfTextToken = 48;         // For each text: three copies of the prompt, the answer, and the line with both.
+constexpr int64_t kCopiesOfAnswer = 3;       // As the text grows, and as a line.
 constexpr int64_t kWaiting = kMiB;           // Lines that wait for their turn; as much waits for a slow reader.
 
 int64_t TextUnderBudget(int64_t budget, int context) {
   return std::max({kLeastText, kTextOfToken * context, budget / kBudgetOfTextByte});
 }
 
-// Texts that a program keeps: a share of the budget, of which a list that grows takes three times its bytes.
+// Texts that a program keeps: a share of the budget. A growing list takes three times its bytes.
 constexpr int64_t kBudgetOfKeptByte = 32, kGrowing = 3;
 
 int64_t KeptUnderBudget(int64_t budget) { return std::max(kMiB / 4, budget / kBudgetOfKeptByte / kGrowing); }
@@ -77,7 +78,7 @@ RequestLimits RequestLimits::Of(const Engine& engine) {
   const int64_t longest = engine.tokenizer().LongestPiece(), context = engine.context();
   RequestLimits limits = {.text = longest * context, .limited_by = "context"};
   limits.reason = absl::StrCat("a context of ", context, " tokens of at most ", longest, " bytes");
-  // An escape of JSON takes at most six bytes for one.
+  // A JSON escape takes at most six bytes for one byte of text.
   limits.line = std::min(kMostLine, 6 * limits.text + kMiB);
   return limits.UnderBudget(engine);
 }

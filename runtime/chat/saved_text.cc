@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// The first of the strings says what the others are: of a dialogue role and content of each message, of a text one with all tokens.
+// The first string names the kind of the others: role and content of each message of a dialogue, or one string with all tokens of a text.
 constexpr absl::string_view kDialogue = "dialogue", kText = "text";
 
 absl::Status Wrong(const std::string& path, const absl::AlphaNum& found, const absl::AlphaNum& expected) {

@@ -1,13 +1,14 @@
-// What a session file's notes say of a text besides its session: the messages of a dialogue, or the tokens that come next.
+// Reads and writes the notes of a session file: the messages of a dialogue, or the tokens that follow the session's tokens.
 //
 //   const SavedText text = {.is_dialogue = true, .messages = {{"user", "2 + 2?"}, {"assistant", "4"}}};
 //   RETURN_IF_ERROR(SaveSession(answerer.session(), path, text.Notes()));
 //   ASSIGN_OR_RETURN(LoadedSession loaded, LoadSession(*engine, path));                        // in another process
 //   ASSIGN_OR_RETURN(const SavedText again, SavedText::Parse(loaded.notes, path, engine->config().vocabulary));
 //
-// A dialogue is written anew for each answer, so that a template may leave out of earlier answers what it wrote of the last one; its
-// messages are kept byte by byte. In a text that is continued as it is, the last token chosen is not computed on. Values.
-// Thread-compatible.
+// A dialogue is rendered anew for each answer, so that a template may leave parts of the last answer out of earlier answers. The messages
+// are therefore kept byte by byte. In a raw continued text, no pass has computed the last chosen token.
+//
+// Threads: thread-compatible (values).
 #pragma once
 
 #include <string>
@@ -20,13 +21,15 @@
 
 namespace tessera {
 
+// The part of a text that the session does not hold.
 struct SavedText {
   bool is_dialogue = false;
-  std::vector<ChatMessage> messages = {};   // A dialogue's: roles and contents.
-  std::vector<TokenId> next = {};           // Any other text's: after those of the session.
+  std::vector<ChatMessage> messages = {};   // For a dialogue: roles and contents.
+  std::vector<TokenId> next = {};           // For another text: the tokens after the session's tokens.
 
+  // Returns the text as notes for SaveSession.
   std::string Notes() const;
-  // No notes at all are those of a text after which nothing comes. DataLoss "PATH: notes: found ..., expected ..." for what Notes cannot
+  // Reads notes. Empty notes are a text without further tokens. DataLoss "PATH: notes: found ..., expected ..." for notes that Notes cannot
   // have written for this vocabulary.
   static absl::StatusOr<SavedText> Parse(absl::string_view notes, const std::string& path, int vocabulary);
 };

@@ -7,11 +7,12 @@
 namespace tessera {
 namespace {
 
-// The tokens before a stop text that the text of tokens holds.
+// Returns the part of the result before a stop text within the tokens' text.
 ShownText BeforeStop(const Generation& result, const Tokenizer& tokenizer, bool starts_text) {
   ShownText shown;
   TextStream stream(&tokenizer, {.render_special = false, .starts_text = starts_text});
-  size_t whole = 0, complete = 0;   // Bytes of the tokens that count as shown, and of all that were looked at.
+  // Bytes of the tokens that count as shown, and of all tokens read so far.
+  size_t whole = 0, complete = 0;
   for (size_t i = 0; i < result.tokens.size() && whole < result.text.size(); ++i) {
     complete += stream.Append(result.tokens[i]).size();
     if (complete > result.text.size()) break;

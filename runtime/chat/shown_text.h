@@ -1,13 +1,17 @@
-// Finds the part of a text that its reader saw, so that the text goes on from there.
+// Finds the part of a text that the reader saw, so that a later text continues from that part.
 //
 //   const ShownText shown = ShownTextOf(result, engine->tokenizer(), /*starts_text=*/false);
 //   session->Truncate(std::min(session->length(), prompt + shown.tokens));                      // the rest of the session was hidden
 //   next = engine->tokenizer().Encode(shown.rest, {.continues = true});                         // shown of the token that was cut
 //
-// A stop text is hidden, and so are the tokens that it took: a reader and the next turn know nothing of it. The rule: each token whose text
-// was shown as a whole stays as the model chose it; where the stop text begins within a token, the part of that token before it is encoded
-// anew, as text. Where a character has several tokens, all of it counts as one of them. A token that stops a text by itself, an end token
-// among them, goes. Else all tokens stay, also one that ends within a character. Thread-safe (no state).
+// A stop text is hidden, and so are the tokens of the stop text: neither the reader nor the next turn sees the hidden part. The rule:
+// - A token whose text was shown whole stays as the model chose the token.
+// - Where the stop text begins within a token, the token's text before the stop text is encoded anew.
+// - Several tokens of one character count as one token.
+// - A token that alone stops a text is dropped, an end token included.
+// - Otherwise all tokens stay, even a last token that ends within a character.
+//
+// Threads: thread-safe (no state).
 #pragma once
 
 #include <string>
@@ -17,12 +21,13 @@
 
 namespace tessera {
 
+// The shown part of a result.
 struct ShownText {
-  int tokens = 0;          // So many of the result's, the first ones, were shown as a whole, or are not to be shown.
-  std::string rest = {};   // Text that was shown behind these tokens. Most often empty.
+  int tokens = 0;          // The first tokens of the result that were shown whole or are never shown.
+  std::string rest = {};   // Text shown after these tokens. Most often empty.
 };
 
-// starts_text: as the result was made with (GenerateOptions::starts_text).
+// Returns the shown part of `result`. starts_text: the value that the result was generated with (GenerateOptions::starts_text).
 ShownText ShownTextOf(const Generation& result, const Tokenizer& tokenizer, bool starts_text);
 
 }  // namespace tessera

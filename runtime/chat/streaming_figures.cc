@@ -9,7 +9,8 @@ namespace {
 
 double Seconds(int64_t nanos) { return static_cast<double>(nanos) * 1e-9; }
 
-double Now() { return Seconds(RealClock().NowNanos()); }   // Real time, as that of the streamer's counts.
+// Real time, like the times of the streamer.
+double Now() { return Seconds(RealClock().NowNanos()); }
 
 double Ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
@@ -18,12 +19,12 @@ void WriteTimes(JsonWriter& json, const StreamingFigures::Times& times) {
   json.EndObject();
 }
 
-// Null for 0.
+// Writes null for 0.
 void WriteKnown(JsonWriter& json, double value) {
   if (value > 0) json.Double(value, 6); else json.Null();
 }
 
-// Adds the other's counters `times` times.
+// Adds the counters of `other`, multiplied by `times`.
 void AddCounters(StreamingFigures& figures, const StreamingFigures& other, int times) {
   figures.stats.bytes_read += times * other.stats.bytes_read;
   figures.stats.read_nanos += times * other.stats.read_nanos;

@@ -1,4 +1,4 @@
-// What answers took: tokens, seconds, drafts, reading.
+// Holds the measured work of answers: tokens, seconds, drafts, reading.
 //
 //   const Timings& timings = answerer.timings();
 //   timings.PromptRate();                                             // tokens per second
@@ -19,17 +19,19 @@
 
 namespace tessera {
 
+// Totals over answers.
 struct Timings {
-  int64_t prompt_tokens = 0;        // Computed: those that the session held already are not counted.
-  double prompt_seconds = 0;        // Without the real time in which weights were read that stay in memory; of each prompt at least 0.
+  int64_t prompt_tokens = 0;        // Computed tokens, without tokens that the session held already.
+  // Excludes the real time to read weights that stay in memory. Each prompt counts at least 0.
+  double prompt_seconds = 0;
   int64_t output_tokens = 0;
-  // Those whose passes generation_seconds has: all but the first of each answer, which the pass over its prompt gives.
+  // Tokens whose passes count in generation_seconds: all except the first token of each answer, which the prompt's pass gives.
   int64_t timed_tokens = 0;
   double generation_seconds = 0;
   std::optional<StreamingFigures> streaming;     // If weights are streamed.
   std::optional<SpeculationReport> speculation;  // If texts are drafted.
   PruneReport pruning = {};         // If drafts are pruned.
-  double first_token_seconds = -1;  // Until the first text of the first answer; below 0: there was none.
+  double first_token_seconds = -1;  // Until the first text of the first answer; below 0: no text.
 
   // Tokens per second; nullopt: no pass was timed.
   std::optional<double> PromptRate() const { return Rate(prompt_tokens, prompt_seconds); }
@@ -42,19 +44,19 @@ struct Timings {
   }
 };
 
-// One answer, and what it took.
+// One answer with its timings.
 struct TimedAnswer {
   Generation text = {};
-  double first_token_seconds = -1;   // From when it was asked for until its first token was chosen; below 0: none was.
-  double seconds = 0;                // Until its end.
-  std::optional<int64_t> shared_tokens = std::nullopt;   // Tokens of the prompt that were computed before; nullopt: not known.
-  std::optional<FirstToken> first = std::nullopt;        // That it was to begin with; nullopt: none was given.
+  double first_token_seconds = -1;   // From the request until the choice of the first token; below 0: no token.
+  double seconds = 0;                // From the request until the end.
+  std::optional<int64_t> shared_tokens = std::nullopt;   // Prompt tokens that were computed before; nullopt: not known.
+  std::optional<FirstToken> first = std::nullopt;        // The given first token; nullopt: none.
 };
 
-// {"prompt_tokens", "prompt_seconds", "prompt_tokens_per_second", "output_tokens", "generation_seconds", "generation_tokens_per_second",
-// "first_token_seconds", "speculation", "pruning": {"passes", "rows", "dropped", "lost", "seconds"} (if a pass was stopped for that),
-// "streaming", "peak_memory_bytes", "mapped_file_bytes"}: the last two are the process's until now, the mapped files (code, which no
-// budget counts) a part of the peak. null: not known, or nothing was timed.
+// Writes {"prompt_tokens", "prompt_seconds", "prompt_tokens_per_second", "output_tokens", "generation_seconds",
+// "generation_tokens_per_second", "first_token_seconds", "speculation", "pruning": {"passes", "rows", "dropped", "lost", "seconds"},
+// "streaming", "peak_memory_bytes", "mapped_file_bytes"}. "pruning" is written if a pass was stopped for pruning. The last two are numbers
+// of the process so far. The peak includes the mapped files, which are code and in no budget. null: not known, or nothing was timed.
 void WriteTimings(JsonWriter& json, const Timings& timings);
 
 }  // namespace tessera

@@ -13,10 +13,10 @@
 namespace tessera {
 namespace {
 
-constexpr int kTogether = 128;        // Rows of the text in one pass of the head.
-constexpr int kMeasuredRows = 64;     // Passes of more read a prompt.
+constexpr int kTogether = 128;        // Rows of the sequence per pass of the head.
+constexpr int kMeasuredRows = 64;     // Larger passes read a prompt.
 
-// A row of the embedding table from the panel in which it lies.
+// Reads a row of the embedding table from the panel that holds the row.
 absl::Status ReadRow(const TensorPart& panel, WeightEncoding encoding, absl::Span<const std::byte> bytes, int64_t row,
                      TensorView<float> out) {
   if (encoding == WeightEncoding::kFloat32) {
@@ -60,7 +60,8 @@ absl::Status EagleExpander::Begin(absl::Span<const TokenId> text) {
   CHECK(!text.empty());
   ForgetTree();
   text_.assign(text.begin(), text.end());
-  size_t same = 0;   // Rows that the last text had, too. That of the root is computed again: what came of it is not kept.
+  // Rows that the last sequence had, too. The root's row is computed again, since its output is not kept.
+  size_t same = 0;
   while (same < rows_.size() && rows_[same].index < Root() && text_[static_cast<size_t>(rows_[same].index)] == rows_[same].token) ++same;
   rows_.resize(same);
   memory_.Truncate(static_cast<int>(same));
@@ -72,7 +73,8 @@ void EagleExpander::ForgetOtherText() {
   const int known = std::clamp(Root() - features_begin_, 0, static_cast<int>(feature_tokens_.size()));
   feature_tokens_.resize(static_cast<size_t>(known));
   features_.resize(feature_tokens_.size() * static_cast<size_t>(width_));
-  int same = known;   // What was told last counts, up to a token that the text has otherwise.
+  // The newest hidden states count, back to the first token that differs from the sequence.
+  int same = known;
   const auto begin = static_cast<size_t>(features_begin_);
   while (same > 0 && feature_tokens_[static_cast<size_t>(same) - 1] == text_[begin + static_cast<size_t>(same) - 1]) --same;
   ForgetFeatures(features_begin_ + same);
@@ -115,7 +117,7 @@ absl::StatusOr<std::vector<TopTokens>> EagleExpander::Expand(const TokenTree& tr
   return said;
 }
 
-// Rows of all tokens that were told of, up to the root.
+// Computes rows of all tokens with known features, up to the root.
 absl::Status EagleExpander::ComputeText() {
   CHECK_EQ(memory_.slots(), held());
   const int next = rows_.empty() ? 1 : rows_.back().index + 1;
@@ -124,7 +126,8 @@ absl::Status EagleExpander::ComputeText() {
   for (int begin = first; begin < end; begin += kTogether) {
     RETURN_IF_ERROR(ComputeSome(begin, std::min(end, begin + kTogether)));
     if (held() <= options_.most_tokens) continue;
-    const int gone = held() - std::max(options_.most_tokens * 3 / 4, 1);   // A quarter of them at a time, since the others move.
+    // A quarter of the rows goes at a time, since the other rows move.
+    const int gone = held() - std::max(options_.most_tokens * 3 / 4, 1);
     memory_.EraseFirst(gone);
     rows_.erase(rows_.begin(), rows_.begin() + gone);
   }
@@ -137,7 +140,7 @@ absl::Status EagleExpander::ComputeSome(int first, int end) {
   const absl::Span<const TokenId> tokens = absl::MakeConstSpan(text_).subspan(static_cast<size_t>(first), count);
   std::vector<EagleHead::Row> rows(count);
   for (size_t i = 0; i < count; ++i) {
-    const int before = first + static_cast<int>(i) - 1;   // Its number in the text is the row's position.
+    const int before = first + static_cast<int>(i) - 1;   // The token's number in the sequence is the row's position.
     rows[i] = {.feature = FeatureOf(before), .position = before, .prefix = memory_.slots() + static_cast<int>(i)};
   }
   RETURN_IF_ERROR(Run(tokens, absl::MakeSpan(rows), new_outs_));
@@ -147,7 +150,8 @@ absl::Status EagleExpander::ComputeSome(int first, int end) {
   return absl::OkStatus();
 }
 
-// Rows of all these but the root. Nodes whose parent is not known are left out: the model has not told of the root's predecessor.
+// Computes rows of all `nodes` except the root. Leaves out nodes whose parent's output is not known, since the model has not told the
+// hidden states before the root.
 absl::Status EagleExpander::ComputeNodes(const TokenTree& tree, absl::Span<const int> nodes) {
   std::vector<int> able;
   for (const int node : nodes) {
@@ -218,7 +222,7 @@ absl::StatusOr<std::vector<TopTokens>> EagleExpander::Say(absl::Span<const int> 
   return said;
 }
 
-// Numbers beyond FP32 leave no distribution: then nothing is said.
+// Returns the likeliest tokens. Numbers beyond FP32 give no distribution: then the result is empty.
 TopTokens EagleExpander::Likeliest(absl::Span<const float> logits, int most) const {
   TopTokens top;
   for (const TopToken& entry : TopTokensOf(logits, most)) {
@@ -251,7 +255,8 @@ void EagleExpander::Take(int index, int row, absl::Span<const float> state) {
 void EagleExpander::EndPass(int first, absl::Span<const TokenId> tokens, absl::Span<const int> rows) {
   CHECK_EQ(tokens.size(), rows.size());
   const int end = features_begin_ + static_cast<int>(feature_tokens_.size());
-  const bool goes_on = first >= features_begin_ && first <= end;   // Else there is a gap, or all that was known no longer holds.
+  // Otherwise there is a gap, or all known features are outdated.
+  const bool goes_on = first >= features_begin_ && first <= end;
   const int kept = goes_on ? first - features_begin_ : 0;
   if (!goes_on && first > end && rows.empty()) return;
   if (!goes_on) features_begin_ = first;
@@ -271,7 +276,8 @@ void EagleExpander::EndPass(int first, absl::Span<const TokenId> tokens, absl::S
                                         {features_.data() + kept * width_, count, width_}, *options_.pool, memory_);
   feature_tokens_.insert(feature_tokens_.end(), tokens.begin(), tokens.end());
   const int now = static_cast<int>(feature_tokens_.size());
-  ForgetFeatures(features_begin_ + (done.ok() ? now - options_.most_tokens : now));   // Without memory for it, as if nothing had been told.
+  // If memory ended, all features are dropped, as if nothing had been told.
+  ForgetFeatures(features_begin_ + (done.ok() ? now - options_.most_tokens : now));
 }
 
 int64_t EagleExpander::bytes() const {
@@ -280,7 +286,7 @@ int64_t EagleExpander::bytes() const {
          floats(new_outs_) + floats(last_out_) + static_cast<int64_t>(text_.capacity() * sizeof(TokenId));
 }
 
-// A vector may have room for twice what it holds.
+// A vector may have capacity for twice its size.
 int64_t EagleExpander::MostBytes(const EagleShape& shape, int most_tokens) {
   const int64_t text = int64_t{2} * (int64_t{most_tokens} + kTogether + kMeasuredRows) * (2 * shape.keys() + shape.width);
   const int64_t pass = int64_t{2} * kDefaultRowCapacity * shape.fused();

@@ -19,11 +19,11 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostRows = 64;                        // In one pass.
-constexpr int kLogitRows = Session::kLogitRows;      // Held at once.
-constexpr int64_t kTreeBytes = int64_t{512} << 10;   // What a tree and the rows of a pass take, at most.
+constexpr int kMostRows = 64;                        // Rows per pass.
+constexpr int kLogitRows = Session::kLogitRows;      // Rows of logits held at once.
+constexpr int64_t kTreeBytes = int64_t{512} << 10;   // Upper bound for a tree and the rows of a pass.
 
-// Layers with a window have room for a text's window and the rows of a pass.
+// Returns the most nodes of a tree. Layers with a window have room for the window of a sequence and the rows of one pass.
 int MostNodes(const EngineCore& core) {
   const std::vector<int> windows = WindowsOf(core.model().config());
   const bool has_windows = std::any_of(windows.begin(), windows.end(), [](int window) { return window > 0; });
@@ -75,7 +75,7 @@ int64_t ModelExpander::bytes() const {
 }
 
 int64_t ModelExpander::MostBytes(int context, int vocabulary) {
-  const int64_t tokens = 2 * int64_t{context} * static_cast<int64_t>(sizeof(TokenId));   // What a vector of them grows to.
+  const int64_t tokens = 2 * int64_t{context} * static_cast<int64_t>(sizeof(TokenId));   // A growing vector's largest capacity.
   const int64_t logits = int64_t{kLogitRows} * vocabulary * static_cast<int64_t>(sizeof(float));
   return static_cast<int64_t>(sizeof(ModelExpander) + sizeof(CachedText)) + tokens + logits + kTreeBytes;
 }
@@ -109,7 +109,8 @@ absl::Status ModelExpander::Begin(absl::Span<const TokenId> text) {
 absl::Status ModelExpander::BeginHeld(absl::Span<const TokenId> text) {
   const EngineCore::Hold hold = core_->AwaitHold();
   RETURN_IF_ERROR(core_->health());
-  if (text_->tree() != nullptr) text_->KeepPath({TokenTree::kRoot}, core_->compacts_drafts());   // It may be in this text, too.
+  // The root may be in this sequence, too.
+  if (text_->tree() != nullptr) text_->KeepPath({TokenTree::kRoot}, core_->compacts_drafts());
   answers_.clear();
   placed_ = 0;
   RETURN_IF_ERROR(CheckTokens(0, text));
@@ -145,7 +146,7 @@ absl::StatusOr<std::vector<TopTokens>> ModelExpander::Expand(const TokenTree& tr
 absl::StatusOr<std::vector<TopTokens>> ModelExpander::ExpandHeld(const TokenTree& tree, absl::Span<const int> nodes, int most) {
   ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->AwaitTurn());
   if (Has(nodes, TokenTree::kRoot) && text_->IsPlaced(TokenTree::kRoot) && answers_[TokenTree::kRoot].most != most) {
-    text_->KeepPath({}, /*compact=*/false);   // What is known is the answer to another question.
+    text_->KeepPath({}, /*compact=*/false);   // The known answer has another number of candidates.
     placed_ = 0;
   }
   const std::vector<int> computed = NodesToCompute(nodes);
@@ -159,14 +160,15 @@ absl::StatusOr<std::vector<TopTokens>> ModelExpander::ExpandHeld(const TokenTree
   for (size_t i = 0; i < computed.size(); ++i) answers_[static_cast<size_t>(computed[i])] = {.most = most, .top = std::move(said[i])};
   std::vector<TopTokens> all;
   for (const int node : nodes) {
-    Answer& answer = answers_[static_cast<size_t>(node)];   // That of a node without room is empty.
+    Answer& answer = answers_[static_cast<size_t>(node)];   // The answer of a node without room is empty.
     answer.is_given = true;
     all.push_back(answer.top);
   }
   return all;
 }
 
-// Once there is no room for a node there is none for any until the commit, so a node's parent has room if it has.
+// Returns the nodes to compute. Once a node finds no room, no later node finds room until the commit: the parent of a node with room has
+// room.
 std::vector<int> ModelExpander::NodesToCompute(absl::Span<const int> nodes) const {
   int room = std::min(core_->context() - text_->length(), most_nodes_) - placed_;
   std::vector<int> chosen;
@@ -175,7 +177,7 @@ std::vector<int> ModelExpander::NodesToCompute(absl::Span<const int> nodes) cons
     chosen.push_back(node);
     --room;
   };
-  if (Has(nodes, TokenTree::kRoot)) choose(TokenTree::kRoot);   // A row comes after those that it attends to.
+  if (Has(nodes, TokenTree::kRoot)) choose(TokenTree::kRoot);   // A row comes after the rows that it attends to.
   for (const int node : nodes) {
     if (node != TokenTree::kRoot) choose(node);
   }
@@ -183,7 +185,7 @@ std::vector<int> ModelExpander::NodesToCompute(absl::Span<const int> nodes) cons
 }
 
 absl::Status ModelExpander::ReadText(int nodes) {
-  if (text_->tree() != nullptr) return absl::OkStatus();   // It was read with the root.
+  if (text_->tree() != nullptr) return absl::OkStatus();   // The sequence was read with the root.
   text_->MakeExtendable();
   const int capacity = core_->runner().row_capacity();
   while (text_->length() - text_->held() + nodes > capacity) {
@@ -224,7 +226,7 @@ absl::Status ModelExpander::RunNodes(int first, int most, std::vector<TopTokens>
   ASSIGN_OR_RETURN(const HiddenRows done, core_->Finish(pass, wanted));
   const double pass_seconds = clock_.SecondsSince(begin), head_begin = clock_.Seconds();
   RETURN_IF_ERROR(ChooseTop(done, wanted, most, said));
-  if (rows > most_rows()) return absl::OkStatus();   // Nearly all of it is a prompt's.
+  if (rows > most_rows()) return absl::OkStatus();   // Nearly all rows are prompt rows.
   costs_.AddPass({.rows = rows, .leaves = nodes}, pass_seconds);
   costs_.AddHead(nodes, clock_.SecondsSince(head_begin));
   return absl::OkStatus();
@@ -268,7 +270,7 @@ absl::Status ModelExpander::Commit(const TokenTree& tree, absl::Span<const Token
   return committed;
 }
 
-// If the cache has all of it, the last token stays placed, as the root, with what was said after it.
+// Commits the accepted tokens. If the cache has all of these, the last token stays placed, as the root, with its known answer.
 absl::Status ModelExpander::CommitHeld(const TokenTree& tree, absl::Span<const TokenId> emitted) {
   const EngineCore::Hold hold = core_->AwaitHold();
   RETURN_IF_ERROR(core_->health());

@@ -1,4 +1,4 @@
-// A whole model as a draft: an Expander that computes nodes in an engine of its own.
+// Drafts with a whole model: an Expander that computes tree nodes in an engine of its own.
 //
 //   ASSIGN_OR_RETURN(std::shared_ptr<Engine> draft, Engine::Load({.model_path = "small.gguf", .compute = {.pool = &pool}}));
 //   RETURN_IF_ERROR(CheckSameVocabulary(target.model(), draft->model()));                            // draft_vocabulary.h
@@ -6,21 +6,25 @@
 //   ASSIGN_OR_RETURN(auto policy, MakeTreePolicy("lever", {.profile = &costs}));
 //   auto drafter = std::make_unique<ExpandingDrafter>(std::move(expander), std::move(policy), ExpandingDrafter::Options());
 //
-// The draft reads a text when it is first asked, in passes of the engine's capacity, together with the root. Probabilities are those of
-// TopTokensOf over all tokens that the target has, at temperature 1, equal for the same text and nodes whatever else was asked: a row's
-// bits do not depend on the rows beside it. What became text stays in the cache; so does the root where it was expanded already, as a node
-// that nobody verified, and what was said of it is known: that takes no pass.
+// The draft reads a sequence at the first Expand, in passes of the engine's capacity, together with the root. Probabilities are the
+// probabilities of TopTokensOf over all tokens that the target has, at temperature 1. The same sequence and nodes give equal probabilities,
+// no matter which other nodes were asked: a row's bits do not depend on other rows.
 //
-// A text and its tree have the draft's context together. Nodes that it has no room for are answered by no candidates. Errors name the
-// draft, what was found and what was expected. Begin and Commit: InvalidArgument for a token that the draft lacks, ResourceExhausted for a
-// text that is longer than its context. Expand: ResourceExhausted where the cache has no room beside other sessions of the engine (for each
-// text at once, Workload::sessions and cache_tokens are to be planned), Cancelled by the engine's flag, and the errors of passes. All:
-// ResourceExhausted where memory ended in a call of this engine (session.h).
+// Accepted tokens stay in the cache. A root that was expanded earlier, as a node that nobody verified, stays too, with its known answer:
+// such a root needs no pass.
 //
-// Threads: as a Drafter. Expanders of several texts may share an engine, and the engine may have other sessions: calls wait for those of
-// other threads. An engine and its draft may have the same ThreadPool, since a target's drafters are only asked between its passes; then
-// other threads must leave the draft alone while the target computes. REQUIRES: the draft is another engine than the target, whose calls
-// hold it while drafters are asked, and it has no drafter that waits for the target.
+// A sequence and its tree share the draft's context. Nodes that find no room get no candidates.
+//
+// Errors name the draft, the value found and the value expected. Begin and Commit: InvalidArgument for a token that the draft lacks,
+// ResourceExhausted for a sequence longer than the draft's context. Expand: ResourceExhausted if the cache has no room next to other
+// sessions of the engine, Cancelled by the engine's flag, and the errors of passes. To prevent a full cache, plan Workload::sessions and
+// cache_tokens for each sequence that is drafted at once. All calls: ResourceExhausted if memory ended in a call of this engine
+// (session.h).
+//
+// Threads: as a Drafter. Expanders of several sequences may share an engine, and the engine may have other sessions: calls wait for calls
+// of other threads. An engine and its draft may share a ThreadPool, since a target's drafters run only between its passes. Then other
+// threads must leave the draft alone while the target computes. REQUIRES: the draft is another engine than the target, since calls of the
+// target hold the target while drafters run. The draft has no drafter that waits for the target.
 #pragma once
 
 #include <cstdint>
@@ -43,44 +47,48 @@
 
 namespace tessera {
 
+// Expands draft trees with a model.
 class ModelExpander : public Expander {
  public:
   struct Options {
     std::string name = "draft";
-    // The target's tokens: 0 to vocabulary - 1 are candidates. 0: all that the draft has.
+    // The target's vocabulary size: tokens 0 to vocabulary - 1 are candidates. 0: all tokens of the draft.
     int vocabulary = 0;
-    // What passes take, by nodes: learns from each. Expanders of one engine may share it. Must outlive the expander. Null: its own.
+    // Costs of passes by nodes, learnt from each pass. Expanders of one engine may share a profile. Must outlive the expander. Null: the
+    // expander's own profile.
     CostProfile* costs = nullptr;
-    const Clock* clock = nullptr;   // What passes are timed by. Null: the engine's. Must outlive the expander.
-    // The target's, for its trace: each pass with its logits is an event of Zone::kDraft. Null: nothing is recorded. Must outlive it.
+    const Clock* clock = nullptr;   // Times passes. Null: the engine's clock. Must outlive the expander.
+    // The target's timeline, for a trace: each pass with its logits is an event of Zone::kDraft. Null: nothing is recorded. Must outlive
+    // the expander.
     Timeline* timeline = nullptr;
   };
-  // FailedPrecondition if the weights are not loaded, or graphs are switched (ComputeOptions::switching); WrongUsage (vocabulary) below 0.
+  // Creates an expander without a sequence. FailedPrecondition if the weights are not loaded, or if the engine switches graphs
+  // (ComputeOptions::switching). WrongUsage (vocabulary) for a value below 0.
   static absl::StatusOr<std::unique_ptr<ModelExpander>> Create(std::shared_ptr<Engine> draft, const Options& options);
   ~ModelExpander() override;
   ModelExpander(const ModelExpander&) = delete;
   ModelExpander& operator=(const ModelExpander&) = delete;
 
   absl::string_view name() const override { return options_.name; }
-  // Keeps what its cache has of the beginning of this text. Makes no pass.
+  // Begins a sequence. Keeps the cached prefix of this sequence. Runs no pass.
   absl::Status Begin(absl::Span<const TokenId> text) override;
   absl::StatusOr<std::vector<TopTokens>> Expand(const TokenTree& tree, absl::Span<const int> nodes, int most) override;
   absl::Status Commit(const TokenTree& tree, absl::Span<const TokenId> emitted) override;
-  // A pass over so many nodes, with their logits. The text is left out.
+  // Returns the expected seconds of a pass over `rows` nodes, with the nodes' logits. Excludes reading the sequence.
   double Seconds(int rows) const override;
   int most_rows() const override;
-  int64_t bytes() const override;   // Beyond what the engine has, as of now.
-  // Never more than this, for texts of so many tokens.
+  int64_t bytes() const override;   // Bytes now, in addition to the engine's.
+  // Returns the most bytes for sequences of `context` tokens.
   static int64_t MostBytes(int context, int vocabulary);
 
   Engine& engine() const { return *draft_; }
   const CostProfile& costs() const { return costs_; }
 
  private:
-  // What was said after a node that the cache has.
+  // The candidates after a node in the cache.
   struct Answer {
-    bool is_given = false;   // Since the last commit.
-    int most = 0;            // Candidates that were asked for.
+    bool is_given = false;   // Returned by Expand since the last commit.
+    int most = 0;            // Number of candidates requested.
     TopTokens top = {};
   };
   ModelExpander(std::shared_ptr<Engine> draft, std::unique_ptr<CachedText> text, const Options& options);
@@ -89,20 +97,20 @@ class ModelExpander : public Expander {
   absl::StatusOr<std::vector<TopTokens>> ExpandHeld(const TokenTree& tree, absl::Span<const int> nodes, int most);
   absl::Status CommitHeld(const TokenTree& tree, absl::Span<const TokenId> emitted);
 
-  // CHECKs what Expand requires.
+  // CHECKs the requirements of Expand.
   void CheckNodes(const TokenTree& tree, absl::Span<const int> nodes) const;
-  // Tokens of a text from the one numbered `first` on, and whether all of it fits.
+  // Checks the tokens of a sequence from number `first` on, and whether the whole sequence fits.
   absl::Status CheckTokens(int64_t first, absl::Span<const TokenId> tokens) const;
   bool IsGiven(int node) const { return static_cast<size_t>(node) < answers_.size() && answers_[static_cast<size_t>(node)].is_given; }
-  // Those of the nodes that the cache lacks and there is room for: the root first.
+  // Returns the nodes that the cache lacks and that find room, the root first.
   std::vector<int> NodesToCompute(absl::Span<const int> nodes) const;
-  // Reads of the text what does not fit into a pass beside so many nodes.
+  // Reads the part of the sequence that does not fit into a pass with `nodes` nodes.
   absl::Status ReadText(int nodes);
   absl::Status Compute(const TokenTree& tree, absl::Span<const int> nodes, int most, std::vector<TopTokens>& said);
-  // A pass over rows_, of which those from the first node's on are answered.
+  // Runs a pass over rows_. The rows from number `first` on are nodes, which get candidates.
   absl::Status RunNodes(int first, int most, std::vector<TopTokens>& said);
   absl::Status ChooseTop(const HiddenRows& rows, absl::Span<const int> wanted, int most, std::vector<TopTokens>& said);
-  // The nodes from the root on that the text goes through and the cache has.
+  // Returns the cached nodes on the path of the accepted tokens, from the root on.
   std::vector<int> PathOf(const TokenTree& tree, absl::Span<const TokenId> emitted) const;
 
   const std::shared_ptr<Engine> draft_;
@@ -111,13 +119,14 @@ class ModelExpander : public Expander {
   const StepClock clock_;
   CostProfile own_costs_;
   CostProfile& costs_;
-  const int vocabulary_;                // Candidates are below this.
-  const int most_nodes_;                // In a tree: windows may bound them.
-  bool begun_ = false;                  // And no error since.
-  std::unique_ptr<CachedText> text_;    // All but the root.
+  const int vocabulary_;                // Candidates are below this number.
+  const int most_nodes_;                // Most nodes of a tree: windows may limit the number.
+  bool begun_ = false;                  // True: Begin was called, and no error occurred since.
+  std::unique_ptr<CachedText> text_;    // The sequence without the root.
   TokenId root_ = 0;
-  std::vector<Answer> answers_;         // [node]. A root that is placed and was not asked for was answered before the last commit.
-  int placed_ = 0;                      // Nodes that the cache has.
+  // [node]. For a root that is placed and was not requested: the answer from before the last commit.
+  std::vector<Answer> answers_;
+  int placed_ = 0;                      // Number of nodes in the cache.
   std::vector<PassRow> rows_;           // Kept between passes to spare allocations.
   std::vector<float> logits_;
 };

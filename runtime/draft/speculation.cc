@@ -21,14 +21,14 @@ namespace {
 
 constexpr int64_t kHistoryBytes = int64_t{16} << 20;
 constexpr int64_t kNowhereToBeHad = int64_t{1} << 60;
-constexpr double kMeasureSeconds = 0.3;   // For a profile that is kept.
+constexpr double kMeasureSeconds = 0.3;   // For a cost profile that is kept.
 
 bool Exists(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0;
 }
 
-// Whether there is anything to do: without drafters, a history still keeps the answers.
+// Returns whether there is anything to do: without drafters, a history still keeps the answers.
 bool Useful(const std::vector<std::string>& drafters, const SpeculationOptions& options) {
   return !drafters.empty() || !options.history.empty();
 }
@@ -42,7 +42,8 @@ absl::StatusOr<DrafterRegistry> RegistryOf(const SpeculationOptions& options, st
     }
     RETURN_IF_ERROR(ForField("own_drafters", registry.Add(kind)));
   }
-  if (options.siblings) RETURN_IF_ERROR(ForField("own_drafters", registry.Add(DrafterRegistry::Siblings())));   // One may have the name.
+  // One of own_drafters may have the name.
+  if (options.siblings) RETURN_IF_ERROR(ForField("own_drafters", registry.Add(DrafterRegistry::Siblings())));
   return registry;
 }
 
@@ -50,7 +51,7 @@ bool DraftFromSiblings(const std::vector<std::string>& drafters) {
   return std::find(drafters.begin(), drafters.end(), kSiblings) != drafters.end();
 }
 
-// What each drafter's guesses gave, as if the others had made none.
+// Sets the yield of each drafter in `costs`: the tokens and rows per step as if the other drafters had drafted nothing.
 void AddYields(const SpeculationReport& report, CostProfile& costs) {
   const auto per_step = [&](int64_t count) { return 1 + static_cast<double>(count) / static_cast<double>(report.steps); };
   for (const SpeculationReport::Source& source : report.sources) {
@@ -83,8 +84,8 @@ absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOption
 
 void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options, const DrafterRegistry& registry) {
   if (const std::vector<std::string> names = registry.Parse(drafters).value(); !names.empty()) {
-    options.workload.least_logit_rows = options.workload.logit_rows + 1;  // Then one token per pass.
-    // At most those of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt).
+    options.workload.least_logit_rows = options.workload.logit_rows + 1;  // With this, one token per pass.
+    // At most the logits of a tree (TreeLogits) and, before that, of a prompt for learning (AppendPrompt).
     options.workload.logit_rows += Session::kLogitRows;
   }
   const int texts = options.workload.sessions;
@@ -104,8 +105,8 @@ absl::Status Speculation::OpenHistory(const Engine& engine, const SpeculationOpt
   return absl::OkStatus();
 }
 
-// Measuring never pays within one text: it takes longer than what is lost until the costs are known from real steps (docs/speculation.md).
-// But a profile that is kept serves many texts.
+// Measuring never pays within one sequence: measuring takes longer than the loss until real steps tell the costs (docs/speculation.md). But
+// a profile that is kept serves many sequences.
 double Speculation::measure_seconds() const { return costs_path_.empty() ? 0 : kMeasureSeconds; }
 
 absl::Status Speculation::ReadCosts(const std::string& path) {
@@ -154,7 +155,7 @@ absl::StatusOr<Speculator*> Speculation::Take() {
   return taken;
 }
 
-// What its last text was written beside is another's by now, or gone.
+// Takes the speculator back. The history that its last sequence drafted from belongs to another sequence by now, or is gone.
 void Speculation::GiveBack(Speculator* speculator) {
   speculator->Join(nullptr);
   free_.push_back(speculator);
@@ -186,7 +187,7 @@ absl::Status Speculation::Save() const {
   if (costs_path_.empty() || lacks_costs()) return saved;
   CostProfile costs = costs_;
   AddYields(report(), costs);
-  return Joined(saved, costs.Save(costs_path_));   // Also if the history could not be.
+  return Joined(saved, costs.Save(costs_path_));   // Also if the history could not be saved.
 }
 
 void WriteGain(JsonWriter& json, const SpeculationReport& report) {

@@ -1,4 +1,4 @@
-// Sets up what drafts texts for passes to check: drafters, a history of answers, costs of passes; and keeps these for later runs.
+// Sets up speculation for requests: drafters, a history of answers, and costs of passes. Keeps history and costs for later runs.
 //
 //   const SpeculationOptions speculation = {.speculate = "auto", .history = "mail", .history_folder = folder};
 //   RETURN_IF_ERROR(PlanSpeculation(speculation, options));          // before the engine is opened: memory plans count it
@@ -9,13 +9,13 @@
 //   RETURN_IF_ERROR(drafts->Save());
 //   drafts->history()->replaced();                                   // why the file that was there is lost; OK: it is not
 //
-// Texts that are written at once draft apart, with one history and one table of costs:
+// Requests that run at once draft separately, with one history and one table of costs:
 //
 //   ASSIGN_OR_RETURN(Speculator* const speculator, drafts->Take());           // one that no other text has
 //   ... StreamOptions with it, StepperOptions::costs = &drafts->costs() ...
 //   drafts->GiveBack(speculator);                                             // the text has ended
 //
-// Where SpeculationOptions::siblings is true, samples of one problem draft from each other:
+// With SpeculationOptions::siblings, samples of one problem draft from each other:
 //
 //   const std::shared_ptr<SharedHistory> set = drafts->NewSet();              // of the problem, until its last text has ended
 //   drafts->Equip(*speculator, stream.text);
@@ -43,59 +43,61 @@
 
 namespace tessera {
 
+// Chooses drafters, history and costs.
 struct SpeculationOptions {
-  std::string speculate = "auto";      // Drafters, as DrafterRegistry::Make takes them. None with a history: answers are only kept.
-  std::string history = {};            // Draft from answers kept under this name, too, and keep new ones; empty: none.
-  std::string history_folder = {};     // Where it lies.
-  bool history_prompts = false;        // Keep prompts, too.
-  std::string cost_profile = {};       // A file with what passes cost. Save writes it if there is none. Empty: learnt in each run.
-  // Drafters of the program's own, besides those that are built in: `speculate` may name them, and "auto" has them, too.
+  std::string speculate = "auto";      // Drafters, as for DrafterRegistry::Make. None with a history: answers are kept only.
+  std::string history = {};            // The name of a history to draft from and to extend with new answers; empty: none.
+  std::string history_folder = {};     // The folder of the history.
+  bool history_prompts = false;        // Keep prompts, too, not only answers.
+  std::string cost_profile = {};       // A file with costs of passes. Save writes a missing file. Empty: learnt in each run.
+  // Drafters of the caller, in addition to the built-in drafters: `speculate` may name them, and "auto" includes them.
   std::vector<DrafterRegistry::Kind> own_drafters = {};
-  Pruning prune = {};                  // For all drafts. PlanSpeculation does not count the predictor.
+  Pruning prune = {};                  // For all drafts. PlanSpeculation does not count the predictor's memory.
   DraftRule rule = DraftRule::kMatch;  // For drafters that sample.
-  // Texts may be written in sets (Speculation::NewSet): "auto" then has the drafter "siblings", too, and `speculate` may name it.
+  // Requests may form sets (Speculation::NewSet): "auto" then includes the drafter "siblings", and `speculate` may name "siblings".
   bool siblings = false;
 };
 
-// Checks the options, and makes memory plans include what they ask for. WrongUsage names the field.
+// Checks the options, and adds the memory that the options need to memory plans. WrongUsage names the field.
 absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOptions& options);
 
-// Makes memory plans include drafters for each of the workload's sessions, the logits of what they draft, and a history of so many bytes.
+// Adds to memory plans: drafters for each of the workload's sessions, the logits of drafts, and a history of `history_bytes` bytes.
 // REQUIRES: the registry knows the list, and the workload's sessions are set.
 void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options,
                   const DrafterRegistry& registry = DrafterRegistry::BuiltIn());
 
-// The speculation of one stream of texts, each of which begins anew, or of several such streams.
+// The speculation of one or several series of sequences. Each sequence begins anew.
 class Speculation {
  public:
-  // Null if nothing is drafted or kept. REQUIRES: PlanSpeculation was OK. Errors are those of the files of history and costs.
-  // clock: as Speculator::Options has it; must outlive the speculation.
+  // Creates the speculation. Returns null if nothing is drafted or kept. clock: as in Speculator::Options; must outlive the speculation.
+  // Errors: the errors of the history and cost files. REQUIRES: PlanSpeculation was OK.
   static absl::StatusOr<std::unique_ptr<Speculation>> Create(const Engine& engine, const SpeculationOptions& options,
                                                              const Clock& clock = RealClock());
 
   Speculator& speculator() { return *speculators_[0]; }
   double measure_seconds() const;   // See GenerateOptions.
-  SpeculationReport report() const;         // The sum over all texts.
-  CostProfile& costs() { return costs_; }   // All speculators weigh by them.
+  SpeculationReport report() const;         // The sum over all sequences.
+  CostProfile& costs() { return costs_; }   // All speculators use these costs.
 
-  // A speculator for a text beside others, which it keeps until it is given back: one that an earlier text had, or a new one. A new one may
-  // be an error, that of a drafter's maker. REQUIRES: speculator() is not used beside this.
+  // Returns a speculator for one of several sequences that run at once: a speculator of an earlier sequence, or a new one. The sequence
+  // keeps the speculator until GiveBack. A new speculator may fail with an error of a drafter's maker. REQUIRES: speculator() is not used
+  // meanwhile.
   absl::StatusOr<Speculator*> Take();
   void GiveBack(Speculator* speculator);
 
-  // What texts that belong together draft from while they are written, for GenerateOptions::siblings of each; null if `speculate` has no
-  // drafter for that. Sets share a room of SharedHistory::UsualRoom tokens, which PlanSpeculation counts; one that no text has begun takes
-  // nothing.
+  // Returns a shared history for GenerateOptions::siblings of each sequence of a set. The sequences draft from this history while they run.
+  // Null if `speculate` has no drafter for sets. Sets share a room of SharedHistory::UsualRoom tokens, which PlanSpeculation counts. A set
+  // without a sequence so far uses no room.
   std::shared_ptr<SharedHistory> NewSet() const;
 
-  // Gives a text this speculator, which is one of these, and what the options say of drafts.
+  // Sets `speculator` and the draft options (pruning, draft rule) in `text`. REQUIRES: `speculator` belongs to this object.
   void Equip(Speculator& speculator, GenerateOptions& text) const;
 
   const HistoryStore* history() const { return history_.get(); }   // Null: none.
 
-  // Adds an answer to the history, unless it was cancelled. A text that failed has no Generation, and needs no Finish.
+  // Adds an answer to the history, unless the answer was cancelled. A failed sequence has no Generation, and needs no Finish.
   void Finish(absl::Span<const TokenId> prompt, const Generation& generation);
-  // Writes the history, and a cost profile that did not exist before, with what each drafter gave, unless no pass was measured.
+  // Writes the history. Also writes a cost profile that did not exist before, with the yield of each drafter, unless no pass was measured.
   absl::Status Save() const;
   bool lacks_costs() const { return !costs_path_.empty() && !costs_.KnowsPlain(); }   // Save has no cost profile to write.
 
@@ -106,23 +108,23 @@ class Speculation {
   absl::Status MakeSpeculator();
 
   std::shared_ptr<HistoryStore> history_;          // Null: none.
-  std::string costs_path_;                         // To be written in the end; empty: no.
+  std::string costs_path_;                         // To be written by Save; empty: none.
   CostProfile costs_;
   std::function<absl::StatusOr<std::vector<std::unique_ptr<Drafter>>>()> make_drafters_;
   Speculator::Options speculator_options_;
   Pruning prune_;
   DraftRule rule_ = DraftRule::kMatch;
   std::vector<std::unique_ptr<Speculator>> speculators_;   // At least one.
-  std::vector<Speculator*> free_;                          // Those that no text has.
-  std::shared_ptr<SharedHistory::Room> sets_room_;         // Null: no drafter reads what texts of a set write.
+  std::vector<Speculator*> free_;                          // Speculators that no sequence has.
+  std::shared_ptr<SharedHistory::Room> sets_room_;         // Null: no drafter reads the sequences of a set.
 };
 
-// {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "predicted_tokens", "seconds", "predicted_seconds",
-// "head_rows", "forecast_rows", "prompt_tokens", "prompt_tokens_learnt_from", "paused_passes", "pauses", "drafters": [{"name", ...}]}; a
-// drafter that settles on something has "choice". "gain" is null where no step without draft was measured.
+// Writes {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "predicted_tokens", "seconds", "predicted_seconds",
+// "head_rows", "forecast_rows", "prompt_tokens", "prompt_tokens_learnt_from", "paused_passes", "pauses", "drafters": [{"name", ...}]}. A
+// drafter that settles on something has "choice". "gain" is null if no step without a draft was measured.
 void WriteSpeculation(JsonWriter& json, const SpeculationReport& report);
 
-// SpeculationReport::Gain, or null.
+// Writes SpeculationReport::Gain, or null.
 void WriteGain(JsonWriter& json, const SpeculationReport& report);
 
 }  // namespace tessera

@@ -19,14 +19,14 @@ namespace {
 
 int RowsOf(const BeamOptions& beams) { return beams.width * beams.expansions; }
 
-// A text that has come so far.
+// A text so far.
 struct Way {
   StepText text;
   TextConfidence confidence = {};
-  uint64_t draws = 0;             // The stream of its last step.
+  uint64_t draws = 0;             // The sampler stream of the last step.
   std::vector<int> path = {};
-  StreamId stream = 0;            // That its last step is written by.
-  bool written = false;           // This stream has ended.
+  StreamId stream = 0;            // The scheduler's stream that writes the last step.
+  bool written = false;           // The scheduler's stream has ended.
 };
 
 class BeamRun {
@@ -51,7 +51,7 @@ class BeamRun {
   }
 
  private:
-  // Each beam as often as it is gone on from.
+  // Returns a copy of each beam for each of its continuations.
   std::vector<Way> NextWays() const {
     std::vector<Way> ways;
     for (const Way& beam : beams_) {
@@ -74,8 +74,8 @@ class BeamRun {
       RETURN_IF_ERROR(StepTimed(stepper));
       RETURN_IF_ERROR(error_);
       RETURN_IF_ERROR(CheckCancelled());
-      // Its delimiter is no stop string of the stream, which does not know how the step begins. Between passes: within one it would stop
-      // that, too.
+      // The delimiter is no stop string of the stream, since the stream does not know the beginning of the step. Cancelled between passes:
+      // within a pass, Cancel would stop the pass, too.
       for (const Way& way : ways) {
         if (way.text.step_ended() && !way.written) stepper.Cancel(way.stream);
       }
@@ -85,8 +85,8 @@ class BeamRun {
     return absl::OkStatus();
   }
 
-  // A text's own stream: Stepper::Fork would need the one before, which ends so that it has no row while others are written. What that has
-  // left in the cache begins this one.
+  // Returns the stream of a text's next step. Stepper::Fork would need the stream before, which ends so that it has no row while others are
+  // written. The tokens that this stream left in the cache begin the next stream.
   StreamOptions StreamOf(Way& way, const std::string& where) {
     StreamOptions stream = {.sampling = options_.sampling, .adapter = options_.adapter, .cancel = options_.cancel};
     stream.prompt.assign(prompt_.begin(), prompt_.end());
@@ -105,7 +105,8 @@ class BeamRun {
       if (!error_.ok()) return;
       if (!written.ok()) error_ = Named(where, written.status());
       else if (!way.text.step_ended()) error_ = absl::CancelledError("stopped");
-      else if (way.path == std::vector<int>{0}) result_.shared_tokens = written->shared_tokens;   // The first that read the prompt.
+      // The first stream that read the prompt.
+      else if (way.path == std::vector<int>{0}) result_.shared_tokens = written->shared_tokens;
     };
     return stream;
   }
@@ -147,7 +148,8 @@ class BeamRun {
             .problem = options_.problem};
   }
 
-  // The search is told of scores and ends alone: where steps end is decided, and a step may begin with a delimiter that ends none.
+  // Passes scores and ends to the search, without text. The ends of steps are decided already, and a step may begin with a delimiter that
+  // ends no step.
   void Keep(std::vector<Way>& ways, const std::vector<double>& scores) {
     const int each = search_.expansions();
     const size_t ended = search_.ended().size();
@@ -205,17 +207,17 @@ class BeamRun {
   const StepTextOptions& rules_;
   const Clock& clock_;
   BeamSearch search_;
-  std::vector<Way> beams_, ended_;   // As the search has them.
+  std::vector<Way> beams_, ended_;   // In the order of the search.
   int step_ = 0;
   int unwritten_ = 0;                // Streams of this step that have not ended.
-  absl::Status error_;               // The first of a stream.
+  absl::Status error_;               // The first error of a stream.
   BeamTexts result_;
 };
 
 }  // namespace
 
 uint64_t StreamOfBeamStep(uint64_t stream, int expansion) {
-  constexpr uint64_t kBeamSteps = 0x6265616D73;   // "beams": no other draws have it.
+  constexpr uint64_t kBeamSteps = 0x6265616D73;   // "beams": no other draws use this key.
   return CounterRandom(kBeamSteps, stream, static_cast<uint64_t>(expansion));
 }
 
@@ -249,7 +251,8 @@ absl::Status PlanBeams(const BeamRunOptions& options, EngineOptions& engine) {
 absl::StatusOr<BeamTexts> RunBeams(Engine& engine, absl::Span<const TokenId> prompt, Scorer& scorer, const BeamRunOptions& options) {
   RETURN_IF_ERROR(CheckBeams(options));
   RETURN_IF_ERROR(CheckTokensFit(prompt.size(), engine.context()));
-  RETURN_IF_ERROR(engine.AwaitWeights(Engine::WeightsAre::kVerified));   // No word of it comes from a file that is damaged anywhere.
+  // No word of a text comes from a file that is damaged anywhere.
+  RETURN_IF_ERROR(engine.AwaitWeights(Engine::WeightsAre::kVerified));
   const int room = engine.context() + 1 - static_cast<int>(prompt.size());   // The last token of a text is not computed.
   const bool is_limit = options.max_tokens > 0 && options.max_tokens <= room;
   const StepTextOptions rules = {.delimiter = options.beams.delimiter,
@@ -259,7 +262,7 @@ absl::StatusOr<BeamTexts> RunBeams(Engine& engine, absl::Span<const TokenId> pro
                                  .stop = options.stop,
                                  .starts_text = options.starts_text};
   ASSIGN_OR_RETURN(BeamSearch search, BeamSearch::Create(options.beams));
-  BeamRun run(engine, prompt, scorer, options, rules, std::move(search));   // Ends last: streams call it.
+  BeamRun run(engine, prompt, scorer, options, rules, std::move(search));   // Destroyed last: streams call `run`.
   ASSIGN_OR_RETURN(const std::unique_ptr<Stepper> stepper, Stepper::Create(engine, {.most_texts = RowsOf(options.beams)}));
   return run.Run(*stepper);
 }

@@ -1,5 +1,5 @@
-// Step-level beam search as a state machine: it says from which texts to go on and how often, takes the steps that were written with their
-// scores, and keeps the best. It writes nothing and scores nothing itself.
+// Step-level beam search as a state machine. The search says how often to continue each text, takes the written steps with scores, and
+// keeps the best steps. The caller writes and scores.
 //
 //   ASSIGN_OR_RETURN(BeamSearch search, BeamSearch::Create({.width = 4, .expansions = 4, .delimiter = "\n\n", .most_steps = 40}));
 //   while (!search.done()) {
@@ -12,10 +12,12 @@
 //   search.best().text;
 //
 // Paper 001, section 2.1: beams are compared after each step, without lookahead (Snell et al. 2024, arXiv 2408.03314). `width` beams are
-// kept; each goes on with `expansions` next steps, of which the best are kept again, whatever beam they go on from. A beam that has ended
-// leaves, and its place with it: the next step keeps one less. The first step is written width * expansions times from the prompt alone, so
-// no step has more rows than that, and the first has as many. Equal scores: the one that was given first. A score that is no number is
-// below all others. Thread-compatible.
+// kept. Each beam continues with `expansions` next steps. The best of all these steps are kept, no matter which beams they continue. An
+// ended beam leaves and takes its place along: the next step keeps one beam less. The first step is written width * expansions times from
+// the prompt alone. So no step has more rows than the first step. Among equal scores the earlier step wins. A score that is no number is
+// below all other scores.
+//
+// Threads: thread-compatible.
 #pragma once
 
 #include <string>
@@ -27,46 +29,49 @@
 
 namespace tessera {
 
+// Options of a search.
 struct BeamOptions {
   int width = 4;                    // 1 to 1024.
-  int expansions = 4;               // For each beam; 1 to 1024.
-  std::string delimiter = "\n\n";   // Ends a step, and is part of it.
-  int most_steps = 40;              // 1 and up. Beams that have not ended by then are cut there.
+  int expansions = 4;               // Per beam; 1 to 1024.
+  std::string delimiter = "\n\n";   // Ends a step and belongs to the step.
+  int most_steps = 40;              // 1 or more. Beams that have not ended by then are cut.
 };
 
+// A search over steps of texts.
 class BeamSearch {
  public:
-  // A step that was written after a beam, and what a scorer says of the text up to its end.
+  // A step written after a beam, and the scorer's score of the text up to the step's end.
   struct Step {
-    std::string text = {};   // What follows its first delimiter is left out: it is no part of the step.
+    std::string text = {};   // Text after the first delimiter is dropped: that text is no part of the step.
     double score = 0;
-    bool ended = false;      // The text ended with it. Without a meaning where something was left out.
+    bool ended = false;      // The text ended with this step. Ignored if text was dropped.
   };
+  // A text so far.
   struct Beam {
-    std::string text = {};   // All its steps.
-    double score = 0;        // That of the last one.
+    std::string text = {};   // The text of all steps.
+    double score = 0;        // The score of the last step.
     bool ended = false;
     int steps = 0;
-    int from = -1;           // Its last step, by its number among those of the last Advance; -1: it has none.
+    int from = -1;           // The index of the last step in the last Advance; -1: no step.
   };
 
-  // WrongUsage (the field) for a number out of range, or an empty delimiter.
+  // Creates a search whose only beam has no text. WrongUsage (the field) for a number out of range, or an empty delimiter.
   static absl::StatusOr<BeamSearch> Create(const BeamOptions& options);
 
   bool done() const { return done_; }
-  // Those to go on from, the best first; at first one without a text. Once done: those that were cut.
+  // The beams to continue, the best first; at first one beam without text. Once done: the cut beams.
   const std::vector<Beam>& beams() const { return beams_; }
-  // How often to go on from each of them.
+  // Number of continuations per beam.
   int expansions() const { return steps_ == 0 ? options_.width * options_.expansions : options_.expansions; }
-  // One step for each of the beams, `expansions` times, in their order. REQUIRES: as many; not done.
+  // Takes the written steps: `expansions` steps for each beam, in the order of the beams. REQUIRES: that number of steps; not done.
   void Advance(absl::Span<const Step> steps);
 
-  // Beams that have ended, in the order in which they did. `from` counts for the Advance in which they did.
+  // The ended beams, in the order of ending. `from` refers to the Advance in which the beam ended.
   const std::vector<Beam>& ended() const { return ended_; }
-  // All texts to choose among, by score or by the vote of their answers (vote.h): those that have ended or, where none has, those that
-  // were cut. REQUIRES: done.
+  // All texts to choose among, by score or by a vote of answers (vote.h): the ended texts; without ended texts, the cut texts. REQUIRES:
+  // done.
   const std::vector<Beam>& results() const;
-  // That of the largest score among them, the first if several have it. REQUIRES: done.
+  // The text with the largest score in results(), the first of several. REQUIRES: done.
   const Beam& best() const;
 
  private:

@@ -47,11 +47,12 @@ JudgeScorer::JudgeScorer(Engine& engine, const Options& options, Conversation co
 JudgeScorer::~JudgeScorer() = default;
 
 absl::Status JudgeScorer::FindWords(const Options& options) {
-  std::vector<TokenId> question;   // Any one: all end alike.
+  std::vector<TokenId> question;   // Any question: all questions end alike.
   if (!conversation_.raw()) {
     conversation_.Reset();
     conversation_.AddUser("?");
-    question = conversation_.Tokens(tokenizer_).value_or(std::vector<TokenId>());   // Score says what a template refuses.
+    // Score returns the error if the template refuses the question.
+    question = conversation_.Tokens(tokenizer_).value_or(std::vector<TokenId>());
   }
   const auto first = [&](const std::string& word) {
     if (conversation_.raw()) return tokenizer_.Encode(absl::StrCat(" ", word), {.continues = true});
@@ -77,7 +78,8 @@ absl::StatusOr<std::vector<TokenId>> JudgeScorer::Question(const SampleText& sam
   const std::string problem = sample.problem.empty() ? TextOf(sample.prompt) : std::string(sample.problem);
   const std::string answer = sample.text.empty() ? TextOf(sample.tokens) : std::string(sample.text);
   const std::string question = absl::StrReplaceAll(question_, {{kJudgeProblem, problem}, {kJudgeAnswer, answer}});
-  if (conversation_.raw()) return tokenizer_.Encode(question, {.add_bos = true});   // Without special tokens that a sample writes.
+  // Special tokens in a sample's text are not read as special.
+  if (conversation_.raw()) return tokenizer_.Encode(question, {.add_bos = true});
   conversation_.Reset();
   conversation_.AddUser(question);
   return conversation_.Tokens(tokenizer_);

@@ -12,12 +12,12 @@ absl::StatusOr<TextConfidence> ReadConfidence(Session& session, absl::Span<const
   if (prompt.empty()) return absl::InvalidArgumentError("text to be read: found a prompt without tokens, expected at least one");
   TextConfidence confidence;
   if (tokens.empty()) return confidence;
-  // The prompt's last token is computed in any case: its logits are those of the first one of the text.
-  const int known = std::min(CommonPrefix(session.tokens(), prompt), static_cast<int>(prompt.size()) - 1);
+  // The prompt's last token is always computed, since its logits belong to the first token of the text.
+  const int known = std::min(CommonBeginning(session.tokens(), prompt), static_cast<int>(prompt.size()) - 1);
   session.Truncate(known);
   RETURN_IF_ERROR(session.Append(prompt.subspan(static_cast<size_t>(known))));
   confidence.Add(tokens[0], session.logits());
-  // After the last token nothing is asked.
+  // Logits after the last token are not needed.
   RETURN_IF_ERROR(session.AppendEach(tokens.first(tokens.size() - 1), [&](int index, absl::Span<const float> logits) {
     confidence.Add(tokens[static_cast<size_t>(index) + 1], logits);
     return absl::OkStatus();

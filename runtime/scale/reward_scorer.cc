@@ -19,7 +19,7 @@
 namespace tessera {
 namespace {
 
-// Tokens that end a text are left out.
+// Returns the tokens without final tokens that end a text.
 absl::Span<const TokenId> WithoutEnd(const Tokenizer& tokenizer, absl::Span<const TokenId> tokens) {
   while (!tokens.empty() && tokenizer.IsEnd(tokens.back())) tokens.remove_suffix(1);
   return tokens;
@@ -47,7 +47,8 @@ double Aggregate(StepAggregate aggregate, absl::Span<const double> scores) {
   for (const double score : scores.subspan(1)) {
     if (aggregate == StepAggregate::kProduct) {
       all *= score;
-    } else if (std::isnan(score) || score < all) {   // A score that is no number stays, whatever comes after it.
+    // A score that is no number stays, no matter which scores follow.
+    } else if (std::isnan(score) || score < all) {
       all = score;
     }
   }
@@ -85,7 +86,8 @@ absl::StatusOr<RewardScorer::Scored> RewardScorer::TextOf(const SampleText& samp
   Scored text;
   text.tokens.assign(sample.prompt.begin(), sample.prompt.end());
   const int before = static_cast<int>(text.tokens.size());
-  // The last token of a text that filled the context was chosen and has no place in it; nor has what would close a step there.
+  // In a text that fills the context, the last chosen token has no position in the context. A token that closes the last step has no
+  // position there, either.
   const size_t room = static_cast<size_t>(std::max(reader_->core().context() - before, 0));
   absl::Span<const TokenId> tokens = WithoutEnd(tokenizer_, sample.tokens);
   if (tokens.size() == room + 1) tokens.remove_suffix(1);

@@ -102,7 +102,8 @@ absl::Status SampleSet::TakeEnded() {
   return absl::OkStatus();
 }
 
-// A scorer that runs a model may find the cache full of texts that are being written, of this set or others. It is asked again later.
+// Returns whether scoring is to be tried again later. A scorer that runs a model may find the cache full of running texts, of this set or
+// others.
 bool SampleSet::WaitsForRoom(const absl::Status& status) const { return absl::IsResourceExhausted(status) && answers_.unended() > 0; }
 
 absl::Status SampleSet::Take(int number) {
@@ -124,7 +125,7 @@ absl::Status SampleSet::Take(int number) {
 }
 
 int64_t SampleSet::MostTokens() const {
-  const int64_t room = int64_t{context_} - static_cast<int64_t>(prompt_.size()) + 1;   // The last token takes none.
+  const int64_t room = int64_t{context_} - static_cast<int64_t>(prompt_.size()) + 1;   // The last token takes no position.
   return max_tokens_ == 0 ? room : std::min<int64_t>(room, max_tokens_);
 }
 
@@ -133,7 +134,8 @@ bool SampleSet::StopsEarly() const {
   return options_.stops_early && options_.selection == Selection::kMajority;
 }
 
-// Where scores say when the others are cut off. Elsewhere a scorer that runs a model takes no room from texts that are being written.
+// Returns whether samples are scored as soon as they end, because scores decide when other samples are cut off. Otherwise scoring waits, so
+// that a scorer that runs a model takes no room from running texts.
 bool SampleSet::ScoresAtOnce() const { return StopsEarly() && options_.selection == Selection::kWeighted; }
 
 absl::Status SampleSet::Score(int number) {
@@ -149,7 +151,8 @@ absl::Status SampleSet::Score(int number) {
   ++votes_;
   double& weight = underway_[static_cast<size_t>(number)].weight;
   weight = options_.weight ? options_.weight(score) : score;
-  if (!(weight < 0) && !(weight > options_.most_weight)) return absl::OkStatus();   // One that is no number has no vote.
+  // A weight that is no number gives no vote.
+  if (!(weight < 0) && !(weight > options_.most_weight)) return absl::OkStatus();
   const std::string most = std::isfinite(options_.most_weight) ? absl::StrCat("0 to ", options_.most_weight) : "0 or more";
   return WrongUsage("scorer", absl::StrCat("a weight of ", weight, " by ", result_.scorer), absl::StrCat(most, ", as votes have"));
 }
@@ -160,14 +163,14 @@ absl::Status SampleSet::ScoreAll() {
     const SetSample& written = result_.samples[static_cast<size_t>(sample)];
     if (!underway_[static_cast<size_t>(sample)].taken || !written.whole() || written.score.has_value()) continue;
     const absl::Status scored = Score(sample);
-    // A majority needs no score, and goes without one that cannot be had.
+    // A majority needs no scores: a score that fails is left out.
     if (options_.selection == Selection::kMajority && !absl::IsCancelled(scored)) continue;
     RETURN_IF_ERROR(Named(sample, scored));
   }
   return absl::OkStatus();
 }
 
-// Those of samples that are whole.
+// Returns the groups of answers among whole samples.
 std::vector<int> SampleSet::Groups() const {
   std::vector<std::optional<std::string>> answers;
   for (size_t i = 0; i < result_.samples.size(); ++i) {
@@ -190,7 +193,7 @@ VoteCount SampleSet::Votes() const {
   return count;
 }
 
-// Samples before the leader may be its answer's first, which is the chosen one.
+// Cuts off samples once the vote is decided. A sample before the leader may be the first with the leader's answer, and the first is chosen.
 void SampleSet::CutOff() {
   const VoteCount votes = Votes();
   const double most = options_.selection == Selection::kMajority ? 1 : options_.most_weight;

@@ -1,5 +1,5 @@
-// N samples of one prompt, of which one is chosen: that with the largest score, or the first whose answer wins the vote. Samples that can
-// no longer change the choice are cut off.
+// Generates N samples of one prompt and chooses one: the sample with the largest score, or the first sample whose answer wins the vote.
+// Samples that can no longer change the choice are cut off.
 //
 //   SampleSetOptions options = {.samples = 8, .selection = Selection::kMajority, .answer = AnswerOf, .same = SameText};
 //   ParallelOptions parallel = {.texts = 8};                               // most that are written at once; more samples take their turns
@@ -11,12 +11,15 @@
 //   RETURN_IF_ERROR(set.Run());                                            // or answers->Step() and set.Advance() until set.done()
 //   set.result().best().written.text.text;
 //
-// All samples begin with the prompt, which is computed once. Sample i draws from stream i of the seed, and is, bit for bit, what it is
-// alone; but not with DraftRule::kRejection, whose tokens depend on what was drafted. One that ends gives its rows to the next at once.
+// All samples begin with the prompt, which is computed once. Sample i draws from stream i of the seed, and has the bits of a sample
+// generated alone. With DraftRule::kRejection the bits may differ, since the tokens depend on the drafts. A sample that ends gives its rows
+// to the next sample at once.
 //
-// Early stop: once the vote is decided (VoteCount::IsDecided), nothing that is still to come changes which answer wins. Samples before the
-// leading answer's first one may still give the same answer and be the chosen text, so they go on; all others are cut off. So the chosen
-// sample is the same with and without early stop, however many are written at once. Threads: one at a time.
+// Early stop: once the vote is decided (VoteCount::IsDecided), no pending sample can change the winning answer. A sample before the leading
+// answer's first sample may still give the same answer and become the chosen sample. Such samples continue; all others are cut off. So the
+// chosen sample is the same with and without early stop, no matter how many samples run at once.
+//
+// Threads: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -44,73 +47,81 @@
 
 namespace tessera {
 
+// The number of samples, and the way to choose.
 struct SampleSetOptions {
   int samples = 8;                              // 1 or more.
   Selection selection = Selection::kBestOfN;
-  std::shared_ptr<Scorer> scorer = nullptr;     // Null only for kMajority, which reads no scores but reports them.
+  std::shared_ptr<Scorer> scorer = nullptr;     // Null only for kMajority, which uses no scores but reports scores.
   std::string problem = {};                     // SampleText::problem.
-  // What a text answers; nullopt: it has no answer. Null: the text itself, or no answer if it is empty.
+  // Returns the answer in a text; nullopt: the text has no answer. Null: the text is the answer; an empty text has no answer.
   std::function<std::optional<std::string>(absl::string_view text)> answer = nullptr;
-  // Whether two answers say the same: an equivalence. Null: letter by letter.
+  // Returns whether two answers mean the same; an equivalence relation. Null: compares letter by letter.
   std::function<bool(absl::string_view a, absl::string_view b)> same = nullptr;
-  // For kWeighted: what a score counts for in the vote, 0 or more, and the most that any score does; infinity: not known, so no vote is
-  // decided early. Null: the score itself.
+  // For kWeighted: the vote's weight for a score, 0 or more. most_weight is the largest possible weight; infinity: not known, so that no
+  // vote is decided early. Null: the weight is the score.
   std::function<double(double score)> weight = nullptr;
   double most_weight = std::numeric_limits<double>::infinity();
   bool stops_early = true;
 };
 
-// WrongUsage (the field) for no samples, and for a way to choose that has no scorer.
+// Returns WrongUsage (the field) for no samples, and for a selection that lacks a scorer.
 absl::Status CheckSampleSet(const SampleSetOptions& options);
 
-// A sample, as it ended.
+// An ended sample.
 struct SetSample {
-  TimedAnswer written = {};                     // Reason kCancelled: it was cut off, perhaps before it began.
-  double mean_log_probability = 0, self_certainty = 0;   // By confidence.h.
-  std::optional<double> score = {};             // Nullopt: it has none, since it was cut off or nothing scores.
-  std::optional<std::string> answer = {};       // By SampleSetOptions::answer.
+  TimedAnswer written = {};                     // Reason kCancelled: the sample was cut off, perhaps before it began.
+  double mean_log_probability = 0, self_certainty = 0;   // See confidence.h.
+  std::optional<double> score = {};             // Nullopt: cut off, or no scorer.
+  std::optional<std::string> answer = {};       // From SampleSetOptions::answer.
   bool whole() const { return written.text.reason != FinishReason::kCancelled; }
 };
 
+// The samples and the choice.
 struct SampleSetResult {
   Selection selection = Selection::kBestOfN;
-  std::string scorer = {};                      // Its name; empty: none.
+  std::string scorer = {};                      // The scorer's name; empty: no scorer.
   std::vector<SetSample> samples = {};          // By number.
-  int chosen = 0;                               // One of them.
-  int whole_when_decided = 0;                   // Samples that were whole when the choice was; all of them: it was not before.
-  int64_t tokens = 0;                           // Written, those of samples that were cut off too.
-  int64_t most_tokens_left_out = 0;             // What samples that were cut off would have had more, at most: up to their limits.
+  int chosen = 0;                               // Index of the chosen sample.
+  // Whole samples when the choice was decided; all samples if the choice was not decided earlier.
+  int whole_when_decided = 0;
+  int64_t tokens = 0;                           // Generated tokens, including samples that were cut off.
+  int64_t most_tokens_left_out = 0;             // Upper bound on the tokens saved by cutting samples off, from the samples' limits.
   const SetSample& best() const { return samples[static_cast<size_t>(chosen)]; }
 };
 
-// Makes the plan that PlanParallel made count what samples have in common once: a usual text (kUsualText) for the first, and what each
-// other one writes, of as many as are written at once. Nothing changes where the cache's size is given. max_tokens: of a sample;
-// 0: no limit. REQUIRES: samples > 0.
+// Changes the plan of PlanParallel to count the samples' common tokens once. The plan then has a usual text (kUsualText) for the first
+// sample, and the generated tokens of each other sample. Only samples that run at once count. Does nothing if the cache size is given.
+// max_tokens: per sample; 0: no limit. REQUIRES: samples > 0.
 void PlanSampleSet(int samples, int max_tokens, EngineOptions& options);
 
+// The samples of one prompt.
 class SampleSet {
  public:
-  // Adds the samples to `answers`, which may have other answers, too; they draft from each other if its speculation can (siblings). asked:
-  // what they have in common; its stream, first token, siblings, on_token and on_end count for nothing. `answers` must outlive the set.
-  // REQUIRES: CheckSampleSet was OK; asked.on_text is null, since what is chosen is known at the end.
+  // Adds the samples to `answers`, which may have other answers, too. The samples draft from each other if the speculation of `answers` can
+  // (siblings). asked: the common options of the samples. The stream, first token, siblings, on_token and on_end of `asked` are ignored.
+  // `answers` must outlive the set. REQUIRES: CheckSampleSet was OK; asked.on_text is null, since the chosen sample is known only at the
+  // end.
   SampleSet(const Engine& engine, const NewAnswer& asked, const SampleSetOptions& options, ParallelAnswers& answers);
   SampleSet(const SampleSet&) = delete;
   SampleSet& operator=(const SampleSet&) = delete;
   ~SampleSet();   // Cancels samples that have not ended.
 
-  // Takes the samples that have ended, after each Step of the answers, outside of their callbacks. Scorers run here; one that finds no room
-  // beside texts that are being written is asked again in the next call. Errors: that of a
-  // sample or of its score ("sample 3: ..."); Cancelled once the engine is. The others are cancelled then, and the error is returned when
-  // they have ended, too: none of the set's samples is under way after it, and the answers may go on. REQUIRES: not done, no error before.
+  // Takes the samples that have ended. To be called after each Step of the answers, outside of callbacks. Scorers run here. A scorer that
+  // finds no room next to running texts is called again in the next call.
+  //
+  // Errors: the error of a sample or of a score ("sample 3: ..."); Cancelled once the engine is cancelled. After an error the other samples
+  // are cancelled, and the error is returned once all samples have ended. So no sample of the set runs after the error, and the answers may
+  // continue. REQUIRES: not done, no error before.
   absl::Status Advance();
-  // Step and Advance until it is done. Errors: theirs. after_step: told after each how many samples have ended.
+  // Calls Step and Advance until the set is done. Errors: as Step and Advance. after_step: called after each step with the number of ended
+  // samples.
   absl::Status Run(const std::function<void(int ended)>& after_step = nullptr);
 
   bool done() const { return done_; }
   const SampleSetResult& result() const;        // REQUIRES: done.
 
  private:
-  // What the callbacks of a sample fill; they keep it alive.
+  // The data that a sample's callbacks fill. The callbacks keep the slot alive.
   struct Slot {
     TextConfidence confidence;
     std::optional<absl::StatusOr<TimedAnswer>> ended;
@@ -134,7 +145,7 @@ class SampleSet {
   VoteCount Votes() const;
   void CutOff();
   absl::Status Finish();
-  int64_t MostTokens() const;                   // That a sample may have.
+  int64_t MostTokens() const;                   // Largest number of tokens of a sample.
 
   const SampleSetOptions options_;
   const std::vector<TokenId> prompt_;
@@ -142,13 +153,13 @@ class SampleSet {
   ParallelAnswers& answers_;
   std::vector<Underway> underway_;              // By number.
   SampleSetResult result_;
-  int ended_ = 0, votes_ = 0;                   // Samples; those of them whose vote is known.
+  int ended_ = 0, votes_ = 0;                   // Ended samples; samples whose vote is known.
   bool done_ = false;
-  absl::Status error_;                          // The first.
+  absl::Status error_;                          // The first error.
 };
 
-// {"chosen", "selection", "scorer", "whole_when_decided", "tokens", "most_tokens_left_out", "samples": [{"text", "finish", "tokens",
-// "answer", "score", "mean_log_probability", "self_certainty"}, ...]}; null: there is none.
+// Writes {"chosen", "selection", "scorer", "whole_when_decided", "tokens", "most_tokens_left_out", "samples": [{"text", "finish", "tokens",
+// "answer", "score", "mean_log_probability", "self_certainty"}, ...]}; null: no value.
 void WriteSampleSet(JsonWriter& json, const SampleSetResult& result);
 
 }  // namespace tessera

@@ -14,11 +14,11 @@ std::vector<int> StepEnds(const Tokenizer& tokenizer, absl::Span<const TokenId> 
   const int last = static_cast<int>(tokens.size()) - 1;
   std::vector<int> ends;
   if (!delimiter.empty()) {
-    std::string step;   // What was read since the last end.
+    std::string step;   // The text since the last end.
     for (int i = 0; i <= last; ++i) {
       const size_t before = step.size();
       step += tokenizer.Piece(tokens[static_cast<size_t>(i)]);
-      // A delimiter may have begun in the tokens before.
+      // A delimiter may begin in an earlier token.
       const size_t from = before < delimiter.size() ? 0 : before - delimiter.size() + 1;
       if (!absl::StrContains(absl::string_view(step).substr(from), delimiter)) continue;
       if (!absl::StripAsciiWhitespace(step).empty()) ends.push_back(i);

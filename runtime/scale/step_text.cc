@@ -48,7 +48,7 @@ bool StepText::Show(const std::string& piece) {
 }
 
 void StepText::End(FinishReason reason) {
-  if (!stops_.stopped()) Show(stream_.Finish());   // A character that is not whole.
+  if (!stops_.stopped()) Show(stream_.Finish());   // Shows an incomplete character.
   ended_ = step_ended_ = true;
   reason_ = reason;
   step_end_ = text_.size();
@@ -57,7 +57,7 @@ void StepText::End(FinishReason reason) {
 
 void StepText::EndStepAtDelimiter(size_t before) {
   const std::string& delimiter = options_->delimiter;
-  const size_t overlap = std::min(before, delimiter.size() - 1);   // It may have begun before.
+  const size_t overlap = std::min(before, delimiter.size() - 1);   // The delimiter may begin in earlier text.
   const size_t found = text_.find(delimiter, std::max(step_begin_, before - overlap));
   if (found == std::string::npos) return;
   step_ended_ = true;

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Best-of-N: the first of the largest score among those with an answer.
+// Best-of-N: returns the first sample with the largest score among the samples with an answer.
 int BestOf(absl::Span<const int> answers, absl::Span<const double> scores) {
   int best = -1;
   for (int i = 0; i < static_cast<int>(answers.size()); ++i) {
@@ -76,7 +76,8 @@ int VoteCount::FirstOrPending(int answer) const {
 int VoteCount::Leader() const {
   int leader = -1;
   double most = 0;
-  for (size_t i = 0; i < votes_.size(); ++i) {   // In this order, the first sample of an answer comes first.
+  // In this order, the first sample of an answer comes first.
+  for (size_t i = 0; i < votes_.size(); ++i) {
     if (votes_[i].answer == kNoAnswer) continue;
     const double sum = Sum(votes_[i].answer, 0);
     if (leader >= 0 && !(sum > most)) continue;
@@ -90,7 +91,7 @@ bool VoteCount::IsDecided(double most_weight) const {
   if (pending_ == 0) return true;
   const int leader = Leader();
   if (leader < 0) return false;
-  // At worst all pending samples give one other answer their most, and the leader nothing.
+  // At worst all pending samples give one other answer the largest weight, and give the leader nothing.
   const int answer = votes_[static_cast<size_t>(leader)].answer;
   const double least = Sum(answer, 0);
   const auto wins = [&](int other) {

@@ -1,4 +1,4 @@
-// Chooses among samples of one problem: by a vote of their answers, by their scores, or by both; and says when a vote is decided.
+// Chooses among samples of one problem: by a vote of answers, by scores, or by both. Also tells when a vote is decided.
 //
 //   const std::vector<int> answers = GroupAnswers(texts, SameText);              // {0, 1, kNoAnswer, 1}: two of four say the same
 //   Select(Selection::kMajority, answers, {});                                   // 1: the first sample of the most frequent answer
@@ -8,9 +8,11 @@
 //   count.Add(/*sample=*/3, /*answer=*/1);                                       // in any order, as samples end
 //   if (count.IsDecided()) CancelTheOthers();                                    // the answer of count.Leader() is that of all 8
 //
-// Paper 001, section 2.1: self-consistency (Wang et al. 2022, arXiv 2203.11171) takes the most frequent answer, weighted or not; Best-of-N
-// the answer of the largest score. Ties go to the answer of the sample with the lowest number, so what is chosen does not depend on which
-// sample ended first. Thread-compatible.
+// Paper 001, section 2.1: self-consistency (Wang et al. 2022, arXiv 2203.11171) takes the most frequent answer, weighted or not. Best-of-N
+// takes the answer with the largest score. Ties go to the answer of the sample with the lowest number, so the choice does not depend on the
+// order in which samples end.
+//
+// Threads: thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -25,29 +27,30 @@
 
 namespace tessera {
 
-// The answer of a sample is a number from 0 on, the same for samples that say the same; or this.
+// The group of a sample without an answer. Other groups are numbers from 0 on, equal for samples with the same answer.
 constexpr int kNoAnswer = -1;
 
-// A number for each sample: that of the first one that `same` takes it for, counted among those that differ. A sample without an answer has
-// kNoAnswer.
+// Returns the group of each sample: the group of the first sample with the `same` answer. Groups are numbered in the order of first
+// samples. A sample without an answer has kNoAnswer.
 std::vector<int> GroupAnswers(absl::Span<const std::optional<std::string>> answers,
                               absl::FunctionRef<bool(absl::string_view a, absl::string_view b)> same);
 
+// Counts the votes of samples while samples end.
 class VoteCount {
  public:
-  // REQUIRES: samples > 0.
+  // Creates a count without votes. REQUIRES: samples > 0.
   explicit VoteCount(int samples);
 
-  // The sample has ended. A weight below 0, or one that is no number, counts as 0. REQUIRES: 0 <= sample < samples, each once;
-  // answer >= 0 or kNoAnswer, which has no vote.
+  // Adds the vote of an ended sample. A weight below 0, or one that is no number, counts as 0. REQUIRES: 0 <= sample < samples, each once;
+  // answer >= 0, or kNoAnswer, which has no vote.
   void Add(int sample, int answer, double weight = 1);
 
   int pending() const { return pending_; }
-  // The first sample of the answer that leads now; -1 where no sample has an answer.
+  // Returns the first sample of the leading answer; -1 if no sample has an answer.
   int Leader() const;
-  // Whether the leading answer stays it whatever the pending samples say, none of them with more than `most_weight`. It is exact: false
-  // means that they could change it. Weights are added in the order of samples, and rounded sums never fall with a larger weight, so this
-  // holds to the last bit.
+  // Returns whether the leading answer stays the leader for all possible votes of pending samples, with at most `most_weight` each. The
+  // result is exact: false means that pending samples could change the leader. Weights are added in the order of samples, and rounded sums
+  // never fall with a larger weight, so the result holds to the last bit.
   bool IsDecided(double most_weight = 1) const;
 
  private:
@@ -56,23 +59,24 @@ class VoteCount {
     int answer = kNoAnswer;
     double weight = 0;
   };
-  // The sum of an answer's weights, in the order of samples, if each pending sample gave it `pending_weight`.
+  // Returns the sum of an answer's weights, in the order of samples, if each pending sample gave `pending_weight` to the answer.
   double Sum(int answer, double pending_weight) const;
-  // The lowest sample with this answer or none so far; the number of samples where there is none.
+  // Returns the lowest sample with this answer or without an answer so far; the number of samples if there is none.
   int FirstOrPending(int answer) const;
 
   std::vector<Vote> votes_;
   int pending_;
 };
 
+// The way to choose.
 enum class Selection : uint8_t { kMajority, kWeighted, kBestOfN };
 
-// "majority", "weighted majority", "best of N".
+// Returns "majority", "weighted majority" or "best of N".
 absl::string_view SelectionName(Selection selection);
 
-// The sample that is chosen; one without an answer only where no sample has one: the first, then. kMajority reads no scores. kWeighted sums
-// them as weights of votes (WeightOfLogProbability makes one of a log-probability). A score that is no number is below all others.
-// REQUIRES: at least one answer; as many scores, where they are read.
+// Returns the chosen sample. A sample without an answer is chosen only if no sample has an answer: then the first. kMajority uses no
+// scores. kWeighted adds scores as weights of votes (WeightOfLogProbability turns a log-probability into a weight). A score that is no
+// number is below all other scores. REQUIRES: at least one answer; the same number of scores, where scores are used.
 int Select(Selection selection, absl::Span<const int> answers, absl::Span<const double> scores);
 
 }  // namespace tessera

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// One stream in the session's own text, driven to its end.
+// Drives one stream in the session's own sequence to the end.
 class GenerateLoop {
  public:
   static absl::StatusOr<Generation> RunGuarded(Session& session, const Sampler& sampler, const GenerateOptions& options) {
@@ -31,7 +31,7 @@ class GenerateLoop {
     ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream,
                      Stream::Continue(core_, *session_.text_, session_.logits_, sampler, std::move(of_stream)));
     if (!stream->finished()) RETURN_IF_ERROR(BeginSpeculation(*stream));
-    session_.has_logits_ = false;   // Until it is known which.
+    session_.has_logits_ = false;   // Until the logits are known.
     const absl::Status status = Write(*stream);
     KeepLogits(stream->last_logits());
     if (!status.ok() && !absl::IsCancelled(status)) return status;
@@ -45,7 +45,7 @@ class GenerateLoop {
     if (CostProfile* const costs = options_.speculator->CostsToMeasure(); costs != nullptr) {
       const absl::Status measured = MeasureCosts(
           session_, {options_.measure_seconds, options_.speculator->max_rows(), &options_.speculator->clock()}, *costs);
-      if (!absl::IsCancelled(measured)) RETURN_IF_ERROR(measured);  // Then the next pass is, too.
+      if (!absl::IsCancelled(measured)) RETURN_IF_ERROR(measured);  // After a cancelled measurement the next pass is cancelled, too.
     }
     stream.BeginSpeculation();
     return absl::OkStatus();
@@ -63,7 +63,7 @@ class GenerateLoop {
         break;
       }
       const int most = options_.speculator == nullptr ? 1 : std::min(room, options_.speculator->max_rows());
-      // There is always room for one row by this: without it plain decoding fails, too, and says why.
+      // A plan always has room for one row here. Without that row plain decoding would fail, too, with an error that says why.
       const int draft_rows = std::max(1, core_.RoomFor(most));
       const StepPlan plan = PlanStep(core_, streams, costs == nullptr ? no_costs_ : *costs, {.draft_rows = draft_rows});
       RETURN_IF_ERROR(core_.MakeRoom(plan.rows()));

@@ -1,4 +1,5 @@
-// The likeliest tokens that a text may begin with, for several texts after one prompt that all begin differently (paper 004, section 3.4).
+// Finds the likeliest first tokens of an answer, for several sequences that share a prompt and all begin differently (paper 004, section
+// 3.4).
 //
 //   stepper->Submit(FirstTokensStream(engine->tokenizer(), prompt, /*count=*/8, [&](const auto& firsts) {
 //     if (!firsts.ok()) return;
@@ -8,11 +9,12 @@
 //   }));
 //   RETURN_IF_ERROR(stepper->Run());
 //
-// The prompt is computed once: the texts start from what that stream leaves in the cache (StepperOptions::keeps_prefixes), so each
-// computes one row of the prompt, its last, all of them in one pass; every later pass has a row of each text. A text ends by its own rules,
-// and gives its positions back. It has the bits of a text with this first token that is written alone.
+// The prompt is computed once. The sequences start from the prefix that the first stream leaves in the cache
+// (StepperOptions::keeps_beginnings). Each sequence therefore computes one row of the prompt, the last row; all sequences do so in one
+// pass. Every later pass has a row of each sequence. A sequence ends by its own rules, and then frees its positions. Each sequence has the
+// bits of a sequence with the same first token that is generated alone.
 //
-// Thread-safe (pure functions); the callback is the stepper's.
+// Threads: thread-safe (pure functions). The scheduler's thread calls the callback.
 #pragma once
 
 #include <functional>
@@ -27,24 +29,29 @@
 
 namespace tessera {
 
+// A candidate for the first token of an answer.
 struct FirstToken {
   TokenId token = 0;
-  double probability = 0;   // At temperature 1, among all of the vocabulary.
-  std::string text = {};    // What it stands for, special tokens too: perhaps a part of a character.
+  double probability = 0;   // At temperature 1, over the whole vocabulary.
+  std::string text = {};    // The token's text, also for special tokens. May be a part of a character.
 };
 
-// The `count` largest logits, largest first, of equal ones the lower token first, as the sampler ranks them. Tokens that end a text are
-// left out, since an answer without a word is none to choose from. Nothing else of a sampler counts here: before the first token there is
-// nothing to be penalized, a temperature keeps the order, and top_k, top_p and min_p would only leave fewer than were asked for.
-// logits: [vocabulary], those after the prompt. InvalidArgument for a count below 1 or above the tokens that may begin a text (found and
-// expected), DataLoss if no logit is a number.
+// Returns the tokens with the `count` largest logits, largest first. Among equal logits the lower token comes first, as in the sampler.
+// Tokens that end a sequence are left out, since an answer without a word is no useful choice. No other sampler option matters here: before
+// the first token nothing can be penalized, and a temperature keeps the order. The options top_k, top_p and min_p would only leave fewer
+// tokens than requested. logits: [vocabulary], after the prompt.
+//
+// Errors: InvalidArgument (found and expected) for a count below 1 or above the number of tokens that may begin a sequence. DataLoss if no
+// logit is a number.
 absl::StatusOr<std::vector<FirstToken>> LikeliestFirstTokens(absl::Span<const float> logits, const Tokenizer& tokenizer, int count);
 
-// Once: the tokens, or the error of LikeliestFirstTokens or of the stream; Cancelled if that ended before its prompt was read.
+// Called once, with the tokens or with an error. The error comes from LikeliestFirstTokens or from the stream. Cancelled: the stream ended
+// before the prompt was read.
 using FirstTokensCallback = std::function<void(const absl::StatusOr<std::vector<FirstToken>>& firsts)>;
 
-// A stream that reads the prompt and writes nothing. The caller may add an adapter, which the texts are to have, too, a cancel flag and
-// on_wait. The tokenizer, that of the engine, must outlive the stream. on_found is called at the stream's end and may submit streams.
+// Returns options of a stream that reads the prompt and generates nothing. The caller may add an adapter (the later sequences need the same
+// adapter), a cancel flag and on_wait. The tokenizer is the engine's and must outlive the stream. on_found is called at the stream's end
+// and may submit streams.
 StreamOptions FirstTokensStream(const Tokenizer& tokenizer, std::vector<TokenId> prompt, int count, FirstTokensCallback on_found);
 
 }  // namespace tessera

@@ -17,10 +17,10 @@
 namespace tessera {
 namespace {
 
-// A beginning that another text computes is awaited if it has so many tokens more than what is there.
+// A prefix that another request computes is awaited if that prefix has at least this many tokens more than the cached one.
 constexpr int kWorthWaiting = 16;
 constexpr int kMeasuredRows = 16;
-constexpr auto kPause = std::chrono::milliseconds(50);   // Then flags are looked at, which nobody tells of.
+constexpr auto kPause = std::chrono::milliseconds(50);   // Then flags are checked, since flags wake no thread.
 
 absl::Status Check(const StepperOptions& options) {
   if (options.most_texts < 1) return WrongUsage("most_texts", options.most_texts, "1 or more");
@@ -29,7 +29,7 @@ absl::Status Check(const StepperOptions& options) {
   return absl::OkStatus();
 }
 
-// During a step, where its hold is.
+// Points to the hold of the core during a step.
 class HoldPointer {
  public:
   HoldPointer(EngineCore::Hold*& pointer, EngineCore::Hold& hold) : pointer_(pointer) { pointer_ = &hold; }
@@ -73,9 +73,10 @@ Stepper::Impl::~Impl() {
   const EngineCore::Hold hold = core_->AwaitHold();
   if (!core_->health().ok()) {
     for (Text& text : running_) text.stream->Abandon();
-    for (Text& text : waiting_) text.stream->Abandon();   // Memory may have ended when one was let in.
+    for (Text& text : waiting_) text.stream->Abandon();   // Memory may have ended when a request was admitted.
   }
-  for (Text& text : running_) text.stream->TakeText();    // What callers gave ends after that, when the core is not held.
+  // The callers' callbacks end after this, when the core is not held.
+  for (Text& text : running_) text.stream->TakeText();
 }
 
 void Stepper::Impl::DropOutput(const Text& text) {
@@ -118,7 +119,8 @@ absl::StatusOr<bool> Stepper::Impl::Step() {
   return more;
 }
 
-// What cannot be measured is learnt: an error of measuring, but for the end of memory, is that of no text.
+// Measures costs before the first pass. Costs that cannot be measured are learnt later: an error of measuring ends no request, unless
+// memory ends.
 absl::Status Stepper::Impl::MeasureCostsOnce() {
   const std::unique_ptr<Session> session = std::move(unmeasured_);
   if (session == nullptr || costs_.KnowsPlain()) return absl::OkStatus();
@@ -186,17 +188,19 @@ void Stepper::Impl::EndCancelled(const absl::flat_hash_set<StreamId>& cancelled)
   RemoveEnded();
 }
 
-// In their order, so that a long text is not passed by for ever by short ones.
+// Admits requests in order, so that short requests do not overtake a long request for ever.
 void Stepper::Impl::Admit() {
   for (size_t turn = 0; turn < waiting_.size() && static_cast<int>(running_.size()) < options_.most_texts;) {
     Text& next = waiting_[turn];
-    if (!running_.empty() && AwaitsPrefix(next)) {   // That is soon, and then it needs less room.
+    // The prefix comes soon, and then the request needs less room.
+    if (!running_.empty() && AwaitsBeginning(next)) {
       ++turn;
       continue;
     }
     const bool all_paused = AllPaused();
     if (!running_.empty() && ((awaits_end_ && !all_paused) || !HasRoomFor(next))) {
-      if (all_paused && !next.stream->paused() && PreemptPaused()) continue;   // It waits for no reader.
+      // The request waits for no reader.
+      if (all_paused && !next.stream->paused() && SetBackPaused()) continue;
       Unheld([&] { report_.waited += next.stream->TellWaits() ? 1 : 0; });
       return;
     }
@@ -217,8 +221,9 @@ bool Stepper::Impl::AllPaused() const {
   return !running_.empty() && std::all_of(running_.begin(), running_.end(), [](const Text& text) { return text.stream->paused(); });
 }
 
-// Whether the cache can take what all running texts have still to read, a row more of each, and what this text shares with none of them.
-// Beginnings count as room. Layers with windows give up what is behind these as a text grows: then only the others must take all of it.
+// Returns whether the cache has room for: the pending tokens of all running requests, one more row of each, and this request's tokens that
+// no running request shares. Cached prefixes count as room. Layers with windows give up positions behind the window as a sequence grows:
+// then only the other layers need room for all tokens.
 bool Stepper::Impl::HasRoomFor(const Text& text) const {
   int64_t wanted = static_cast<int64_t>(text.stream->tokens().size()) + 1 - LongestRunning(text);
   for (const Text& other : running_) wanted += other.stream->pending() + 1;
@@ -227,8 +232,8 @@ bool Stepper::Impl::HasRoomFor(const Text& text) const {
   return std::max(cache.free_slots(), cache.RoomFor(most)) + core_->prefixes().held() >= wanted;
 }
 
-// Whether one that is being written computes more of its beginning than is there.
-bool Stepper::Impl::AwaitsPrefix(const Text& text) const {
+// Returns whether a running request computes a longer prefix of this request than the cache holds.
+bool Stepper::Impl::AwaitsBeginning(const Text& text) const {
   const absl::Span<const TokenId> tokens = text.stream->tokens();
   const int there = std::max(core_->prefixes().Longest(tokens, text.adapter), LongestRunning(text));
   return std::any_of(running_.begin(), running_.end(), [&](const Text& other) {
@@ -254,10 +259,10 @@ int Stepper::Impl::LongestRunning(const Text& text) const {
   return prefixes.empty() ? 0 : prefixes.front().length;
 }
 
-// The longest that can be extended, of what an ended text left and of what one has that is being written: windows may be given up.
-std::unique_ptr<CachedText> Stepper::Impl::TakePrefix(const Text& text) {
-  std::unique_ptr<CachedText> begun = core_->prefixes().Take(text.stream->tokens(), text.adapter);
-  for (const Prefix& running : RunningPrefixes(text)) {
+// Takes the longest extendable prefix that an ended request left or that a running request has. Windows may have been given up.
+std::unique_ptr<CachedText> Stepper::Impl::TakeBeginning(const Text& text) {
+  std::unique_ptr<CachedText> begun = core_->beginnings().Take(text.stream->tokens(), text.adapter);
+  for (const Beginning& running : RunningBeginnings(text)) {
     if (begun != nullptr && running.length <= begun->length()) break;
     if (std::unique_ptr<CachedText> fork = ForkPrefix(*running.text, running.length); fork != nullptr) return fork;
   }

@@ -1,4 +1,4 @@
-// Writes many texts at once: each step is one pass of the model for all of them, with chunks of prompts, plain rows and drafts together.
+// Schedules many requests at once. Each step runs one pass of the model over prompt chunks, plain rows and drafts of all requests.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Stepper> stepper, Stepper::Create(*engine, {}));
 //   for (const Question& question : questions) {
@@ -6,14 +6,17 @@
 //   }
 //   RETURN_IF_ERROR(stepper->Run());                             // or Step() after Step(), while there is something to do
 //
-// Each text is what it would be alone: tokens, adapter and weights decide its bits, and nothing else (docs/streams.md). A text that does
-// not fit into the cache beside the others waits; if texts fill it together, the youngest gives up its positions and computes them again
-// later. A text that fits alone never fails; one that finds no room beside other sessions of the engine is ResourceExhausted. What a pass
-// costs is shared out by what each text adds to it. Where prefill and decode graphs change places (graph_motion.h), a text that is there
-// alone moves them while its prompt is read; texts together keep decode graphs.
+// Each request gets the sequence that the request would get alone: tokens, adapter and weights alone decide its bits (docs/streams.md). A
+// request that does not fit into the cache next to the others waits. If requests fill the cache together, the youngest is preempted: the
+// youngest request gives up its positions, which are computed again later. A request that fits alone never fails. A request that finds no
+// room next to other sessions of the engine ends with ResourceExhausted.
 //
-// Threads: Submit, Fork and Cancel from any; the rest, and all callbacks, on the thread that drives Step. Callbacks may submit, fork,
-// cancel and use sessions of the engine, but for a pass within on_token and on_text: the texts' own pass is under way.
+// The cost of a pass is shared out by the cost that each request adds. Where prefill and decode graphs change places (graph_motion.h), a
+// request that runs alone moves the graphs while its prompt is read. Several requests together keep decode graphs.
+//
+// Threads: any thread may call Submit, Fork and Cancel. The thread that drives Step makes all other calls and runs all callbacks. Callbacks
+// may submit, fork, cancel and use sessions of the engine. Within on_token and on_text no pass may run, because the pass of the requests is
+// under way.
 #pragma once
 
 #include <cstdint>
@@ -28,55 +31,61 @@
 
 namespace tessera {
 
+// Options of a scheduler.
 struct StepperOptions {
-  // What passes take, learnt on the way: the profile of the streams' speculators. Must outlive the stepper. Null: the stepper's own.
+  // Costs of passes, learnt while requests run: the profile of the streams' speculators. Must outlive the scheduler. Null: the scheduler's
+  // own profile.
   CostProfile* costs = nullptr;
-  // For MeasureCosts before the first pass, unless the costs are known: sharing rows out needs them. 0, or a call that fails: they are
-  // learnt on the way.
+  // Seconds for MeasureCosts before the first pass, unless the costs are known: sharing out rows needs costs. With 0, or if MeasureCosts
+  // fails, the costs are learnt while requests run.
   double measure_seconds = 0;
-  int most_texts = 64;         // In a pass; more wait.
-  // While texts are written, a pass with chunks of prompts takes at most so many times what it takes without.
+  int most_texts = 64;         // Most requests in a pass; further requests wait.
+  // While requests decode, a pass with prompt chunks takes at most most_gap times the time of a pass without chunks.
   double most_gap = 2;
-  // What ended texts leave in the cache serves texts that begin alike, until room is wanted. What texts have that are being written serves
-  // them in any case.
-  bool keeps_prefixes = true;
-  const Clock* clock = nullptr;  // What passes are timed by. Null: the engine's. Must outlive the stepper.
+  // True: the cache entries of ended requests serve requests with the same prefix, until the room is needed. Cache entries of running
+  // requests are shared in any case.
+  bool keeps_beginnings = true;
+  const Clock* clock = nullptr;  // Times passes. Null: the engine's clock. Must outlive the scheduler.
 };
 
-// What a stepper did so far.
+// Counts a scheduler's work so far.
 struct StepperReport {
   int64_t passes = 0;
-  int64_t rows = 0;            // In all passes.
-  int64_t prompt_rows = 0;     // Tokens of prompts among them, and of texts that were computed again.
-  int64_t shared_tokens = 0;   // Tokens of prompts that were in the cache already.
-  int64_t preempted = 0;        // How often a text gave up its positions for others.
-  int64_t waited = 0;          // Texts that found no room at once.
-  int64_t most_texts = 0;      // In one pass.
+  int64_t rows = 0;            // Rows of all passes.
+  int64_t prompt_rows = 0;     // Rows among these for prompt tokens, and for sequences that were computed again.
+  int64_t shared_tokens = 0;   // Prompt tokens found in the cache.
+  int64_t set_back = 0;        // Preemptions: a request gave up its positions for others.
+  int64_t waited = 0;          // Requests that found no room at once.
+  int64_t most_texts = 0;      // Most requests in one pass.
 };
 
+// Runs requests of one engine, pass by pass.
 class Stepper {
  public:
-  // WrongUsage (the field) for a number of the options that is below what works, FailedPrecondition if the weights are not loaded,
-  // ResourceExhausted where memory ends. The stepper keeps alive what it needs of the engine.
+  // Creates a scheduler without requests. The scheduler keeps the needed parts of the engine alive. Errors: WrongUsage (the field) for a
+  // number of the options that is too low to work with. FailedPrecondition if the weights are not loaded. ResourceExhausted if memory ends.
   static absl::StatusOr<std::unique_ptr<Stepper>> Create(Engine& engine, const StepperOptions& options);
-  // Texts that have not ended are dropped without a word.
+  // Drops the requests that have not ended: no callback is called, and the output queues end.
   ~Stepper();
 
-  // A text to be written. What is wrong with it is told to its on_end, in a later Step.
+  // Adds a request. If the options are invalid, a later Step calls on_end with the error.
   StreamId Submit(StreamOptions options);
-  // A text that goes on from all that `stream` is when the next Step begins: its prompt and what it has written, then options.prompt, which
-  // may be empty. What the cache has of that is shared. If that text has ended by then, on_end is told NotFound.
+  // Adds a request that continues `stream`. Its prompt is the prompt of `stream` and all tokens generated when the next Step begins, then
+  // options.prompt, which may be empty. Both requests share the cached tokens. If `stream` has ended by then, on_end is called with
+  // NotFound.
   StreamId Fork(StreamId stream, StreamOptions options);
-  // Ends a text with kCancelled before the next pass; a pass of which all texts are cancelled stops at its next block. Nothing happens if
-  // it has ended.
+  // Ends a request with kCancelled before the next pass. A pass whose requests are all cancelled stops at its next block. Does nothing if
+  // the request has ended.
   void Cancel(StreamId stream);
 
-  // One pass, with all that comes before and after it; or, where the readers of all texts are behind, a wait of some milliseconds for one
-  // of them. Other threads' calls on this engine are waited for. False: there was nothing to do. The error of a pass ends the texts that
-  // had rows in it, by their on_end; the stepper goes on. Errors: ResourceExhausted where memory ends (session.h), FailedPrecondition
-  // within a callback of this stepper's texts, and within a pass of another stepper or session.
+  // Runs one pass, with all work before and after the pass. If the readers of all requests are behind, waits some milliseconds for a reader
+  // instead. Waits for other threads' calls on this engine. Returns false if there was nothing to do. An error of a pass ends the requests
+  // with rows in that pass, through their on_end; the scheduler continues.
+  //
+  // Errors: ResourceExhausted if memory ends (session.h). FailedPrecondition within a callback of this scheduler's requests, and within a
+  // pass of another scheduler or session.
   absl::StatusOr<bool> Step();
-  // Step until there is nothing to do.
+  // Calls Step until there is nothing to do.
   absl::Status Run();
 
   const StepperReport& report() const;

@@ -1,4 +1,4 @@
-// A stepper's pass, and the texts that end with it.
+// A scheduler's pass, and the requests that end with the pass.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,8 @@ absl::Status Stepper::Impl::RunPlan(const StepPlan& plan) {
   absl::Status pass = MoveGraphs(plan);
   if (pass.ok()) pass = pass_.Run(plan, Streams(), &costs_, &submissions_.pass_cancel(), *hold_);
   submissions_.BeginPass({});
-  if (!pass.ok() && core_->motion() != nullptr) core_->motion()->DropPrompt();   // The text that was alone ends with it.
+  // The request that ran alone ends with the failed pass.
+  if (!pass.ok() && core_->motion() != nullptr) core_->motion()->DropPrompt();
   report_.passes += 1;
   report_.rows += plan.rows();
   report_.prompt_rows += plan.prompt_rows();
@@ -23,7 +24,7 @@ absl::Status Stepper::Impl::RunPlan(const StepPlan& plan) {
   RETURN_IF_ERROR(core_->health());
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     EndIfDone(running_[plan.parts[i].stream], pass.ok() ? pass_.chosen(i) : pass);
-    RETURN_IF_ERROR(core_->health());   // Its on_end may have lost the core.
+    RETURN_IF_ERROR(core_->health());   // The request's on_end may have lost the core.
   }
   return absl::OkStatus();
 }
@@ -39,7 +40,7 @@ absl::Status Stepper::Impl::MoveGraphs(const StepPlan& plan) {
     return absl::OkStatus();
   }
   moving_.reset();
-  // A graph that cannot be loaded now is loaded by the pass that needs it, which has the error if it still cannot be.
+  // A graph that cannot be loaded now is loaded by the pass that needs the graph. If loading fails again, that pass has the error.
   motion->EndPrompt().IgnoreError();
   if (running_.size() > 1 && motion->options().rule != SwitchRule::kPadded) motion->SwitchAll().IgnoreError();
   return absl::OkStatus();
@@ -60,7 +61,8 @@ void Stepper::Impl::End(Text& text, const absl::Status& status) {
 }
 
 void Stepper::Impl::RemoveEnded() {
-  if (!core_->health().ok()) return;   // Lost by a call that a callback made: nothing is to be done with the cache any more.
+  // A call within a callback lost the core: the cache may not be used any more.
+  if (!core_->health().ok()) return;
   const auto remove = [this](auto& texts) {
     for (Text& text : texts) {
       if (!text.stream->ended()) continue;

@@ -25,7 +25,7 @@ LayerListener* ListenerOf(const GenerateOptions& text) {
   return text.listener != nullptr || text.speculator == nullptr ? text.listener : text.speculator->listener();
 }
 
-// The text is shown to both.
+// Shows the text to the output queue and to on_text.
 StreamOptions ShowingOutput(StreamOptions options) {
   if (options.output == nullptr) return options;
   options.text.on_text = [output = options.output, on_text = std::move(options.text.on_text)](absl::string_view text) {
@@ -127,7 +127,8 @@ void Stream::PlanLearning() {
 const TokenTree& Stream::Draft(const TreeRoom& room) {
   CHECK(next_.has_value() && pending() == 0);
   const int64_t written = static_cast<int64_t>(result_.tokens.size()), most = options_.text.max_tokens;
-  const int64_t wanted = most > 0 ? std::min<int64_t>(room.rows, most - written) : room.rows;  // A pass gives one more than it is deep.
+  // A pass gives one token more than the depth of the draft.
+  const int64_t wanted = most > 0 ? std::min<int64_t>(room.rows, most - written) : room.rows;
   if (speculator() == nullptr) draft_.emplace(next_->token);
   else draft_ = speculator()->Draft({.rows = room.rows, .depth = std::min(room.depth, static_cast<int>(wanted) - 1)});
   return *draft_;
@@ -192,7 +193,7 @@ absl::Span<const int> Stream::WantsLogits(int most) {
     }
     if (first == 0) asked_.push_back(base_ + node);
   }
-  if (!asked_.empty()) last_logits_ = {};   // They may be overwritten now.
+  if (!asked_.empty()) last_logits_ = {};   // The memory of these logits may be overwritten now.
   return asked_;
 }
 
@@ -207,7 +208,7 @@ int Stream::PlaceOf(int node) const {
 }
 
 void Stream::ChooseAhead(TensorView<const float> logits) {
-  if (options_.text.rule == DraftRule::kRejection) return;   // What was drawn counts, too.
+  if (options_.text.rule == DraftRule::kRejection) return;   // The drawn tokens count, too.
   int row = static_cast<int>(logits.rows()) - 1;
   if (chunk_ == 0) row = PlaceOf(verification_.node());
   else if (!chunk_chooses_ || given_ + asked_.size() < wanted_.size()) return;
@@ -276,7 +277,7 @@ void Stream::TellKept(int first, absl::Span<const int> rows) {
   options_.text.listener->EndPass(first, text_->tokens().subspan(static_cast<size_t>(first), rows.size()), rows);
 }
 
-// A text that was set back goes on with what its speculator knows: it has seen all of it.
+// Begins speculation once. A preempted stream continues with its speculator, which has seen the whole sequence.
 void Stream::BeginSpeculation() {
   if (speculator() == nullptr || next_->last || std::exchange(speculates_, true)) return;
   if (!learn_.empty()) speculator()->LearnPrompt(prompt_first_, std::move(prompt_top_));
@@ -314,7 +315,8 @@ void Stream::SettleTree(const absl::Status& pass, const StepTime& time) {
   const bool chose_all = pass.ok() && !failed_;
   const bool unsettled = verification_.node() != TokenTree::kNone;
   Verdict verdict = verification_.Take();
-  if (unsettled) verdict.path.pop_back();  // Its last node gave no token: as if the pass had ended before it.
+  // The last node gave no token: as if the pass had ended before that node.
+  if (unsettled) verdict.path.pop_back();
   Timeline* const timeline = speculator() == nullptr ? nullptr : core_.timeline();   // A token without a draft is no event.
   const TimelineScope scope(timeline, Zone::kCommit, static_cast<int32_t>(verdict.path.size()));
   text_->KeepPath(verdict.path, core_.compacts_drafts());

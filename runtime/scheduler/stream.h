@@ -1,5 +1,5 @@
-// A text that is being written, as a state machine: it says which rows it would have next, places them, takes logits, and keeps what came
-// true. It runs no pass: a Stepper (stepper.h) makes one pass for many streams.
+// A sequence that is being generated, as a state machine. A stream chooses and places the rows of the next pass, takes logits, and keeps
+// the accepted tokens. A stream runs no pass: a Stepper (stepper.h) runs one pass for many streams.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, Stream::Create(core, {.prompt = tokens, .text = {.max_tokens = 64}}));
 //   stream->Start(/*begun=*/nullptr);
@@ -12,7 +12,9 @@
 //   }
 //   stream->End(absl::OkStatus());                              // result() has it
 //
-// A stream writes what it would write alone, whatever else is in its passes. Threads: that which drives it.
+// A stream generates the same sequence alone and in passes with other rows.
+//
+// Threads: the thread that drives the stream.
 #pragma once
 
 #include <atomic>
@@ -41,112 +43,126 @@ class TextWriter;
 
 using StreamId = int64_t;
 
+// Describes the sequence to generate.
 struct StreamOptions {
-  std::vector<TokenId> prompt = {};               // What the text continues: at least one token.
+  std::vector<TokenId> prompt = {};               // Tokens to continue: at least one.
   SamplingOptions sampling = {};
-  GenerateOptions text = {};                      // Limits, stop rules, callbacks, the speculator of this text alone.
-  const LoraAdapter* adapter = nullptr;           // Must outlive the stream. Null: the model as it is.
-  const std::atomic<bool>* cancel = nullptr;      // True ends the text with kCancelled after the pass under way. Null: never.
-  TextQueue* output = nullptr;                  // The text goes there, too, and pauses while it is full. Must outlive the stream.
-  // It does not fit into the cache beside the other texts, so it waits. At most once. This and the next are called on the driving thread.
+  GenerateOptions text = {};                      // Limits, stop rules, callbacks, and a speculator for this stream alone.
+  const LoraAdapter* adapter = nullptr;           // Must outlive the stream. Null: the model without an adapter.
+  const std::atomic<bool>* cancel = nullptr;      // True ends the stream with kCancelled after the pass under way. Null: never.
+  TextQueue* output = nullptr;                  // Receives the text, too; a full queue pauses the stream. Must outlive the stream.
+  // Called at most once, if the sequence does not fit into the cache next to the others and waits. On the driving thread, as on_end.
   std::function<void()> on_wait = nullptr;
-  // The end, once: what was written, or the first error.
+  // Called once, at the end, with the result or the first error.
   std::function<void(const absl::StatusOr<Generation>& result)> on_end = nullptr;
 };
 
+// A sequence that is being generated.
 class Stream {
  public:
-  // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary, for a
-  // first token of the text outside it, for an adapter of another model, for pruning that cannot be (a rule out of range, a predictor of
-  // another model, no speculator), and for pruning or a listener where the engine switches graphs; ResourceExhausted (limited by context)
-  // if the prompt leaves no room; the errors of Sampler::Create. After an error the options are as they were.
+  // Returns a stream that waits, with nothing in the cache. After an error the options are unchanged.
+  //
+  // InvalidArgument for:
+  // - A prompt without tokens, or a prompt token outside the vocabulary.
+  // - A first token (GenerateOptions::first) outside the vocabulary.
+  // - An adapter of another model.
+  // - Impossible pruning: a rule out of range, a predictor of another model, or no speculator.
+  // - Pruning or a listener where the engine switches graphs.
+  //
+  // ResourceExhausted (limited by context) if the prompt leaves no room. Otherwise the errors of Sampler::Create.
   static absl::StatusOr<std::unique_ptr<Stream>> Create(EngineCore& core, StreamOptions&& options);
-  // A stream that goes on in `text`, which is not its own and must outlive it; `logits`, [vocabulary], are those after its last token. The
-  // first token is chosen already. Options: but for the prompt and the sampling. InvalidArgument for pruning and a first token, as above;
-  // the error of choosing. BeginSpeculation is to be called.
+  // Returns a stream that continues `text`. The caller owns `text`, which must outlive the stream. `logits`, [vocabulary], are the logits
+  // after the last token. The stream's first token is chosen already. The prompt and the sampling of `options` are not used. The caller
+  // calls BeginSpeculation afterwards. Errors: InvalidArgument for pruning and a first token, as in Create; the error of choosing.
   static absl::StatusOr<std::unique_ptr<Stream>> Continue(EngineCore& core, CachedText& text, absl::Span<const float> logits,
                                                           const Sampler& sampler, StreamOptions options);
   ~Stream();
 
-  // Goes on from `begun`, a text that holds the first tokens of this one, all but the last at most; null: from nothing.
+  // Starts from `begun`, a cached sequence that holds a prefix of this one: at most all tokens except the last. Null: starts with no cached
+  // token.
   void Start(std::unique_ptr<CachedText> begun);
-  // Gives up all that the cache has of it, to be started again: nothing of the text is lost.
-  void Preempt();
+  // Preempts the stream: gives up its cache entries, so that the stream waits for Start again. No token is lost.
+  void SetBack();
   bool waits() const { return text_ == nullptr; }
   bool ended() const { return ended_; }
-  // Whoever reads the text is behind: it is to have no tree in the next pass.
+  // Returns whether the reader is behind. A paused stream is to have no tree in the next pass.
   bool paused() const;
 
   const StreamOptions& options() const { return options_; }
-  // Tokens of prompt and text, but for the one chosen last. Whatever the state.
+  // Tokens of the prompt and the generated sequence, except the token chosen last. Valid in every state.
   absl::Span<const TokenId> tokens() const { return text_ == nullptr ? tokens_ : text_->tokens(); }
-  // The same with that one.
+  // Returns tokens() and the token chosen last.
   std::vector<TokenId> AllTokens() const;
-  // What the cache holds of it. REQUIRES: it neither waits nor has ended.
+  // The sequence in the cache. REQUIRES: the stream neither waits nor has ended.
   const CachedText& text() const { return *text_; }
-  // Tokens to be computed before the next one can be chosen; 0: a tree is next. REQUIRES: as text().
+  // Tokens to be computed before the next token can be chosen; 0: a tree is next. REQUIRES: as text().
   int pending() const { return text_->length() - text_->held(); }
 
-  // The draft for its next pass, uncut: the root alone, or what a speculator proposes below it. REQUIRES: pending() is 0.
-  // The last one before a pass counts.
+  // Returns the uncut draft for the next pass: the root alone, or the root and the tokens that a speculator proposes below. The last call
+  // before a pass counts. REQUIRES: pending() is 0.
   const TokenTree& Draft(const TreeRoom& room);
-  // How that draft may be cut.
+  // Returns how that draft may be cut.
   TreeToCut ToCut(const TokenTree& draft) const;
-  // Gives what is chosen of it forecasts, if its speculator has them, as far as that pays; nodes may go for it. rows: of this text in all.
+  // Adds forecasts to the chosen part of the draft, if the speculator has forecasts and as far as forecasts pay. Nodes may be removed to
+  // make room for forecasts. rows: all rows of this stream.
   void AddForecasts(int rows, RowChoice& choice) const;
 
-  // Appends its rows of the next pass: the next `count` pending tokens, or the chosen part of the draft. After an error of the cache
-  // nothing is placed. REQUIRES: room was made in the cache.
-  absl::Status PlaceChunk(int count, std::vector<PassRow>& rows);
+  // Appends the stream's rows of the next pass: the next `count` pending tokens, or the chosen part of the draft. After an error of the
+  // cache nothing is placed. REQUIRES: room was made in the cache.
+  absl::Status PlacePiece(int count, std::vector<PassRow>& rows);
   absl::Status PlaceTree(const RowChoice& choice, std::vector<PassRow>& rows);
-  // Half-way through the pass: the tree that was placed, if it might be pruned; null: it has none, or is not pruned. Its rows are base(),
-  // base() + 1, ... in the pass.
+  // Returns, half-way through the pass, the placed tree if the tree might be pruned; null if there is no tree, or none to prune. The tree's
+  // rows are base(), base() + 1, ... in the pass.
   const TokenTree* TreeToPrune() const;
   int base() const { return base_; }
-  int forecast_rows() const { return TreeForecastsNow().rows(); }   // Those of its tree, behind it.
+  int forecast_rows() const { return TreeForecastsNow().rows(); }   // Rows of the tree's forecasts, which follow the tree's rows.
   const Pruning& pruning() const { return options_.text.prune; }
   PruneGate& prune_gate() { return gate_; }
-  // For each node of it with children, what may come after it.
+  // Returns the tokens that may follow each node with children.
   std::vector<CandidateSet> Candidates() const { return options_.text.speculator->Candidates(*tree_); }
-  // Nodes that are not `kept` (PruneTree) count as if they had not been drafted; their rows are appended to `dropped`, ascending.
+  // Treats the nodes that are not `kept` (PruneTree) as if never drafted. Appends the rows of these nodes to `dropped`, ascending.
   void Prune(absl::Span<const int> kept, std::vector<int>& dropped);
-  // Appends the rows of the pass that may get logits, by their numbers in the pass.
+  // Appends the rows of the pass that may get logits, as row numbers of the pass.
   void AddWanted(std::vector<int>& wanted) const;
-  // Those that it wants logits of now, at most `most`, ascending; none: it has all it needs.
+  // Returns the rows that need logits now, at most `most`, ascending. Empty: the stream needs no more logits.
   absl::Span<const int> WantsLogits(int most);
-  // How many of TopTokensOf each row it wants logits of are needed, too; 0: none.
+  // Returns how many of TopTokensOf each of these rows needs, too; 0: none.
   int wants_top() const;
-  // Before Give of these logits: the first token that it chooses from them is chosen now. Any thread, beside others of other streams.
+  // Chooses now the first token that Give would choose from these logits. To be called before Give of the same logits. Threads: any, at the
+  // same time as calls on other streams.
   void ChooseAhead(TensorView<const float> logits);
-  // The logits it wanted: [rows, vocabulary], and `top` of each if that was needed. Chooses tokens and shows them. An error is this
-  // stream's alone. The core need not be held: this looks at nothing of the cache, which other threads may use meanwhile.
+  // Takes the logits of the rows from WantsLogits: [rows, vocabulary], and `top` of each row if wants_top() is above 0. Chooses tokens and
+  // shows them. An error concerns this stream alone. The core need not be held: the call reads nothing of the cache, so other threads may
+  // use the cache meanwhile.
   absl::Status Give(TensorView<const float> logits, absl::Span<TopTokens> top);
-  // Once it wants no more: the forecasts of the node that its text has come to, of which it wants so many likeliest tokens each; none: it
-  // wants nothing. And these, one for each row.
+  // Returns, once the stream needs no more logits, the forecast rows of the node that the sequence has reached. Empty: the stream needs
+  // none. wants_top_ahead() is the number of likeliest tokens needed for each of these rows. GiveAhead takes the tokens, one entry per row.
   absl::Span<const int> WantsAhead();
   int wants_top_ahead() const;
   void GiveAhead(absl::Span<TopTokens> top);
 
-  // After the pass: keeps what came true, or is as it was before if the pass failed. An ended text is released by the owner.
+  // Ends the pass: keeps the accepted tokens. If the pass failed, the stream is as before the pass, or keeps the tokens chosen before the
+  // failure. The owner releases an ended stream.
   void Settle(const absl::Status& pass, const StepTime& time);
 
-  // Whether its last token is chosen: it is to be ended.
+  // Returns whether the last token is chosen, so that the caller is to call End.
   bool finished() const { return next_.has_value() && next_->last; }
   void SetReason(FinishReason reason) { result_.reason = reason; }
-  // Ends the text: shows what was held back, unless there is an error, and calls on_end.
+  // Ends the stream: shows the text held back, unless `status` is an error, and calls on_end.
   void End(const absl::Status& status);
   const Generation& result() const { return result_; }
   Generation TakeResult() { return std::move(result_); }
-  // The text as the cache has it, for whoever goes on from it; null if it waits. REQUIRES: the text is its own.
+  // Returns the sequence as the cache holds it, for a caller that continues the sequence. Null if the stream waits. REQUIRES: the stream
+  // owns the sequence.
   std::unique_ptr<CachedText> TakeText();
-  // Those that the last token was chosen from, which come after the last token of text(); they lie where they were given. Empty: unknown,
-  // since a pass failed in its logits.
+  // The logits that the last token was chosen from: the logits after the last token of text(). The memory belongs to the caller that gave
+  // these logits. Empty: unknown, since a pass failed in its logits.
   absl::Span<const float> last_logits() const { return last_logits_; }
-  // Tells the speculator of the text so far, once. Where Start began the text that is done after the prompt.
+  // Tells the speculator the sequence so far, once. A stream that began with Start does this after the prompt.
   void BeginSpeculation();
   // See CachedText::Abandon.
   void Abandon();
-  // True the first time: it was told that it waits.
+  // Calls on_wait, the first time only. Returns whether this was the first time.
   bool TellWaits();
 
  private:
@@ -154,23 +170,23 @@ class Stream {
   Speculator* speculator() const { return options_.text.speculator; }
   void PlanLearning();
   absl::Status Choose(absl::Span<const float> logits, const DrawnChildren* drawn = nullptr);
-  // Which of the logits that it wants now are those of a node of the tree; kNone: none.
+  // Returns the place of a node's logits among the rows that WantsLogits returned last; kNone: not among these rows.
   int PlaceOf(int node) const;
-  // What was drawn for the place after a node of the tree; null: nothing, or the rule does not ask.
+  // Returns the children drawn after a node of the tree. Null: none was drawn, or the draft rule needs none.
   const DrawnChildren* DrawnAfter(int node) const;
   absl::Status GiveTree(TensorView<const float> logits, absl::Span<TopTokens> top);
   absl::Status GiveChunk(TensorView<const float> logits, absl::Span<TopTokens> top);
   void SettleTree(const absl::Status& pass, const StepTime& time);
-  void SettleChunk(const absl::Status& pass);
-  // Tells the listener which rows are text now: the text's tokens from `first` on, one for each.
+  void SettlePiece(const absl::Status& pass);
+  // Tells the listener which rows are part of the sequence now: the tokens from `first` on, one per row.
   void TellKept(int first, absl::Span<const int> rows);
   bool IsGone(int node) const { return !gone_.empty() && gone_[static_cast<size_t>(node)]; }
-  // Those of the tree that was placed.
+  // Returns the forecasts of the placed tree.
   TreeForecasts TreeForecastsNow() const;
-  // Appends their rows, of nodes that are gone or of the others.
+  // Appends the rows of forecasts of dropped nodes (`gone`) or of the other nodes.
   void AddRowsOfForecasts(bool gone, std::vector<int>& rows) const;
-  int64_t RowsLeft() const;   // Those of the tree and its forecasts.
-  // Whether the text went where a pruned node was.
+  int64_t RowsLeft() const;   // Rows of the tree and its forecasts that were not dropped.
+  // Returns whether the sequence went to a pruned node.
   bool LostByPruning(const Verdict& verdict) const;
 
   EngineCore& core_;
@@ -178,36 +194,37 @@ class Stream {
   const Sampler sampler_;
   Generation result_;
   std::unique_ptr<TextWriter> writer_;
-  std::vector<TokenId> tokens_;              // While it waits.
-  std::unique_ptr<CachedText> own_text_;     // Null: it waits, or goes on in another's.
-  CachedText* text_ = nullptr;               // Null: it waits.
-  std::optional<Choice> next_;               // Chosen, and not part of the text so far.
+  std::vector<TokenId> tokens_;              // While the stream waits.
+  std::unique_ptr<CachedText> own_text_;     // Null: the stream waits, or continues the caller's sequence.
+  CachedText* text_ = nullptr;               // Null: the stream waits.
+  std::optional<Choice> next_;               // Chosen, and not yet part of the sequence.
   absl::Span<const float> last_logits_;
   bool started_ = false, ended_ = false, told_waits_ = false, speculates_ = false;
 
-  // Its part of the pass under way: a chunk of the prompt, or a tree.
-  int base_ = 0;                             // The number of its first row there.
-  int chunk_ = 0;                            // Tokens of the chunk; 0: none.
-  int chunk_begin_ = 0;                      // The place of its first token in the text.
-  bool chunk_chooses_ = false;               // A token is chosen after its last one.
-  std::vector<int> wanted_;                  // Rows of the chunk that get logits, by their numbers in the pass.
-  std::optional<TokenTree> draft_, tree_;    // Uncut, and what of it was placed.
+  // The stream's part of the pass under way: a chunk of the prompt, or a tree.
+  int base_ = 0;                             // The pass's number of the first row.
+  int piece_ = 0;                            // Tokens of the chunk; 0: no chunk.
+  int piece_begin_ = 0;                      // The chunk's first position in the sequence.
+  bool piece_chooses_ = false;               // True: a token is chosen after the chunk's last token.
+  std::vector<int> wanted_;                  // Rows of the chunk that get logits, as numbers in the pass.
+  std::optional<TokenTree> draft_, tree_;    // The uncut draft, and the part that was placed.
   LogitsPlan plan_;
   Verification verification_;
-  bool pruned_ = false;                      // It was asked whether nodes go,
-  std::vector<bool> gone_;                   // and these did, by node; empty: none.
+  bool pruned_ = false;                      // True: Prune was called for the tree.
+  std::vector<bool> gone_;                   // Dropped nodes of the tree, by node; empty: none.
   PruneGate gate_;
   bool failed_ = false;                      // No token could be chosen.
-  std::vector<int> asked_;                   // Rows of the pass.
-  size_t given_ = 0;                         // Rows of wanted_, or nodes of the tree, the first ones.
+  std::vector<int> asked_;                   // The rows that WantsLogits or WantsAhead returned last.
+  size_t given_ = 0;                         // Number of rows of wanted_, or of nodes of the tree, with given logits.
   std::vector<TopTokens> top_;               // By node.
-  int last_node_ = TokenTree::kNone;         // From whose logits the last token was chosen,
-  std::vector<TopTokens> ahead_;             // and what its forecasts say.
+  int last_node_ = TokenTree::kNone;         // The node whose logits the last token was chosen from.
+  std::vector<TopTokens> ahead_;             // Likeliest tokens of that node's forecasts.
 
-  // What a drafter learns from the prompt (prompt.h): places in it, ascending, and what the model said after each token so far.
+  // Input to a drafter that learns from the prompt (prompt.h): positions in the prompt, ascending, and the model's likeliest tokens after
+  // each token so far.
   std::vector<int> learn_;
   std::vector<TopTokens> prompt_top_;
-  int prompt_first_ = 0;                     // prompt_top_ begins with this token.
+  int prompt_first_ = 0;                     // prompt_top_ begins with this token's entry.
 };
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// A stream's forecasts: rows beside its tree that guess ahead of nodes, for the next draft.
+// A stream's forecasts: rows next to the tree that guess tokens ahead of nodes, for the next draft.
 #include <algorithm>
 #include <iterator>
 
@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-// A forecast is of use only if at least two tokens come after the one that is chosen where the root is: one that it says, and one after
-// that, which each pass gives in any case. Its position is to be in the context, as those of all rows are.
+// Adds forecasts if the sequence has at least two tokens left after the token chosen at the root. The forecast says the first of these
+// tokens; each pass gives the second anyway. A forecast's position must be in the context, like the position of every row.
 void Stream::AddForecasts(int rows, RowChoice& choice) const {
   if (speculator() == nullptr || speculator()->forecasts() == nullptr) return;
   const int most = options_.text.max_tokens, written = static_cast<int>(result_.tokens.size());

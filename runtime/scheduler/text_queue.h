@@ -1,4 +1,5 @@
-// Text on its way from the thread that drives a stepper to one that reads it, bounded: a slow reader slows its own text and no other.
+// Carries text from the thread that drives a scheduler to the thread that reads. The queue is bounded: a slow reader slows one request
+// only.
 //
 //   TextQueue output(/*most_bytes=*/4096);
 //   stepper->Submit({.prompt = tokens, .output = &output});
@@ -8,8 +9,10 @@
 //   RETURN_IF_ERROR(stepper->Run());
 //   reader.join();
 //
-// While it is full, its text has no rows in passes; what a pass gives is put in whole, so it may hold some tokens more than its limit.
-// Thread-safe: one thread writes, one reads.
+// While the queue is full, the request has no rows in passes. The text of one pass enters the queue whole, so the queue may hold some
+// tokens more than its limit.
+//
+// Threads: thread-safe; one thread writes, one thread reads.
 #pragma once
 
 #include <condition_variable>
@@ -24,21 +27,23 @@
 
 namespace tessera {
 
+// A bounded queue of one request's text.
 class TextQueue {
  public:
-  // REQUIRES: most_bytes >= 1.
+  // Creates an empty queue, which is full from `most_bytes` bytes on. REQUIRES: most_bytes >= 1.
   explicit TextQueue(size_t most_bytes);
 
-  // All the text that is there, after waiting for some. nullopt: it has ended, and all was read.
+  // Waits for text, then returns all text in the queue. Returns nullopt once the request has ended and all text was read.
   std::optional<std::string> Read();
-  // Nobody reads any more: what is there and what is still to come is dropped, and never makes it full. The text itself goes on.
+  // Tells that nobody reads any more. Present and later text is dropped and never fills the queue. The request itself continues.
   void Drop();
 
-  // For the writing side. Nothing waits.
+  // The writing side. No call waits.
   bool full() const;
   void Write(absl::string_view text);
   void End();
-  // Called by Read and Drop, on their thread, when a full queue has room again. Set before it can be full; null: nothing.
+  // Sets a callback for a full queue that has room again. Read and Drop call `on_room` on the calling thread. To be set before the queue
+  // can be full; null: no callback.
   void OnRoom(std::function<void()> on_room);
 
  private:

@@ -33,11 +33,11 @@ absl::Status TextReader::Walk(absl::Span<const TokenId> tokens, int needed, RunP
     if (text == nullptr) text = std::make_unique<CachedText>(core_->cache());
     text->Append(tokens.subspan(static_cast<size_t>(text->length())));
     const absl::Status walked = WalkParts(*text, run_part);
-    if (walked.ok()) core_->prefixes().Keep(std::move(text), no_adapter);
-    text = nullptr;   // While the cache is held.
+    if (walked.ok()) core_->beginnings().Keep(std::move(text), no_adapter);
+    text = nullptr;   // Destroyed while the cache is held.
     return walked;
   });
-  if (text != nullptr) text->Abandon();   // Memory ended on the way.
+  if (text != nullptr) text->Abandon();   // Memory ended during the call.
   return status;
 }
 
@@ -62,7 +62,7 @@ absl::Status TextReader::ReadStates(absl::Span<const TokenId> tokens, int layer,
     RETURN_IF_ERROR(pass.RunTo(layer));
     ASSIGN_OR_RETURN(const TensorView<const float> hidden, pass.Hidden());
     for (; next < places.size() && places[next] < first + count; ++next) on_state(next, hidden.row(places[next] - first));
-    return pass.Finish({}).status();   // Later rows attend to what all layers have kept of these.
+    return pass.Finish({}).status();   // Later rows attend to the keys and values of these rows in all layers.
   });
 }
 

@@ -1,11 +1,11 @@
-// Wakes the thread that drives a stepper when something has changed for it: a text has come, one is cancelled, a reader has made room.
+// Wakes the thread that drives a scheduler after a change: a new request, a cancelled request, or a reader that has made room.
 //
 //   auto news = std::make_shared<News>();             // outlives the stepper where a queue still knows it
 //   news->Clear();                                    // driving thread: whatever changes from now on
 //   news->Await(std::chrono::milliseconds(50));       //   ends this wait, or it ends by itself
 //   news->Tell();                                     // any thread
 //
-// Thread-safe.
+// Threads: thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,7 @@
 
 namespace tessera {
 
+// A flag that one thread waits for and any thread sets.
 class News {
  public:
   void Tell() {

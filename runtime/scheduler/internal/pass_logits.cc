@@ -12,8 +12,8 @@
 namespace tessera {
 namespace {
 
-// While it lives, the core is not held. It is again when this ends, also where memory ends in a callback: a pass's mark ends under the
-// hold (EngineCore::PassMark).
+// Releases the core during its lifetime, and takes the core again at the end, even if memory ends in a callback: a pass's mark ends under
+// the hold (EngineCore::PassMark).
 class Unheld {
  public:
   explicit Unheld(EngineCore::Hold& hold) : hold_(hold) { hold_.unlock(); }
@@ -71,7 +71,8 @@ void PassLogits::TopOf(absl::Span<const float> logits, absl::Span<const int> top
       out_of_memory = true;
     }
   });
-  if (out_of_memory) throw std::bad_alloc();   // From here EngineCore::Guarded sees it; in a thread of the pool it would end the process.
+  // Thrown here, the exception reaches EngineCore::Guarded; thrown in a thread of the pool, the exception would end the process.
+  if (out_of_memory) throw std::bad_alloc();
 }
 
 TensorView<const float> PassLogits::LogitsOf(const Share& share) const {
@@ -79,8 +80,8 @@ TensorView<const float> PassLogits::LogitsOf(const Share& share) const {
   return {logits_.data() + share.begin * vocabulary, static_cast<int64_t>(share.end - share.begin), vocabulary};
 }
 
-// A text without a draft chooses one token in a round. The sampler looks at the whole vocabulary for it, which takes a good part of a pass
-// where many texts do so one after another.
+// Chooses the streams' next tokens in parallel. A stream without a draft chooses one token in a round. The sampler reads the whole
+// vocabulary for one token, which takes a good part of a pass if many streams choose one after another.
 void PassLogits::ChooseAhead() {
   ThreadPool& pool = core_.pool();
   if (shares_.size() < 2 || pool.threads() == 1) return;
@@ -89,7 +90,8 @@ void PassLogits::ChooseAhead() {
     for (long i = own.begin; i < own.end; ++i) {
       try {
         shares_[i].member->stream->ChooseAhead(LogitsOf(shares_[i]));
-      } catch (const std::bad_alloc&) {   // Nothing is chosen ahead, then; a thread of the pool could not say why.
+      // Then nothing is chosen ahead; a thread of the pool could not report the error.
+      } catch (const std::bad_alloc&) {
       }
     }
   });

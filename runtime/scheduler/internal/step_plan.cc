@@ -8,13 +8,14 @@ namespace {
 
 constexpr size_t kLookAgain = 16;
 
-// Most rows of a draft, its root included, and how deep it may be, for a text that has so much of the context left.
+// Returns the most rows and the largest depth of a draft, the root included, within the stream's remaining context.
 TreeRoom RoomOf(const EngineCore& core, const Stream& stream, const StepLimits& limits) {
   const int left = std::min(core.context() - stream.text().length(), limits.draft_rows);
   return {.rows = std::min({left, core.runner().row_capacity(), core.logits_at_once()}), .depth = left - 1};
 }
 
-// No prompt waits for ever: a row is left for one. If a pass has but one row, that is its turn's.
+// Returns the rows left for trees. One row is kept for a prompt, so that no prompt waits for ever. A pass with a single row goes to the
+// stream whose turn it is.
 int RowsOfTrees(const EngineCore& core, absl::Span<Stream* const> streams, size_t turn) {
   const int capacity = core.runner().row_capacity();
   const auto reads = [](const Stream* stream) { return stream->pending() > 0; };
@@ -22,7 +23,7 @@ int RowsOfTrees(const EngineCore& core, absl::Span<Stream* const> streams, size_
   return std::any_of(streams.begin(), streams.end(), reads) ? capacity - 1 : capacity;
 }
 
-// What trees have left of the rows, text by text.
+// Gives forecasts the rows that trees leave, stream by stream.
 void PlanForecasts(absl::Span<Stream* const> streams, int capacity, const StepLimits& limits, StepPlan& plan) {
   const int before = plan.rows();
   for (StepPart& part : plan.parts) {
@@ -34,7 +35,7 @@ void PlanForecasts(absl::Span<Stream* const> streams, int capacity, const StepLi
   for (StepPart& part : plan.parts) part.choice.beside.rows = after - part.rows();
 }
 
-// The texts that are being written share rows by what is to be expected of them. Where there are more texts than rows, some wait a turn.
+// Shares rows among the decoding streams by expected tokens. If there are more streams than rows, some streams wait a turn.
 void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, const StepLimits& limits,
                StepPlan& plan) {
   const int capacity = RowsOfTrees(core, streams, limits.turn);
@@ -52,8 +53,8 @@ void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const 
   PlanForecasts(streams, capacity, limits, plan);
 }
 
-// Prompts are read in the order in which they came: the first is finished as soon as possible.
-void PlanChunks(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
+// Adds prompt chunks in the order of arrival, so that the first prompt is finished as soon as possible.
+void PlanPieces(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
   for (size_t number = 0; number < streams.size() && most > 0; ++number) {
     const int chunk = std::min(streams[number]->pending(), most);
     if (chunk > 0) plan.parts.push_back({.stream = static_cast<int>(number), .chunk = chunk});
@@ -61,10 +62,11 @@ void PlanChunks(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
   }
 }
 
-// While nobody knows what a pass without prompts takes, every other pass is one. Then one in kLookAgain is: texts become longer.
-int MostChunks(const StepPlan& plan, int left, const CostProfile& costs, const StepLimits& limits) {
+// Returns the most rows of prompt chunks. Until the cost of a pass without prompts is known, every other pass has no prompt. Later, one
+// pass in kLookAgain has no prompt, since sequences grow longer.
+int MostPieces(const StepPlan& plan, int left, const CostProfile& costs, const StepLimits& limits) {
   if (plan.parts.empty()) return left;
-  left = std::min(left, CostProfile::kMostRows - plan.rows());   // What more rows take is not known.
+  left = std::min(left, CostProfile::kMostRows - plan.rows());   // The cost of more rows is not known.
   const bool looks_again = limits.turn % kLookAgain == kLookAgain - 1;
   if (costs.PassSeconds(plan.shape()) > 0 && looks_again) return 0;
   if (costs.PassSeconds(plan.shape()) > 0) return PromptRows(plan.shape(), costs, {.most_rows = left, .most_gap = limits.most_gap});
@@ -99,10 +101,10 @@ CostProfile::Shape StepPlan::shape() const {
 void StepPlan::Shrink(int rows) {
   int chunks = std::max(0, rows - (this->rows() - prompt_rows()));
   for (StepPart& part : parts) {
-    if (part.chunk == 0) continue;
-    part.chunk = std::min(part.chunk, chunks);
-    chunks -= part.chunk;
-    if (part.chunk == 0) part.stream = -1;   // Nothing is left of it.
+    if (part.piece == 0) continue;
+    part.piece = std::min(part.piece, pieces);
+    pieces -= part.piece;
+    if (part.piece == 0) part.stream = -1;   // The chunk is empty.
   }
   std::erase_if(parts, [](const StepPart& part) { return part.stream < 0; });
   if (this->rows() <= rows) return;

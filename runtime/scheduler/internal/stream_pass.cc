@@ -19,7 +19,7 @@ absl::Status StreamPass::Run(const StepPlan& plan, absl::Span<Stream* const> str
   const bool decodes_alone = plan.prompt_rows() == 0;
   if (pass.ok() && costs != nullptr) Learn(plan, *costs);
   const CostProfile::Shape all = plan.shape();
-  // Prompts are not charged to those that write.
+  // The cost of prompts is not charged to decoding streams.
   const double seconds = decodes_alone || costs == nullptr ? pass_seconds_ : costs->PassSeconds(all);
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     const double share = costs == nullptr ? 1 : MarginalShare(all, plan.parts[i].choice.shape(), *costs);
@@ -46,7 +46,7 @@ void StreamPass::ListWanted() {
   for (const PassLogits::Member& member : members_) member.stream->AddWanted(wanted_);
 }
 
-// As far as somebody wants to know, or to drop rows, half-way.
+// Runs the lower layers, as far as listeners or pruning need hidden states half-way.
 absl::Status StreamPass::Walk(const StepPlan& plan, const CostProfile* costs, Pass& walk) {
   for (const ListeningRows& one : listening_) one.listener->BeginPass(one.rows);
   RETURN_IF_ERROR(pruning_.Run(plan, members_, costs, listening_, walk));
@@ -73,7 +73,7 @@ void StreamPass::Learn(const StepPlan& plan, CostProfile& costs) {
   for (const PassLogits::Round& round : logits_.rounds_ahead()) costs.AddHead(round.rows, round.seconds);
 }
 
-// A stream's share of the head is by its rows.
+// Returns a stream's time. A stream's share of the head is proportional to the stream's rows.
 StepTime StreamPass::TimeOf(const PassLogits::Member& member, double pass_seconds) const {
   StepTime time = {.pass_seconds = pass_seconds, .first_rows = member.first_rows, .later_rows = member.later_rows,
                    .ahead_rows = member.ahead_rows, .ahead_seconds = member.ahead_seconds};

@@ -1,4 +1,4 @@
-// What other threads ask of a stepper: texts to be written, and texts to be cancelled.
+// Collects the calls of other threads on a scheduler: new requests, and requests to cancel.
 //
 //   Submissions submissions;
 //   const StreamId id = submissions.Add(std::move(options));         // any thread
@@ -6,7 +6,7 @@
 //   Submissions::Taken taken = submissions.Take();                   // the driving thread, between passes
 //   submissions.BeginPass(ids);                                      // pass_cancel() becomes true once all of these are cancelled
 //
-// Thread-safe.
+// Threads: thread-safe.
 #pragma once
 
 #include <atomic>
@@ -20,26 +20,29 @@
 
 namespace tessera {
 
+// A new request.
 struct Submitted {
   StreamId id = 0;
   StreamOptions options = {};
-  std::optional<StreamId> fork_of = {};   // It goes on from what this one is.
+  // The request continues the sequence of this stream.
+  std::optional<StreamId> fork_of = {};
 };
 
+// New and cancelled requests since the last step.
 class Submissions {
  public:
   StreamId Add(StreamOptions options, std::optional<StreamId> fork_of = std::nullopt);
   void Cancel(StreamId stream);
 
-  // What came since the last call, all at one moment: a text that was cancelled was submitted in this call or before it. Some of those
-  // cancelled may have ended long ago.
+  // The calls since the last Take, taken at one moment: each cancelled request was submitted in this or an earlier Taken. Some cancelled
+  // requests may have ended long ago.
   struct Taken {
     std::vector<Submitted> submitted = {};
     absl::flat_hash_set<StreamId> cancelled = {};
   };
   Taken Take();
 
-  // The texts that have rows in the pass that begins now.
+  // Names the requests with rows in the pass that begins now.
   void BeginPass(std::vector<StreamId> streams);
   const std::atomic<bool>& pass_cancel() const { return pass_cancel_; }
 

@@ -11,7 +11,8 @@ namespace tessera {
 TextWriter::TextWriter(const EngineCore& core, const Sampler& sampler, const GenerateOptions& options, Generation& result)
     : core_(core), sampler_(sampler), options_(options), result_(result),
       stream_(&core.model().tokenizer(), {.render_special = false, .starts_text = options.starts_text}), stops_(options.stop) {
-  for (const std::string& stop : options.stop) {  // Special tokens are never shown, so no shown text holds these.
+  // Special tokens are never shown, so shown text never holds such a stop string.
+  for (const std::string& stop : options.stop) {
     if (const std::optional<TokenId> token = core.model().tokenizer().FindSpecial(stop)) stop_tokens_.push_back(*token);
   }
 }

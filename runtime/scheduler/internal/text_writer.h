@@ -1,10 +1,10 @@
-// Chooses the tokens of a text, shows them, and knows when it ends.
+// Chooses the tokens of a sequence, shows the tokens, and decides when the sequence ends.
 //
 //   TextWriter writer(core, sampler, options, result);
 //   ASSIGN_OR_RETURN(const Choice choice, writer.Next(logits));      // choice.last: result.reason says why
 //   writer.Finish();                                                 // what was held back is shown
 //
-// Threads: one at a time, but for ChooseAhead.
+// Threads: one at a time, except for ChooseAhead.
 #pragma once
 
 #include <optional>
@@ -22,23 +22,26 @@
 
 namespace tessera {
 
+// Writes one sequence into a Generation.
 class TextWriter {
  public:
-  // All must outlive it.
+  // All arguments must outlive the writer.
   TextWriter(const EngineCore& core, const Sampler& sampler, const GenerateOptions& options, Generation& result);
 
-  // The next token; `last` if the text ends with it, with the reason in the result. logits: [vocabulary]. drawn: what a draft drew for this
-  // place, which is accepted or rejected; null: the sampler draws. The first token is that of the options, if they have one.
+  // Chooses the next token. `last` is set if the token ends the sequence; the result then has the reason. logits: [vocabulary]. drawn: a
+  // draft's drawn children at this place, which are accepted or rejected. Null: the sampler draws. The first token is
+  // GenerateOptions::first, if set.
   absl::StatusOr<Choice> Next(absl::Span<const float> logits, const DrawnChildren* drawn = nullptr);
-  // Chooses what Next is about to choose from these logits if nothing was drawn, and shows nothing: it then has the token at once. May run
-  // on any thread, while this one is not used otherwise.
+  // Chooses now the token that Next will choose from the same logits if nothing was drawn, and shows nothing. Next then has the token at
+  // once. Threads: any, while the writer is not used otherwise.
   void ChooseAhead(absl::Span<const float> logits);
+  // Shows the text held back, unless a stop string ended the sequence.
   void Finish();
 
  private:
   absl::StatusOr<TokenId> Choose(absl::Span<const float> logits, const DrawnChildren* drawn);
   bool EndsWith(TokenId token);
-  // False once a stop string is complete.
+  // Writes a token. Returns false once a stop string is complete.
   bool Write(TokenId token);
   void Show(const std::string& text);
 
@@ -49,8 +52,8 @@ class TextWriter {
   TextStream stream_;
   StopStrings stops_;
   std::vector<TokenId> stop_tokens_;
-  std::vector<float> distribution_;   // Its memory stays.
-  // What was chosen ahead, and from which logits: the next token, from these or never.
+  std::vector<float> law_;   // The distribution. Kept to reuse the memory.
+  // The token chosen ahead, and the logits used. The next token is chosen from the same logits, or the token is never used.
   struct Ahead { const float* logits; absl::StatusOr<TokenId> token; };
   std::optional<Ahead> ahead_;
 };

@@ -21,7 +21,8 @@ absl::Status TreePruning::Run(const StepPlan& plan, absl::Span<const PassLogits:
   due_.clear();
   dropped_ = 0;
   seconds_ = spared_ = 0;
-  if (core_.motion() != nullptr) return absl::OkStatus();   // It walks by graphs of its own. Streams that begin then are refused.
+  // Graph motion walks the pass by graphs of its own. Streams with pruning are refused there.
+  if (core_.motion() != nullptr) return absl::OkStatus();
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     Stream& stream = *members[i].stream;
     const TokenTree* const tree = stream.TreeToPrune();
@@ -71,7 +72,7 @@ absl::Status TreePruning::PruneAt(int layer, absl::Span<Due> due, absl::Span<con
   }
   scope.SetDetail(static_cast<int32_t>(rows_.size()));
   if (rows_.empty()) return absl::OkStatus();
-  std::sort(rows_.begin(), rows_.end());   // Streams need not be in the order of their rows.
+  std::sort(rows_.begin(), rows_.end());   // Streams need not be in the order of rows.
   RETURN_IF_ERROR(walk.Drop(rows_));
   dropped_ += static_cast<int>(rows_.size());
   spared_ += static_cast<double>(rows_.size()) * UpperShare(layer);
@@ -86,7 +87,7 @@ absl::Status TreePruning::Score(Due& due, const Pass& walk) {
   const int vocabulary = core_.model().config().vocabulary;
   std::vector<ExitPredictor::Question> questions;
   for (CandidateSet& set : due.sets) {
-    // A draft's head may have more rows than the model's. Such a token has no row here.
+    // A draft's head may have more rows than the model's head. Tokens beyond the model's vocabulary have no row here.
     std::erase_if(set.tokens, [vocabulary](TokenId token) { return token >= vocabulary; });
     set.scores.resize(set.tokens.size());
     const auto place = std::lower_bound(numbers.begin(), numbers.end(), due.stream->base() + set.node);

@@ -1,4 +1,4 @@
-// Prunes the drafts of a pass half-way through the layers, for those streams that have a predictor and where it pays
+// Prunes the drafts of a pass half-way through the layers, for streams that have a predictor and where pruning pays
 // (spec/policies/prune_gate.h).
 //
 //   TreePruning pruning(core, clock);                             // for all passes: its memory stays
@@ -7,7 +7,9 @@
 //   if (pruning.dropped() > 0) ...                                // fewer rows may get logits
 //   LearnStep(pruning.Learnt(plan.shape()), ...);                 // without pruning.seconds()
 //
-// A pass that no stream has a predictor for is not touched, and no clock is read. Threads: those of the core.
+// Without a stream that has a predictor, the pass is not touched and no clock is read.
+//
+// Threads: as the core.
 #pragma once
 
 #include <vector>
@@ -26,20 +28,22 @@
 
 namespace tessera {
 
+// Prunes the drafts of passes.
 class TreePruning {
  public:
-  // Both must outlive it.
+  // Both arguments must outlive the object.
   TreePruning(EngineCore& core, const StepClock& clock) : core_(core), clock_(clock) {}
 
-  // members: one per part of the plan, whose rows are the pass's. costs: null: nothing is known, so nothing pays. listening: is told of
-  // layers on the way; BeginPass comes before. Errors are those of the pass, and of the predictors' source.
+  // Prunes the pass `walk`. members: one per part of the plan; the pass holds their rows. costs: null: nothing is known, so nothing pays.
+  // listening: told of the layers on the way; the caller calls BeginPass before. Errors: the errors of the pass and of the predictors'
+  // source.
   absl::Status Run(const StepPlan& plan, absl::Span<const PassLogits::Member> members, const CostProfile* costs,
                    absl::Span<const ListeningRows> listening, Pass& walk);
 
-  // In the last Run: rows that went, and what finding them took.
+  // The last Run: dropped rows, and the seconds to find the rows.
   int dropped() const { return dropped_; }
   double seconds() const { return seconds_; }
-  // What costs learn of a pass of this shape: the rows that it had on the average of its layers.
+  // Returns the shape that costs learn for a pass of shape `shape`: the average number of rows over the layers.
   CostProfile::Shape Learnt(CostProfile::Shape shape) const;
 
  private:
@@ -56,10 +60,10 @@ class TreePruning {
   EngineCore& core_;
   const StepClock& clock_;
   std::vector<Due> due_;        // By layer.
-  std::vector<int> rows_;       // That go at a layer.
+  std::vector<int> rows_;       // Rows to drop at a layer.
   int dropped_ = 0;
   double seconds_ = 0;
-  double spared_ = 0;           // Rows, times the share of layers that they were spared.
+  double spared_ = 0;           // Dropped rows, times the share of layers saved.
 };
 
 }  // namespace tessera
