@@ -38,7 +38,7 @@ class TokenTree {
 
   explicit TokenTree(TokenId root) : nodes_{{root, kNone, 0, 1.0f, 0}} {}
 
-  // Returns the child of `parent` with this token, and adds the child if missing. Of several estimates the largest stays, with its source.
+  // Returns the child of `parent` with this token, and adds the child if missing. The largest of several estimates stays, with its source.
   // REQUIRES: 0 <= parent < size(), and 0 < probability <= 1.
   int Add(int parent, TokenId token, float probability, int source = 0);
 
