@@ -1,5 +1,5 @@
-// Controls the drafts of one sequence. The speculator asks drafters, and cuts the merged tree to the nodes that are worth a row. Drafters that
-// do not pay are paused. The speculator learns from each outcome.
+// Controls the drafts of one sequence. The speculator asks drafters, and cuts the merged tree to the nodes that are worth a row. Drafters
+// that do not pay are paused. The speculator learns from each outcome.
 //
 //   CostProfile costs;                                                         // of this model on this machine; learns from each step
 //   Speculator speculator(std::make_unique<PromptLookup>(PromptLookup::Options()), {.max_rows = 16, .costs = &costs});
