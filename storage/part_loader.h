@@ -82,8 +82,8 @@ class PartLoader {
   // unit.
   int64_t BytesOf(absl::Span<const UnitPart> parts) const;
 
-  // Allocates memory of so many bytes, and starts the reading thread. ResourceExhausted (with the bytes) if there is no memory or no
-  // thread; also the errors of OpenBlockDevice. REQUIRES: called once.
+  // Allocates `memory_bytes` bytes, and starts the reading thread. ResourceExhausted (with the bytes) if there is no memory or no thread;
+  // also the errors of OpenBlockDevice. REQUIRES: called once.
   absl::Status Start(int64_t memory_bytes);
 
   // Begins a load into that memory, from `place` on. REQUIRES: the load's bytes are inside the memory and belong to no other load; place is

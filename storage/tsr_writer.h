@@ -35,10 +35,10 @@ inline constexpr int64_t kTsrBytesPerExtent = int64_t{64} << 20;
 class TsrWriter {
  public:
   // Begins a file. InvalidArgument (field, found, expected) for contents that a reader would refuse; ResourceExhausted if the disk is too
-  // small. The same contents and uuid give the same bytes.
+  // small. Contents and uuid determine the bytes.
   static absl::StatusOr<TsrWriter> Create(const std::string& path, const TsrContents& contents,
                                           const TsrUuid& uuid = RandomTsrUuid());
-  // Returns the size of such a file. The same errors, but nothing is written.
+  // Returns the size of such a file. Errors are as for Create, but nothing is written.
   static absl::StatusOr<int64_t> FileBytes(const TsrContents& contents);
   TsrWriter(TsrWriter&& other) noexcept;
   ~TsrWriter();  // Without Finish nothing has happened.

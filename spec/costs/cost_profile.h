@@ -37,7 +37,7 @@ namespace tessera {
 
 class CostProfile {
  public:
-  static constexpr int kMostRows = 512;   // More rows count as so many.
+  static constexpr int kMostRows = 512;   // More rows count as kMostRows.
 
   // One tree, or the trees of several texts together.
   struct Shape {
@@ -50,7 +50,7 @@ class CostProfile {
   void AddPass(const Shape& shape, double seconds);   // Without the head.
   void AddHead(int rows, double seconds);
   void AddDraft(absl::string_view drafter, double seconds);   // Per step.
-  void AddTop(int rows, double seconds);                      // TopTokensOf, for so many rows.
+  void AddTop(int rows, double seconds);                      // TopTokensOf, for `rows` rows.
   void AddPromptPass(int rows, double seconds);               // A pass in which some rows are a prompt's. The last few count.
 
   // For a streamed model: assumes that rows and their logits cost next to nothing, until more is measured. Passes and the head wait for
@@ -65,9 +65,9 @@ class CostProfile {
   // Like PassSeconds, by the time of present passes. Larger if texts have become longer than in most measured passes.
   double PassSecondsNow(const Shape& shape) const { return PassSeconds(shape) * std::max(1.0, std::min(last_[0], last_[1])); }
   double HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
-  // Returns the seconds of a pass of this shape with so many prompt rows: the least by any of the last few such passes, since noise only
-  // adds. More rows than such a pass had are assumed to cost as much each as the measured rows, which is the most they can. Fewer rows are
-  // assumed to have added the same time each.
+  // Returns the seconds of a pass of this shape with `prompt_rows` prompt rows: the least by any of the last few such passes, since noise
+  // only adds. More rows than such a pass had are assumed to cost as much each as the measured rows, which is the most they can. Fewer rows
+  // are assumed to have added the same time each.
   double PromptPassSeconds(const Shape& shape, int prompt_rows) const;
   double DraftSeconds(absl::string_view drafter) const;
   double TopSeconds(int rows) const { return rows * top_.seconds; }
@@ -75,7 +75,7 @@ class CostProfile {
   bool KnowsSteps() const { return !pass_.means().empty() && !head_.means().empty(); }
   // Returns whether a token without any draft was measured. Before that, times of one text are no better than guesses.
   bool KnowsPlain() const { return pass_.contains(1) && head_.contains(1); }
-  // Returns the cost of a token without any draft if so many texts share the pass: each text's part.
+  // Returns the seconds of a token without any draft if `texts` texts share the pass: each text's part.
   double PlainSeconds(int texts = 1) const {
     return PassSeconds({.rows = texts, .leaves = texts, .texts = texts}) / texts + HeadSeconds(texts) / texts;
   }
@@ -113,7 +113,7 @@ class CostProfile {
    public:
     explicit Curve(double unknown_row) : unknown_row_(unknown_row) {}
     void Add(int rows, double seconds);
-    // Changes the known time of so many rows. REQUIRES: Knows(rows).
+    // Changes the known time of `rows` rows. REQUIRES: Knows(rows).
     void Shift(int rows, double seconds);
     // At measured row counts: whether there were enough measurements to know the level by them.
     bool Knows(int rows) const;

@@ -34,7 +34,7 @@ class CalibratedTree : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
-  // The most memory for sequences of at most so many tokens, also while tables grow.
+  // The most memory for sequences of at most `tokens` tokens, also while tables grow.
   static int64_t MostBytes(int64_t tokens);
 
  private:

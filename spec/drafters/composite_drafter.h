@@ -47,7 +47,8 @@ class CompositeDrafter : public Drafter {
 
   absl::string_view name() const override { return "composite"; }
   DrafterNeeds needs() const override;   // The most of any drafter that is switched on.
-  // From now on, learns for all sequences of the set, if the set has room for that. What the set learnt is known afterwards, too.
+  // From now on, learns for all sequences of the set, if the set has room for that. Everything that the set learnt is known afterwards,
+  // too.
   void Join(std::shared_ptr<SharedHistory> siblings) override;
   void Begin(absl::Span<const TokenId> text) override;
   void LearnPrompt(int first, absl::Span<const TopTokens> top) override;

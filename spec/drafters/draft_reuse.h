@@ -28,7 +28,7 @@ class DraftReuse : public Drafter {
  public:
   struct Options {
     int shortest = 1;      // Fewest tokens of a kept run.
-    int most_steps = 32;   // A run is kept for so many steps.
+    int most_steps = 32;   // Steps that a run is kept.
     int most_tokens = 32;  // In all runs together, and in a step's draft: as in the paper, where 32 rows fill a pass.
   };
   explicit DraftReuse(const Options& options) : options_(options) {}

@@ -35,7 +35,7 @@ class ForecastDrafter : public Drafter {
     int rows = 32;             // Rows of a pass.
   };
   // placed: the means to compute forecasts; null: verdicts come without passes, as in tests. REQUIRES: at least as many forecasts as
-  // branches, or some configuration with one forecast in so many rows.
+  // branches, or some configuration with one forecast in `rows` rows.
   ForecastDrafter(std::shared_ptr<const PlacedForecasts> placed, const Options& options);
 
   static constexpr char kName[] = "forecasts";

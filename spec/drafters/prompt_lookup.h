@@ -30,7 +30,7 @@ class PromptLookup : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
-  // The most memory for sequences of at most so many tokens, also while tables grow.
+  // The most memory for sequences of at most `tokens` tokens, also while tables grow.
   static int64_t MostBytes(const Options& options, int64_t tokens);
 
  private:

@@ -71,8 +71,8 @@ std::vector<RowChoice> ShareRows(absl::Span<const TreeToCut> trees, const CostPr
 double MarginalShare(const CostProfile::Shape& all, const CostProfile::Shape& part, const CostProfile& costs);
 
 struct PromptLimits {
-  int most_rows = 0;           // There is room for so many.
-  double most_gap = 2;         // Most growth of a pass and a row of logits per sequence: so many times the time without prompt rows.
+  int most_rows = 0;           // Prompt rows that there is room for.
+  double most_gap = 2;         // Most growth of a pass with a row of logits per sequence: a multiple of the time without prompt rows.
 };
 
 // Returns the most rows of another sequence's prompt that may join a pass of this shape, by the time of the last passes with such rows
@@ -90,7 +90,7 @@ struct HeadChoice {
 // most_rows >= 1.
 HeadChoice ChooseHeadRows(const TokenTree& tree, const CostProfile& costs, int most_rows,
                           const CostProfile::Shape& beside = {.rows = 0, .leaves = 0, .texts = 0});
-// Returns the seconds that a head's call over so many first rows takes in addition to the others' rows.
+// Returns the seconds that a head's call over `rows` first rows takes in addition to the others' rows.
 double FirstHeadSeconds(int rows, const CostProfile& costs, int others);
 
 }  // namespace tessera

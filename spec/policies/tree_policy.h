@@ -17,7 +17,7 @@
 //   eagle2       width=10, depth=7, nodes=59            the best of each level, then of all
 //   sequoia      nodes=64, depth=12, branches=8         a shape by how often the first, second, ... child comes (sequoia_tree.h)
 //
-// The same pool, costs and past give the same tree. Threads: as a Drafter.
+// Pool, costs and past determine the tree. Threads: as a Drafter.
 #pragma once
 
 #include <memory>

@@ -48,7 +48,7 @@ inline constexpr GuessChance kAssumedDraft = {.value = 0.65};
 // Assumed for guesses from the earlier text: a third less, since there is not always a match.
 inline constexpr GuessChance kAssumedRetrieval = {.value = 0.45};
 
-// Returns the chance by which a chain of so many rows gives so many tokens. REQUIRES: 1 <= tokens <= rows.
+// Returns the chance for which a chain of yield.rows rows gives yield.tokens tokens. REQUIRES: 1 <= tokens <= rows.
 GuessChance ChanceOf(const CostProfile::Yield& yield);
 
 // The places of the weights in a plan.
@@ -80,7 +80,7 @@ void UseProfile(const CostProfile& costs, absl::string_view draft, DraftChoiceIn
 struct PredictedUse {
   double tokens_per_second = 0;         // All texts together.
   double tokens = 1;                    // Per pass, all texts together,
-  int rows = 1;                         // with so many rows.
+  int rows = 1;                         // with this number of rows.
 };
 
 struct DraftChoice {

@@ -4,7 +4,7 @@
 //   replayed.tau();               // tokens per pass; 1 for a drafter that proposes nothing
 //   replayed.rows_per_pass();     // what the passes would have cost
 //
-// As in decoding, the prompt's own pass gives the first token of the output. Each later pass gives the correctly drafted tokens, and one
+// The prompt's own pass gives the first token of the output, as in decoding. Each later pass gives the correctly drafted tokens, and one
 // more. There are no logits, so drafters that learn from logits learn nothing. Thread-compatible.
 #pragma once
 

@@ -10,7 +10,7 @@
 //
 // An expander may be a smaller model, a part of the target or a head: anything that gives probabilities. A call is one pass over its nodes.
 // Each node sees the sequence, its ancestors and itself. The values computed for a node stay until the commit. Then the nodes that became
-// text stay in the cache, and all others leave. So no token is computed twice. The same sequence and calls give the same answers: nothing
+// text stay in the cache, and all others leave. So no token is computed twice. The sequence and the calls determine the answers: nothing
 // depends on time or chance. For sampled drafts, DrawChildren (rejection.h) draws from these answers. Threads: as a Drafter.
 #pragma once
 
@@ -48,12 +48,12 @@ class Expander {
   // root stay as they were, and no node counts as expanded. After an error only Begin may be called.
   virtual absl::Status Commit(const TokenTree& tree, absl::Span<const TokenId> emitted) = 0;
 
-  // Returns the expected seconds of a pass over so many rows, learnt from earlier passes. Returns 0 while nothing is known. A CostProfile
+  // Returns the expected seconds of a pass over `rows` rows, learnt from earlier passes. Returns 0 while nothing is known. A CostProfile
   // learns this number.
   virtual double Seconds(int rows) const = 0;
   virtual int most_rows() const { return 64; }   // In one pass; at least 1.
 
-  // As Drafter::listener.
+  // Like Drafter::listener.
   virtual LayerListener* listener() { return nullptr; }
 
   // Memory in use, for the budget.

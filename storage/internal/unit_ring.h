@@ -52,7 +52,7 @@ class UnitRing {
   int64_t capacity() const { return capacity_; }
 
  private:
-  // Returns a place for so many bytes after the newest. nullopt: no room.
+  // Returns a place for `bytes` bytes after the newest entry. nullopt: no room.
   std::optional<int64_t> Room(int64_t bytes) const;
 
   const int64_t capacity_;
