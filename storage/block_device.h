@@ -7,8 +7,9 @@
 //   RETURN_IF_ERROR(device.Wait(done));              // done[0]: tag 7, and how many bytes came or what went wrong
 //
 // A device reports the system's answer and no more: fewer bytes than requested, EINTR, EIO. BlockReader (block_reader.h) decides how to
-// react to these answers. Most callers want BlockReader instead. Threads: any thread may open the device. From the first Submit on, one
-// thread submits, waits and destroys. Destroying waits for the reads in flight: until then the system may write into the buffers.
+// react to these answers. Most callers want BlockReader instead.
+// Threads: any thread may open the device. From the first Submit on, one thread submits, waits and destroys. Destroying waits for the reads
+// in flight: until then the system may write into the buffers.
 #pragma once
 
 #include <cerrno>
@@ -46,12 +47,12 @@ class BlockDevice {
   virtual int64_t size() const = 0;            // The file's size at opening.
   virtual int depth() const = 0;               // Most reads in flight at once.
 
-  // Starts a read. An error means that this device can read no more. Errors of a read come with the read's completion. REQUIRES: fewer than
-  // depth() in flight, alignment as above.
+  // Starts a read. An error means that this device can read no more. Errors of a read come with the read's completion.
+  // REQUIRES: fewer than depth() in flight, alignment as above.
   virtual absl::Status Submit(const Read& read) = 0;
 
-  // Waits until a read completes, and appends all completed reads, in any order. An error means the same as for Submit. REQUIRES: at least
-  // one read is in flight.
+  // Waits until a read completes, and appends all completed reads, in any order. An error means the same as for Submit.
+  // REQUIRES: at least one read is in flight.
   virtual absl::Status Wait(std::vector<Completion>& done) = 0;
 
   // Reads by another way, through the page cache (and out of the cache again) and within this call. This is the second chance of a read

@@ -19,8 +19,8 @@
 // Errors: Unavailable (place, bytes, the system's message) if the block could not be read, DataLoss if the file was cut short, and the
 // error of `check` (with path and bytes before it) if `check` failed twice. An error ends that extent alone: the next may succeed.
 // Lifetime: when an extent is finished, nothing writes to its buffer any more. There is one exception. A device that fails for good (an
-// error of Submit or Wait) ends every extent with its error. Reads in flight may then still write until that memory is unmapped. Threads:
-// the device's thread; the device must outlive the reader. Destroying waits for reads in flight and forgets the rest.
+// error of Submit or Wait) ends every extent with its error. Reads in flight may then still write until that memory is unmapped.
+// Threads: the device's thread; the device must outlive the reader. Destroying waits for reads in flight and forgets the rest.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 // ring, and its reading starts at the request. Parts of units are read in between, and delay the units by the parts' reading time.
 //
 // Time follows from the order of leases, by the clock, and from the sizes, not from threads: the same in each run, to the digit. Pins take
-// no time here, whenever read. A read that would end after 100 years is OutOfRange. Threads: as WeightSource; the acquiring thread moves
-// the clock.
+// no time here, whenever read. A read that would end after 100 years is OutOfRange.
+// Threads: as WeightSource; the acquiring thread moves the clock.
 #pragma once
 
 #include <cstdint>

@@ -28,10 +28,11 @@
 // every block is compared from then on, for each `verify`.
 //
 // Effects on the process: opening makes one thread, which begins to read. Unless the options ask for more, nothing is forked, no thread
-// gets a priority above others, and io_uring is used only if requested by name. Nothing is logged. Threads: one acquires, any may end
-// leases, unpin or wait for pins. Lifetime: the file must outlive the streamer. Errors: a unit that cannot be read fails that lease alone,
-// with file, tensor and bytes; the next request tries again. If the file was written to, neither the unit just read nor any later unit is
-// given out.
+// gets a priority above others, and io_uring is used only if requested by name. Nothing is logged.
+// Threads: one acquires, any may end leases, unpin or wait for pins.
+// Lifetime: the file must outlive the streamer.
+// Errors: a unit that cannot be read fails that lease alone, with file, tensor and bytes; the next request tries again. If the file was
+// written to, neither the unit just read nor any later unit is given out.
 #pragma once
 
 #include <atomic>
@@ -106,8 +107,8 @@ class LayerStreamer : public WeightSource, public Loading {
   std::vector<std::string> Shortages() const override;  // None.
 
   // Streams these pinned units from now on, and gives their memory back to the system: at once, or when the last lease of the unit ends.
-  // InvalidArgument (unit, found, expected), without any change, if a unit is not pinned or is larger than the ring. REQUIRES: each unit is
-  // named once; the ring has room for all units that are leased at once (RingBytesFor), these units included.
+  // InvalidArgument (unit, found, expected), without any change, if a unit is not pinned or is larger than the ring.
+  // REQUIRES: each unit is named once; the ring has room for all units that are leased at once (RingBytesFor), these units included.
   absl::Status Unpin(absl::Span<const int> units);
 
   struct Stats {                       // Since Open, pins included.

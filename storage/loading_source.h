@@ -16,8 +16,9 @@
 // The pages are then copied to private memory, which is faster and safe from writers. Copying starts at the first of: the next lease after
 // AwaitChecked, AwaitResident, one second (Options::longest_borrowed).
 //
-// Lifetime: the reader must outlive the source. The source's end waits for the block that each thread reads, not for the rest. Errors:
-// nothing is logged; Shortages lists the resources that the system refused. Threads: thread-safe.
+// Lifetime: the reader must outlive the source. The source's end waits for the block that each thread reads, not for the rest.
+// Errors: nothing is logged; Shortages lists the resources that the system refused.
+// Threads: thread-safe.
 #pragma once
 
 #include <atomic>

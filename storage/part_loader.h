@@ -13,7 +13,8 @@
 //
 // After each load the file is checked for changes. If the file was written to, neither that load nor any later load is given out. If a load
 // ends while being read, the loader's thread waits for the reads in flight before reading anything else. So the load's place may be given
-// to the next load at once. Nothing is allocated or opened before Start. Nothing is logged. Threads: one begins, awaits and ends loads.
+// to the next load at once. Nothing is allocated or opened before Start. Nothing is logged.
+// Threads: one begins, awaits and ends loads.
 // Lifetime: the file must outlive the loader, and the loader its loads.
 #pragma once
 

@@ -31,8 +31,8 @@ struct PinPlan {
 };
 
 // Pins units of at most `budget` bytes together, each unit rounded up to whole pages. Pins all units if all fit, for every policy except
-// kNone. first: different units that kAuto pins, if all of them fit, before the rest of the budget is spread over the others. REQUIRES: no
-// size is negative.
+// kNone. first: different units that kAuto pins, if all of them fit, before the rest of the budget is spread over the others.
+// REQUIRES: no size is negative.
 PinPlan PlanPins(absl::Span<const int64_t> unit_bytes, int64_t budget, PinPolicy policy, absl::Span<const int> first = {});
 
 }  // namespace tessera

@@ -6,7 +6,8 @@
 // The modeled flash serves one read after the other, in the order of submission. The speed is the profile's for the read's size and for the
 // present number of reads in flight. No read completes before the latency has passed. The flash may catch up on up to 0.2 ms that were lost
 // while no caller waited; this makes up for threads that wake late. A profile faster than the device cannot be kept: late() tells how far
-// the device fell behind. Threads: as BlockDevice.
+// the device fell behind.
+// Threads: as BlockDevice.
 #pragma once
 
 #include <deque>

@@ -9,9 +9,10 @@
 //
 // The file is hostile until checked: Open verifies every count, offset and size against the file, and takes memory only as the manifest's
 // bytes justify. Read other ways (direct, asynchronous) as follows: read StoredBytes(unit) bytes at UnitOffset(unit), in blocks of
-// kTsrBlockBytes. The last block may be shorter. Give each block to CheckBlock. Threads: thread-safe after Open. Errors: InvalidArgument:
-// no such file could have been written. DataLoss: the file was damaged since (checksums, truncated). Both name file, field, found and
-// expected value.
+// kTsrBlockBytes. The last block may be shorter. Give each block to CheckBlock.
+// Threads: thread-safe after Open.
+// Errors: InvalidArgument: no such file could have been written. DataLoss: the file was damaged since (checksums, truncated). Both name
+// file, field, found and expected value.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +65,8 @@ class TsrReader {
   int64_t FirstBlock(int unit) const;
   int UnitOfBlock(int64_t block) const;
   int UnitAt(int64_t offset) const;       // In the file. REQUIRES: `offset` lies in a unit.
-  // Returns OK if `bytes` are the block's bytes; else DataLoss (place in file, unit, entry, checksum found and expected). REQUIRES: all
-  // stored bytes of the block, or all bytes before the unit's end.
+  // Returns OK if `bytes` are the block's bytes; else DataLoss (place in file, unit, entry, checksum found and expected).
+  // REQUIRES: all stored bytes of the block, or all bytes before the unit's end.
   absl::Status CheckBlock(int64_t block, absl::Span<const std::byte> bytes) const;
   // Returns the manifest's SHA-256 of each block without zeros; empty for a file of version 1.0, which had none. Reading does not compare
   // these sums: CRC-32C finds damage, and is many times as fast. A file made on purpose may have other blocks: CheckBlockSum says so.
@@ -73,8 +74,8 @@ class TsrReader {
   // Returns OK if the block's bytes have the block's sum, or the file has none. DataLoss and REQUIRES as for CheckBlock.
   absl::Status CheckBlockSum(int64_t block, absl::Span<const std::byte> bytes) const;
 
-  // Read and check. DataLoss as CheckBlock; the errors of RandomAccessFile::Read. REQUIRES: out.size() as CheckBlock takes `bytes`;
-  // UnitBytes(unit) or StoredBytes(unit). If direct(), the larger of both, page-aligned.
+  // Read and check. DataLoss as CheckBlock; the errors of RandomAccessFile::Read.
+  // REQUIRES: out.size() as CheckBlock takes `bytes`; UnitBytes(unit) or StoredBytes(unit). If direct(), the larger of both, page-aligned.
   absl::Status ReadBlock(int64_t block, absl::Span<std::byte> out) const;
   absl::Status ReadUnit(int unit, absl::Span<std::byte> out) const;
 
@@ -82,8 +83,8 @@ class TsrReader {
   std::vector<Attachment> attachments() const;  // Names live as long as the reader.
   // NotFound if no attachment has that name; DataLoss (attachment, byte, checksum found and expected) if the attachment is damaged.
   absl::StatusOr<std::vector<std::byte>> ReadAttachment(absl::string_view name) const;
-  // To read an attachment by other means: its place, and a check that `stored` are the bytes that were written there. REQUIRES:
-  // stored.size() == stored_bytes.
+  // To read an attachment by other means: its place, and a check that `stored` are the bytes that were written there.
+  // REQUIRES: stored.size() == stored_bytes.
   struct Place {
     int64_t offset = 0, bytes = 0;
     int64_t stored_bytes = 0;  // With the zeros up to a whole page of kTsrPage, which the checksums cover.

@@ -6,8 +6,9 @@
 //
 // A unit is at most 16 MiB: whole tensors, or a range of rows of one tensor. Units are numbered in the order of a pass. The next lease of a
 // unit may lie at another address, so no pointer may be kept from one lease to the next. If a pass needs few rows of a table (embeddings),
-// parts of a unit are leased instead. Threads: one thread acquires; leases may end on any thread. Lifetime: a source must outlive its
-// leases.
+// parts of a unit are leased instead.
+// Threads: one thread acquires; leases may end on any thread.
+// Lifetime: a source must outlive its leases.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,8 @@
 //
 // The estimates of several drafters for a node and its siblings are mixed (estimate_mixer.h). The node counts for the drafter with the
 // largest estimate. A drafter that fails counts as a drafter without a proposal; its account has the error. A drafter that is switched off
-// is not asked, and learns only from the sequence. Threads: as a Drafter.
+// is not asked, and learns only from the sequence.
+// Threads: as a Drafter.
 #pragma once
 
 #include <array>

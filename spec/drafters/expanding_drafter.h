@@ -9,7 +9,8 @@
 //   drafter.table().Error();                 // how well its probabilities were calibrated
 //
 // An error of the expander's Begin or Commit is the error of every Propose until the next sequence. The model writes on without a draft.
-// Rho is learnt from every sequence. Threads: as a Drafter.
+// Rho is learnt from every sequence.
+// Threads: as a Drafter.
 #pragma once
 
 #include <cstdint>

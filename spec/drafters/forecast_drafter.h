@@ -14,7 +14,8 @@
 // use are computed at first, and then now and again, to measure the other configurations.
 //
 // Nothing is proposed before the first pass of a sequence, after a pass whose last node had no forecasts, and while no forecasts are
-// computed. Threads: as a Drafter.
+// computed.
+// Threads: as a Drafter.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 //   drafter.Propose({.max_nodes = 15}, tree);
 //
 // Begin and Commit add written tokens to the set, whether anything is drafted or not. A sequence may also repeat itself: its own earlier
-// tokens count like tokens of the others. Without a set the drafter drafts nothing, and costs nothing. Threads: as a Drafter; all sequences
-// of a set on one thread.
+// tokens count like tokens of the others. Without a set the drafter drafts nothing, and costs nothing.
+// Threads: as a Drafter; all sequences of a set on one thread.
 #pragma once
 
 #include <memory>

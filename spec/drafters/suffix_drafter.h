@@ -5,7 +5,8 @@
 //   drafter.Propose({.max_nodes = 15}, tree);            // the likeliest continuation as a path, others as branches
 //
 // The sequence and the history are asked together (followers_tree.h). Drafted tokens count as text, so a draft may go round a loop. If a
-// sequence is longer than max_tokens, its older half is forgotten at once. Threads: as a Drafter; the history may be shared.
+// sequence is longer than max_tokens, its older half is forgotten at once.
+// Threads: as a Drafter; the history may be shared.
 #pragma once
 
 #include <memory>

@@ -22,7 +22,8 @@
 // wastes no row. Wide levels go together, where a pass over several rows takes less than several passes.
 //
 // Nothing is drafted while the costs are unknown. If nothing was worth drafting for kTrial steps, the root is expanded all the same;
-// otherwise a draft that became better would never be noticed. Threads: as a TreePolicy.
+// otherwise a draft that became better would never be noticed.
+// Threads: as a TreePolicy.
 #pragma once
 
 #include <vector>

@@ -61,8 +61,8 @@ absl::StatusOr<PruneOptions> ParsePruneOptions(absl::string_view text, const Pru
 // Returns false if no scores can make PruneTree drop a row; then no scores need be computed.
 bool MayPrune(const TokenTree& tree, const PruneOptions& options);
 
-// Returns by node: r of the edge to the node; 1 for the root. REQUIRES, here and below: as many scores as tokens; sets are of nodes of the
-// tree, at most one per node; options pass CheckPruneOptions.
+// Returns by node: r of the edge to the node; 1 for the root.
+// REQUIRES, here and below: as many scores as tokens; sets are of nodes of the tree, at most one per node; options pass CheckPruneOptions.
 std::vector<float> EdgeValues(const TokenTree& tree, absl::Span<const CandidateSet> sets, const PruneOptions& options);
 
 // Returns the nodes that stay, ascending, so parents first; the root is among them.

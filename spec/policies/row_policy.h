@@ -62,8 +62,8 @@ struct ShareLimits {
   double least_gain = 1.03;                 // Over the roots and whole trees alone.
 };
 
-// Returns, for each tree, the nodes with which the pass gives the most tokens per second, all sequences together. REQUIRES: at least as
-// many most_rows as trees.
+// Returns, for each tree, the nodes with which the pass gives the most tokens per second, all sequences together.
+// REQUIRES: at least as many most_rows as trees.
 std::vector<RowChoice> ShareRows(absl::Span<const TreeToCut> trees, const CostProfile& costs, const ShareLimits& limits);
 
 // Returns the share of a pass that one sequence is charged for, in (0, 1]. The shares of all sequences sum to 1. The roots' pass is shared
@@ -86,8 +86,8 @@ struct HeadChoice {
   double seconds = 0;          // Expected, in addition to the others' time.
 };
 // Chooses the first rows of the head. beside: the other trees of the pass. The roots of all trees are computed in the first call, and later
-// rows together with later rows of sequences with drafts. REQUIRES: the tree is in Pick's order, so its first nodes are its likeliest path;
-// most_rows >= 1.
+// rows together with later rows of sequences with drafts.
+// REQUIRES: the tree is in Pick's order, so its first nodes are its likeliest path; most_rows >= 1.
 HeadChoice ChooseHeadRows(const TokenTree& tree, const CostProfile& costs, int most_rows,
                           const CostProfile::Shape& beside = {.rows = 0, .leaves = 0, .texts = 0});
 // Returns the seconds that a head's call over `rows` first rows takes in addition to the others' rows.

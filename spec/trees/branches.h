@@ -43,7 +43,8 @@ int64_t RowsOf(absl::Span<const int> branches);
 int AcceptedOf(absl::Span<const int> branches, absl::Span<const int> ranks);
 
 // Returns all configurations within `forecasts` branches and `rows` rows in which no number can grow. Short ones come first, then small
-// numbers. Empty with fewer than 4 rows: a draft and its root have a forecast each. REQUIRES: 1 <= forecasts, 0 <= rows <= 512.
+// numbers. Empty with fewer than 4 rows: a draft and its root have a forecast each.
+// REQUIRES: 1 <= forecasts, 0 <= rows <= 512.
 std::vector<Branches> AllBranches(int forecasts, int rows);
 
 }  // namespace tessera

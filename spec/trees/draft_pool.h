@@ -39,7 +39,8 @@ class DraftPool {
 
   // Adds the candidates of these nodes, by as few passes as the expander allows. Candidates of probability 0 are left out. Internal
   // (expander, node, found, expected) if the expander's answer is not a distribution. After an error the pool is as after the passes
-  // before. REQUIRES: none of the nodes was expanded, none stands twice; the root is expanded first.
+  // before.
+  // REQUIRES: none of the nodes was expanded, none stands twice; the root is expanded first.
   absl::Status Expand(absl::Span<const int> nodes);
 
   const TokenTree& tree() const { return tree_; }
@@ -50,7 +51,7 @@ class DraftPool {
   const DrawnChildren& drawn(int node) const { return at(node).drawn; }   // Empty without sampling.
   double rho(int depth) const { return options_.reliability == nullptr ? 1 : options_.reliability->rho(depth); }
 
-  // Expected seconds: for expanding so many nodes, and for all nodes that were expanded so far.
+  // Expected seconds: for expanding `nodes` nodes, and for all nodes that were expanded so far.
   double SecondsOf(int nodes) const;
   double seconds() const { return seconds_; }
   int64_t passes() const { return passes_; }

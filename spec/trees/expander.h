@@ -11,7 +11,8 @@
 // An expander may be a smaller model, a part of the target or a head: anything that gives probabilities. A call is one pass over its nodes.
 // Each node sees the sequence, its ancestors and itself. The values computed for a node stay until the commit. Then the nodes that became
 // text stay in the cache, and all others leave. So no token is computed twice. The sequence and the calls determine the answers: nothing
-// depends on time or chance. For sampled drafts, DrawChildren (rejection.h) draws from these answers. Threads: as a Drafter.
+// depends on time or chance. For sampled drafts, DrawChildren (rejection.h) draws from these answers.
+// Threads: as a Drafter.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +40,9 @@ class Expander {
 
   // Returns, for each of these nodes, the tokens that may come next, the likeliest first: at most `most`, each once. Each token has its
   // probability among all tokens. Between two commits `tree` is the same tree and only grows, so a node keeps its number. After an error
-  // the state is as before the call. REQUIRES: 1 to most_rows() nodes, none twice, none expanded since the last commit. The parent of each
-  // is the root or was expanded. The root was expanded or is among the nodes.
+  // the state is as before the call.
+  // REQUIRES: 1 to most_rows() nodes, none twice, none expanded since the last commit. The parent of each is the root or was expanded. The
+  // root was expanded or is among the nodes.
   virtual absl::StatusOr<std::vector<TopTokens>> Expand(const TokenTree& tree, absl::Span<const int> nodes, int most) = 0;
 
   // Appends these tokens to the sequence; the last is the root of the next tree. `tree` is the tree that was expanded since the last

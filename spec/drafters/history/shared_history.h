@@ -14,7 +14,8 @@
 //
 // Memory is bounded by the room, at most kMostBytesPerToken per token of the room; a set without texts takes none. Where there is no more
 // room, a set forgets the older half of each of its texts. If a set is too small for that, the text that finds no room is left out from
-// there on, and nothing is drafted for that text. Threads: one at a time: the thread that drives the sequences (stepper.h).
+// there on, and nothing is drafted for that text.
+// Threads: one at a time: the thread that drives the sequences (stepper.h).
 #pragma once
 
 #include <cstdint>
