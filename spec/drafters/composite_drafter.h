@@ -66,7 +66,7 @@ class CompositeDrafter : public Drafter {
   // Everything learnt so far, from all sequences, and from the sequences of a joined set; [source].
   const DraftLearning& learning() const { return shared_ != nullptr ? *shared_ : own_; }
   DraftLearning& learning() { return shared_ != nullptr ? *shared_ : own_; }
-  // Seconds of one drafter's Propose since the last Commit. step_seconds: that Commit with the Propose before it, if there was one.
+  // propose_seconds: one drafter's Propose since the last Commit. step_seconds: the last Commit with the Propose before, if there was one.
   // step_seconds is 0 after the first Propose of a sequence: a model may have read the whole sequence then, so the time says nothing about
   // steps.
   double propose_seconds(int source) const { return member(source).propose_seconds; }

@@ -6,10 +6,10 @@
 //   reuse.Propose(budget, tree);        // adds to what others drafted: below the root, and after the end of the likeliest path
 //   reuse.Commit(tree, verdict);        // verdict.top: what the model says after the rejected nodes, too
 //
-// A draft x1 .. xn is rejected at xe, where the model says another token. The model's rows after xe are still valid. The longest run after
-// xe is kept in which the model itself would have said each token after the tokens before. The sequence may come to the run in two ways
-// (the paper's table 2): a synonym of xe replaces xe, or something was missing before xe, and xe comes, too. A third of the rejected drafts
-// come back so; the rest was redundant.
+// A draft x1 .. xn is rejected at xe, where the model says another token. The model's rows after xe are still valid. The drafter keeps the
+// longest run of tokens after xe that the model itself would have said, each after the tokens before. The sequence may come to the run in
+// two ways (the paper's table 2): a synonym of xe replaces xe, or something was missing before xe, and xe comes, too. A third of the
+// rejected drafts come back so; the rest was redundant.
 //
 // Below a CompositeDrafter each drafter starts from the root alone, so there only the place below the root counts.
 //

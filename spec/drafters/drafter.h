@@ -8,9 +8,9 @@
 //     drafter->Commit(tree, verdict);                                       // the text is longer by verdict.emitted
 //   }
 //
-// The sequence and the budgets determine the proposals: nothing depends on time or chance. docs/speculation.md shows how to write one.
-// Threads: one sequence, one drafter, one thread. Drafters of other sequences share only data that is immutable or locked (history).
-// Drafters of a set of sequences, which one thread drives, also share what the set writes (Join).
+// The sequence and the budgets determine the proposals: nothing depends on time or chance. docs/speculation.md shows how to write a
+// drafter. Threads: one sequence, one drafter, one thread. Drafters of other sequences share only data that is immutable or locked
+// (history). Drafters of a set of sequences, which one thread drives, also share what the set writes (Join).
 #pragma once
 
 #include <cstdint>

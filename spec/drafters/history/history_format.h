@@ -41,7 +41,7 @@ struct VocabularyId {
 // token or follows another separator.
 std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const TokenId> tokens);
 
-// InvalidArgument (path, field, found, expected) for bytes that another program or version wrote.
+// Checks program and version. InvalidArgument (path, field, found, expected) if another program or version wrote the bytes.
 absl::Status CheckHistoryVersion(absl::string_view bytes, const std::string& path);
 
 // Reads the tokens of a file, which are as EncodeHistory requires. InvalidArgument: another program, version or vocabulary wrote the file.

@@ -11,8 +11,8 @@
 //
 // A file that cannot be read is ignored, and the store is then empty; ignored() says why. If the file is damaged, the next Save replaces
 // the file, and replaced() says so. Any other unreadable file stays until Clear: a file of another program, vocabulary or newer version, a
-// file that is too large, or a file without permission to read. A file of the first version has another name, and stays likewise. ignored()
-// names that file as long as there is none of this version.
+// file that is too large, or a file that the system refuses to read. A file of the first version has another name, and stays likewise.
+// ignored() names that file as long as there is none of this version.
 //
 // Files are written whole or not at all (docs: history_format.h). Processes with the same store do not lose each other's texts. Save
 // appends new texts to the file's present texts, and brings nothing back that another process has cleared. A killed writer's leftover next
