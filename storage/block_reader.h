@@ -1,4 +1,4 @@
-// Reads extents of a file (units of weights, many blocks each): whole, or an error that says what and where. Keeps the device busy.
+// Reads extents of a file (units of weights, many blocks each): whole, or an error with cause and place. Keeps the device busy.
 //
 //   BlockReader reader(*opened.device, {.check = check});          // check(offset, block): is this what should be there?
 //   reader.Start({.offset = 0, .out = arena.bytes().first(16 << 20), .id = 1});
@@ -8,7 +8,7 @@
 //     RETURN_IF_ERROR(finished.status);
 //   }
 //
-// What a device may do, and what comes of it:
+// Each result of a device, and the reader's reaction:
 //   fewer bytes than asked          the rest is asked for, from the last aligned byte on; when not one aligned byte came for the
 //                                   third time, by BlockDevice::ReadPlain
 //   EINTR, EAGAIN, EBUSY, ENOMEM    asked again after a pause, 10 microseconds at first and 10 ms in the end; an error after 100
@@ -16,11 +16,11 @@
 //   EIO                             three tries
 //   nothing, before the end         an error at once: the file was cut short
 //   check says no                   what was checked is read once by BlockDevice::ReadPlain and checked again
-// An error is Unavailable (place, bytes, what the system said) if the block could not be read, DataLoss if the file was cut short,
-// and what `check` returned (with path and bytes before it) if it said no twice. It ends that extent alone: the next may succeed.
-// When an extent is finished, nothing writes to its buffer any more. The one exception: a device that fails for good (an error of Submit
-// or Wait) ends every extent with its error, and what it has in flight may still be written to until that memory is unmapped.
-// Threads: that of the device, which must outlive this. Destroying it waits for what is in flight and forgets the rest.
+// Errors: Unavailable (place, bytes, the system's message) if the block could not be read, DataLoss if the file was cut short, and the
+// error of `check` (with path and bytes before it) if `check` failed twice. An error ends that extent alone: the next may succeed.
+// Lifetime: when an extent is finished, nothing writes to its buffer any more. There is one exception. A device that fails for good (an
+// error of Submit or Wait) ends every extent with its error. Reads in flight may then still write until that memory is unmapped.
+// Threads: the device's thread; the device must outlive the reader. Destroying waits for reads in flight and forgets the rest.
 #pragma once
 
 #include <cstdint>
@@ -43,13 +43,13 @@ class BlockReader {
  public:
   struct Options {
     int64_t block_bytes = int64_t{1} << 20;  // An extent is read in blocks of this size; its last may be smaller.
-    int64_t check_bytes = 0;                 // What is checked at once, of a block; the last may be smaller. 0: all of it.
-    // Called with what came, on the thread of Step, while others are in flight. Null: all is taken as it is.
+    int64_t check_bytes = 0;                 // Bytes of a block checked at once; the last check may have fewer. 0: whole blocks.
+    // Called with the bytes of a read, on the thread of Step, while other reads are in flight. Null: nothing is checked.
     std::function<absl::Status(int64_t offset, absl::Span<const std::byte> bytes)> check = {};
-    // For messages: what lies there, the file's path before it. Null: the path alone.
+    // For messages: describes the place, the file's path before it. Null: the path alone.
     std::function<std::string(int64_t offset)> describe = {};
-    // How long waiting for all that is in flight should take at most: a slow device is given fewer bytes at once, but one block
-    // always. How many is learnt from how long blocks take; two at first. 0: as many as the device takes.
+    // The most time that waiting for all reads in flight should take. A slow device is given fewer bytes at once, but always one block. The
+    // number of blocks is learnt from the time that blocks take; two at first. 0: as many as the device takes.
     int64_t most_drain_nanos = 0;
     const Clock* clock = nullptr;  // Null: the real one. Must outlive the reader.
     std::function<void(int64_t nanos)> sleep = SleepNanos;
@@ -57,7 +57,7 @@ class BlockReader {
   struct Extent {
     int64_t offset = 0;
     absl::Span<std::byte> out = {};
-    uint64_t id = 0;  // Comes back when it is finished.
+    uint64_t id = 0;  // Returned in Finished.
   };
   struct Finished {
     uint64_t id = 0;
@@ -69,8 +69,8 @@ class BlockReader {
     int64_t short_reads = 0;
     int64_t interruptions = 0;  // EINTR, EAGAIN, EBUSY, ENOMEM.
     int64_t io_errors = 0;      // All others.
-    int64_t plain_reads = 0;    // Blocks, or pieces of them, read by ReadPlain.
-    int64_t mismatches = 0;     // Times that `check` said no.
+    int64_t plain_reads = 0;    // Blocks, or parts of blocks, read by ReadPlain.
+    int64_t mismatches = 0;     // Times that `check` failed.
     int64_t wait_nanos = 0;     // Spent waiting for the device.
   };
 
@@ -81,18 +81,17 @@ class BlockReader {
   BlockReader(const BlockReader&) = delete;
   BlockReader& operator=(const BlockReader&) = delete;
 
-  // Reads the extent after those started before. Returns at once. REQUIRES: it lies within the file; offset, size and address are
-  // multiples of BlockDevice::kAlignment.
+  // Starts to read the extent after the extents started before. Returns at once. REQUIRES: the extent lies within the file; offset, size
+  // and address are multiples of BlockDevice::kAlignment.
   void Start(const Extent& extent);
 
   int64_t unfinished() const { return static_cast<int64_t>(extents_.size() + finished_.size()); }  // Started, not handed out.
 
-  int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }  // Blocks that the device has not been asked for yet.
+  int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }  // Blocks not yet requested from the device.
 
-  // Gives the device all it can take and waits until something happens: some blocks came, perhaps an extent is finished.
-  // REQUIRES: unfinished() > 0.
+  // Gives the device all it can take, and waits for progress: some blocks came, perhaps an extent is finished. REQUIRES: unfinished() > 0.
   std::optional<Finished> Step();
-  // The same until an extent is finished.
+  // Like Step, until an extent is finished.
   Finished Next();
 
   const Counters& counters() const { return counters_; }
@@ -101,18 +100,18 @@ class BlockReader {
   struct Reading {  // An extent.
     Extent extent;
     int64_t blocks_left;
-    absl::Status status;  // Once it is not OK, its blocks that are not in flight are dropped.
+    absl::Status status;  // Once not OK, blocks that are not in flight are dropped.
   };
   struct Block {
     std::list<Reading>::iterator reading;
     int64_t offset;
     absl::Span<std::byte> out;
     int64_t done = 0;          // Bytes from the beginning that came.
-    int64_t most = INT64_MAX;  // Bytes to ask for at once.
+    int64_t most = INT64_MAX;  // Most bytes per request.
     int interruptions = 0, errors = 0;  // Since a byte came.
     int64_t not_before = 0;    // On the clock.
     int64_t submitted = 0;     // On the clock,
-    int64_t in_flight = 0;     // and so many bytes were in flight then, its own included.
+    int64_t in_flight = 0;     // and bytes in flight then, this block included.
   };
   enum class Outcome { kWhole, kAgain, kFailed };
 
@@ -141,9 +140,9 @@ class BlockReader {
   Options options_;
   const Clock* const clock_;
   std::list<Reading> extents_;
-  std::deque<Block> waiting_;     // In the order in which they go to the device.
-  std::vector<Block> delayed_;    // Go before those, each at its time.
-  std::vector<Block> in_flight_;  // By tag; those in free_tags_ are none.
+  std::deque<Block> waiting_;     // In the order of requests.
+  std::vector<Block> delayed_;    // Go before `waiting_`, each at its time.
+  std::vector<Block> in_flight_;  // By tag; unused for tags in free_tags_.
   std::vector<uint64_t> free_tags_;
   std::vector<BlockDevice::Completion> done_;   // By the last Wait; its memory stays.
   int64_t bytes_in_flight_ = 0, most_bytes_in_flight_;

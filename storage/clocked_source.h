@@ -1,4 +1,4 @@
-// Weights that take a phone's time to read: another source gives the bytes, and a virtual clock goes on as a flash profile says.
+// Weights with a phone's reading time. Another source gives the bytes, and a virtual clock advances by a flash profile.
 //
 //   ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile("ufs4.0"));
 //   VirtualClock clock;
@@ -6,13 +6,14 @@
 //   ASSIGN_OR_RETURN(WeightLease lease, source.Acquire(unit));      // `clock` has gone on to when the phone would have the unit
 //   Print(source.stats().read_seconds, source.stats().waited_seconds);
 //
-// The phone's flash does what a LayerStreamer does: it reads the streamed units in the order of the file, round and round, one after the
-// other, in reads of 4 MiB of which eight are in flight, and ahead as far as the ring has room: the place of a unit is free when its leases
-// have ended. So reading goes on while others move the clock, and what is leased late is there already. A unit out of order empties the
-// ring, and is read from when it is asked for. Parts of units are read in between, and put the units off by as long as they take.
-// Time follows from the order of leases, by the clock, and from the sizes, not from threads: the same in each run, to the digit. Pins
-// take no time here, whenever they are read. What would be read after 100 years is OutOfRange.
-// Threads: as WeightSource; the clock is moved by the thread that acquires.
+// The modeled flash acts as a LayerStreamer does. Streamed units are read in the order of the file, round and round, one after the other.
+// Reads have 4 MiB, eight are in flight, and read-ahead goes as far as the ring has room. The place of a unit is free when its leases have
+// ended. So reading goes on while others move the clock, and a unit that is leased late is there already. A unit out of order empties the
+// ring, and its reading starts at the request. Parts of units are read in between, and delay the units by the parts' reading time.
+//
+// Time follows from the order of leases, by the clock, and from the sizes, not from threads: the same in each run, to the digit. Pins take
+// no time here, whenever read. A read that would end after 100 years is OutOfRange.
+// Threads: as WeightSource; the acquiring thread moves the clock.
 #pragma once
 
 #include <cstdint>
@@ -38,20 +39,20 @@ class ClockedSource : public WeightSource {
   struct Options {
     FlashProfile flash = {};
     std::vector<int64_t> unit_bytes = {};    // In the file, whole pages. REQUIRES: one per unit,
-    std::vector<bool> streamed = {};         // and here, too. False for those that are pinned, or leased in parts only.
+    std::vector<bool> streamed = {};         // and here, too. False for units that are pinned, or leased in parts only.
     int64_t ring_bytes = 0;
-    Timeline* timeline = nullptr;            // On the same clock; reads are recorded there. Null: none.
+    Timeline* timeline = nullptr;            // On the same clock; records reads. Null: none.
   };
   struct Stats {
     int64_t read_bytes = 0;
-    double read_seconds = 0;      // In which the flash reads.
-    double waited_seconds = 0;    // In which leases waited for it.
+    double read_seconds = 0;      // While the flash reads.
+    double waited_seconds = 0;    // While leases waited for the flash.
   };
 
-  // For a LayerStreamer of the file by this plan.
+  // Returns the options for a LayerStreamer of the file by this plan.
   static Options OptionsFor(const TsrReader& file, const StreamPlan& plan, FlashProfile flash, Timeline* timeline = nullptr);
 
-  // The clock must outlive it.
+  // The clock must outlive the source.
   ClockedSource(std::unique_ptr<WeightSource> source, VirtualClock& clock, Options options);
   ~ClockedSource() override;      // REQUIRES: no lease is left.
 
@@ -66,11 +67,11 @@ class ClockedSource : public WeightSource {
   // A unit in the phone's ring.
   struct Entry {
     int unit = 0, leases = 0;
-    int64_t ready_ns = 0, free_ns = 0;   // When it was read; when its last lease ended.
+    int64_t ready_ns = 0, free_ns = 0;   // End of the read; end of the last lease.
   };
 
   void Release(int unit, absl::Span<const std::byte> bytes) override;
-  absl::Status CheckTime(int unit) const;   // Whether something may be read now.
+  absl::Status CheckTime(int unit) const;   // Returns whether a read may begin now.
   Entry* Find(int unit);
   bool IsThere(const Entry& entry) const;
   int Next() const;
@@ -84,13 +85,13 @@ class ClockedSource : public WeightSource {
   const std::unique_ptr<WeightSource> source_;
   VirtualClock& clock_;
   const Options options_;
-  mutable std::mutex mutex_;                          // For all that follows.
-  std::vector<bool> streamed_;                        // Also what was unpinned since.
-  std::vector<std::vector<WeightLease>> inner_;       // [unit]: leases of the other source, for those of this one.
-  std::deque<Entry> ring_;                            // In the order in which they were read.
+  mutable std::mutex mutex_;                          // Guards all members below.
+  std::vector<bool> streamed_;                        // Also units that were unpinned since.
+  std::vector<std::vector<WeightLease>> inner_;       // [unit]: leases of the other source, one per lease of this source.
+  std::deque<Entry> ring_;                            // In the order of the reads.
   int64_t ring_used_ = 0;
-  int64_t room_ns_ = 0;                               // When the last place that was needed became free.
-  int64_t read_end_ns_ = 0;                           // When the flash is done with all that was read so far.
+  int64_t room_ns_ = 0;                               // When the last needed place became free.
+  int64_t read_end_ns_ = 0;                           // When the flash is done with all reads so far.
   int last_ = -1;                                     // The unit that was read last.
   Stats stats_;
 };

@@ -1,10 +1,10 @@
-// How fast a flash device reads: a phone's, from a file, or this machine's, as flash_probe.h measured it.
+// The read speed of a flash device: a phone's, from a file, or this machine's, as measured by flash_probe.h.
 //
 //   ASSIGN_OR_RETURN(FlashProfile flash, LoadFlashProfile("ufs4.0"));              // a name, or a file's path
 //   double speed = flash.BytesPerSecond(/*block_bytes=*/1 << 20, /*depth=*/4);
 //
-// Between the numbers that a profile has: at a depth, those of the largest depth not above it (or the least there is) count;
-// between two sizes of blocks the speed goes evenly with the logarithm of the size, beyond the smallest and largest it stays.
+// Speeds between a profile's numbers: a depth takes the speeds of the largest depth not above it (or of the least depth there is). Between
+// two block sizes the speed is linear in the logarithm of the size. Below the smallest and above the largest size the speed stays the same.
 // Files are protobuf text (flash_profile.proto) and hostile until checked. Thread-safe.
 #pragma once
 
@@ -27,7 +27,7 @@ struct FlashProfile {
 
   std::string name = {};
   std::vector<Speed> speeds = {};  // By depth, then by size. Not empty.
-  int64_t latency_nanos = 0;  // A small read's, nothing else in flight; 0 if it was not measured.
+  int64_t latency_nanos = 0;  // A small read's, nothing else in flight; 0 if not measured.
 
   double BytesPerSecond(int64_t block_bytes, int depth) const;
   const Speed& Best() const;  // The fastest; of several as fast, the one of least depth, then size.
@@ -35,10 +35,10 @@ struct FlashProfile {
 
 std::vector<std::string> FlashProfileNames();  // The built-in ones: "ufs3.1", "ufs4.0", ...
 
-// InvalidArgument (source, line or field, found, expected) if the text is no profile.
+// Parses a profile. InvalidArgument (source, line or field, found, expected) if the text is no profile.
 absl::StatusOr<FlashProfile> ParseFlashProfile(absl::string_view text, absl::string_view source);
 
-// A built-in one by its name, else a file. NotFound names those built in.
+// Loads a built-in profile by its name, else a file. NotFound names the built-in profiles.
 absl::StatusOr<FlashProfile> LoadFlashProfile(const std::string& name_or_path);
 
 }  // namespace tessera

@@ -1,5 +1,5 @@
-// Reads parts of units of a .tsr file to places of one memory, load after load, on a thread of its own: weights that come as a whole, are
-// used for a while and make room for others.
+// Reads parts of units of a .tsr file into one memory, load after load, on a thread of its own. For weights that come as a whole, are used
+// for a while and make room for others.
 //
 //   PartLoader loader(*file, {});                                                     // of a TsrReader
 //   const std::vector<UnitPart> parts = {{.unit = 3, .offset = 0, .bytes = 8192}};
@@ -8,12 +8,14 @@
 //   ASSIGN_OR_RETURN(const absl::Span<const absl::Span<const std::byte>> bytes, load->Await());   // bytes[0]: of parts[0]
 //   load.reset();                                                                     // others may be loaded to its place
 //
-// Blocks under a checksum are read as a whole, and compared with it, by `verify`. A load that cannot be read fails the Await that waits for
-// it, with file, unit and bytes. An Await that comes after it has failed reads it again, behind those that wait. After each load the file
-// is checked for changes: if it was written to, neither that load nor any after it is given out. Where a load ends while it is read, the
-// loader's thread waits for what is in flight before it reads anything else, so its place may be given to the next load at once.
-// Nothing is allocated or opened before Start. Nothing is logged.
-// Threads: one begins, awaits and ends loads. The file must outlive the loader, and the loader its loads.
+// Blocks with a checksum are read whole and compared with the checksum, as `verify` says. A load that cannot be read fails the Await that
+// waits for the load, with file, unit and bytes. An Await after the failure reads the load again, behind the loads that wait.
+//
+// After each load the file is checked for changes. If the file was written to, neither that load nor any later load is given out. If a load
+// ends while being read, the loader's thread waits for the reads in flight before reading anything else. So the load's place may be given
+// to the next load at once. Nothing is allocated or opened before Start. Nothing is logged.
+// Threads: one begins, awaits and ends loads.
+// Lifetime: the file must outlive the loader, and the loader its loads.
 #pragma once
 
 #include <atomic>
@@ -38,7 +40,7 @@ namespace tessera {
 
 class PartLoader {
  public:
-  // As LayerStreamer::Options has them.
+  // The options of LayerStreamer::Options.
   struct Options {
     VerifyPolicy verify = VerifyPolicy::kFirst;
     IoKind io = IoKind::kAuto;
@@ -55,15 +57,16 @@ class PartLoader {
   struct Job;
 
  public:
-  // Its end takes it from those that wait.
+  // A load in progress or in memory. Ending a Load removes the load from the queue.
   class Load {
    public:
     ~Load();
     Load(const Load&) = delete;
     Load& operator=(const Load&) = delete;
-    bool is_ready() const;   // Its bytes are there.
-    // The bytes of each part, in order, which stay until this ends: 64-byte aligned as their offsets are. Errors: Unavailable or DataLoss
-    // (path, unit, tensor, bytes), FailedPrecondition if the file was written to since it was opened, or before Start; Cancelled.
+    bool is_ready() const;   // The bytes are in memory.
+    // Returns the bytes of each part, in order. The bytes stay until the Load ends, 64-byte aligned as the parts' offsets are. Errors:
+    // Unavailable or DataLoss (path, unit, tensor, bytes), FailedPrecondition if the file was written to since opened, or before Start;
+    // Cancelled.
     absl::StatusOr<absl::Span<const absl::Span<const std::byte>>> Await();
 
    private:
@@ -76,34 +79,35 @@ class PartLoader {
   PartLoader(const TsrReader& file, Options options);
   ~PartLoader();   // REQUIRES: no load is left.
 
-  // Memory that a load of these parts takes: a multiple of BlockDevice::kAlignment. REQUIRES, as for Begin: each lies in its unit.
+  // Returns the memory for a load of these parts: a multiple of BlockDevice::kAlignment. REQUIRES, as for Begin: each part lies in its
+  // unit.
   int64_t BytesOf(absl::Span<const UnitPart> parts) const;
 
-  // Makes memory of so many bytes, and the thread that reads. ResourceExhausted (with the bytes) if there is none to give, or no thread;
-  // the errors of OpenBlockDevice. REQUIRES: called once.
+  // Allocates `memory_bytes` bytes, and starts the reading thread. ResourceExhausted (with the bytes) if there is no memory or no thread;
+  // also the errors of OpenBlockDevice. REQUIRES: called once.
   absl::Status Start(int64_t memory_bytes);
 
-  // To the bytes of that memory from `place` on. REQUIRES: these are inside, and no other load has them; place is a multiple of
-  // BlockDevice::kAlignment.
+  // Begins a load into that memory, from `place` on. REQUIRES: the load's bytes are inside the memory and belong to no other load; place is
+  // a multiple of BlockDevice::kAlignment.
   std::unique_ptr<Load> Begin(absl::Span<const UnitPart> parts, int64_t place, int detail);
 
-  // Waits until nothing is left to be read. The first error of a load since the last such call.
+  // Waits until nothing is left to be read. Returns the first error of a load since the last such call.
   absl::Status AwaitAll();
 
   // False: from now on nothing is recorded on the timeline, and no wait counts.
   void SetRecording(bool on);
 
   struct Stats {               // Since Start.
-    int64_t loads = 0;         // That came whole,
+    int64_t loads = 0;         // Complete loads,
     int64_t read_bytes = 0;    // their bytes,
-    int64_t read_nanos = 0;    // and how long reading them took, from the first byte to the last.
+    int64_t read_nanos = 0;    // and the time from the first byte of a load to the last.
     int64_t waited_nanos = 0;  // By Await.
     double bytes_per_second() const {
       return read_nanos == 0 ? 0 : static_cast<double>(read_bytes) * 1e9 / static_cast<double>(read_nanos);
     }
   };
   Stats stats() const;
-  IoKind device_io() const;                  // What the file is read with. REQUIRES, as for device_reason: Start succeeded.
+  IoKind device_io() const;                  // How the file is read. REQUIRES, as for device_reason: Start succeeded.
   const std::string& device_reason() const;  // The same in words, and why nothing better (OpenedDevice).
 
  private:

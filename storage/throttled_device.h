@@ -1,13 +1,13 @@
-// Slows a device down to a flash profile, so that what a phone would do can be measured on a faster machine.
+// Slows a device down to a flash profile, so that a phone's behaviour can be measured on a faster machine.
 //
 //   ASSIGN_OR_RETURN(FlashProfile flash, LoadFlashProfile("ufs4.0"));
 //   ThrottledDevice device(std::move(opened.device), flash);
 //
-// The modeled flash serves one read after the other, in the order in which they were submitted, each at the speed that the
-// profile has for its size and for as many reads as are in flight then; none completes before the latency has passed. What it
-// lost while nobody waited it may catch up on, up to 0.2 ms: that makes up for threads that wake late. A profile faster than the
-// device cannot be kept: late() tells how far it fell behind.
-// Threads: those of BlockDevice.
+// The modeled flash serves one read after the other, in the order of submission. The speed is the profile's for the read's size and for the
+// present number of reads in flight. No read completes before the latency has passed. The flash may catch up on up to 0.2 ms that were lost
+// while no caller waited; this makes up for threads that wake late. A profile faster than the device cannot be kept: late() tells how far
+// the device fell behind.
+// Threads: as BlockDevice.
 #pragma once
 
 #include <deque>
@@ -45,23 +45,23 @@ class ThrottledDevice : public BlockDevice {
   int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) override;
   absl::Status CheckUnchanged() override { return device_->CheckUnchanged(); }
 
-  // The longest that a read took beyond what the profile says, in nanoseconds.
+  // Returns the longest time that a read took beyond the profile's time, in nanoseconds.
   int64_t late() const { return late_; }
 
  private:
   struct InFlight {
     uint64_t tag;
-    int64_t ready;                  // On the clock: when the modeled flash has it.
-    std::optional<int64_t> result;  // Once the device has it.
+    int64_t ready;                  // On the clock: when the modeled flash completes the read.
+    std::optional<int64_t> result;  // Once the device has completed the read.
   };
-  int64_t Serve(int64_t bytes, int depth);  // When the modeled flash is done with a read that is submitted now.
+  int64_t Serve(int64_t bytes, int depth);  // When the modeled flash completes a read that is submitted now.
 
   const std::unique_ptr<BlockDevice> device_;
   const FlashProfile profile_;
   Options options_;
   const Clock* const clock_;
-  std::deque<InFlight> in_flight_;  // In the order of submission, which is that of `ready`.
-  int64_t free_ = 0;                // When the modeled flash has served all that was submitted.
+  std::deque<InFlight> in_flight_;  // In the order of submission, and of `ready`.
+  int64_t free_ = 0;                // When the modeled flash has served all submitted reads.
   int64_t late_ = 0;
 };
 

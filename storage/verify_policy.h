@@ -1,8 +1,8 @@
-// How often blocks of a .tsr file are compared with their checksums.
+// Chooses how often blocks of a .tsr file are compared with their checksums.
 //
 //   ASSIGN_OR_RETURN(VerifyPolicy policy, ParseVerifyPolicy("first"));
 //
-// docs/storage.md says what each leaves uncovered. A pure function.
+// docs/storage.md tells which damage each policy leaves uncovered. A pure function.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -11,10 +11,10 @@
 
 namespace tessera {
 
-// Each when it is read for the first time, each time, or none.
+// Each block at its first read, at each read, or no block.
 enum class VerifyPolicy { kFirst, kAlways, kNever };
 
-// "first", "always" or "never"; else WrongUsage (verify) with these names.
+// Parses "first", "always" or "never". Any other name is WrongUsage (verify) with these names.
 absl::StatusOr<VerifyPolicy> ParseVerifyPolicy(absl::string_view name);
 
 }  // namespace tessera

@@ -1,13 +1,14 @@
-// Hands out a model's weights one unit at a time, wherever they come from: memory, or a file that is being streamed.
+// Hands out a model's weights one unit at a time, from memory or from a file that is being streamed.
 //
 //   ASSIGN_OR_RETURN(WeightLease lease, source.Acquire(unit));
 //   RETURN_IF_ERROR(Use(lease.bytes()));
 //                                            // the lease ends here: the bytes may move or vanish
 //
-// A unit is at most 16 MiB: whole tensors, or a range of rows of one, in the order in which a pass reads them. The next lease of
-// the same unit may lie at another address, so nothing may be kept from one lease to the next. From a table of which a pass needs few
-// rows (embeddings), parts of a unit are leased instead.
-// Threads: one thread acquires; leases may end on any thread. A source must outlive its leases.
+// A unit is at most 16 MiB: whole tensors, or a range of rows of one tensor. Units are numbered in the order of a pass. The next lease of a
+// unit may lie at another address, so no pointer may be kept from one lease to the next. If a pass needs few rows of a table (embeddings),
+// parts of a unit are leased instead.
+// Threads: one thread acquires; leases may end on any thread.
+// Lifetime: a source must outlive its leases.
 #pragma once
 
 #include <cstddef>
@@ -27,21 +28,21 @@ constexpr int64_t kLargestUnitBytes = int64_t{16} << 20;
 
 class WeightSource;
 
-class WeightLease {  // Move-only; ending it never blocks.
+class WeightLease {  // Move-only; the end never blocks.
  public:
   WeightLease() = default;
   WeightLease(WeightSource* source, int unit, absl::Span<const std::byte> bytes, bool pinned)
       : source_(source), unit_(unit), bytes_(bytes), pinned_(pinned) {}
   WeightLease(WeightLease&& other) noexcept { Swap(other); }
   WeightLease& operator=(WeightLease&& other) noexcept {
-    WeightLease taken(std::move(other));  // What this lease held ends here, not when `other` does.
+    WeightLease taken(std::move(other));  // The lease replaced here ends here, not when `other` does.
     Swap(taken);
     return *this;
   }
   ~WeightLease();
 
   int unit() const { return unit_; }
-  // Unchanged until the lease ends. The bytes of a whole unit are 4096-byte aligned, those of a part 64-byte.
+  // Unchanged until the lease ends. The bytes of a whole unit are 4096-byte aligned; the bytes of a part are 64-byte aligned.
   absl::Span<const std::byte> bytes() const { return bytes_; }
   bool pinned() const { return pinned_; }                       // For reports; correct code does not ask.
 
@@ -66,18 +67,18 @@ struct UnitPart {
   int64_t bytes = 0;
 };
 
-// What there is to wait for, and to know, while weights that will stay in memory are still being read. Thread-safe.
+// Progress of weights that are still being read and will stay in memory. Thread-safe.
 class Loading {
  public:
   virtual ~Loading() = default;
   // Waits until all resident weights have been read and verified; returns the first error.
   virtual absl::Status AwaitChecked() = 0;
-  // The same, and until they are in their final place: to be called before passes are timed.
+  // Waits as AwaitChecked does, and until the weights are in their final place. Call this before timing passes.
   virtual absl::Status AwaitResident() = 0;
-  // Seconds that Acquire and AcquireParts have taken so far because weights were not there yet.
+  // Returns the seconds that Acquire and AcquireParts have taken so far because weights were missing.
   virtual double LoadingSeconds() const = 0;
-  // What the system would not give so far, a sentence each: threads (loading is slower), or memory for copies of what is still read from
-  // the file, which must not be changed then.
+  // Returns the resources that the system refused so far, one sentence each. Refused threads make loading slower. Refused memory means that
+  // the file must not be changed while parts are still read from the file.
   virtual std::vector<std::string> Shortages() const = 0;
 };
 
@@ -87,8 +88,8 @@ class WeightSource {
   virtual int units() const = 0;
   // Waits until `unit` is whole. An error fails this call only; the next may succeed. REQUIRES: 0 <= unit < units().
   virtual absl::StatusOr<WeightLease> Acquire(int unit) = 0;
-  // Leases parts, in the order given, and reads little more than these where their units are not in memory. REQUIRES: at most
-  // kMostParts, of kMostPartBytes together; each lies in its unit, offsets are multiples of 64; the leases of the last call have ended.
+  // Leases parts, in the order given. Reads little more than the parts if their units are not in memory. REQUIRES: at most kMostParts, of
+  // kMostPartBytes together; each part lies in its unit; offsets are multiples of 64; the leases of the last call have ended.
   static constexpr int kMostParts = 64;
   static constexpr int64_t kMostPartBytes = int64_t{2} << 20;
   virtual absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) = 0;

@@ -1,11 +1,12 @@
-// How often a drafter's guesses come true, compared with its estimates, which are corrected by that.
+// Measures how often a drafter's guesses come true, and corrects the drafter's estimates.
 //
 //   Acceptance acceptance;
 //   acceptance.Add({.estimate = 0.9f, .depth = 1}, /*accepted=*/false);     // the text went elsewhere
 //   acceptance.Probability({.estimate = 0.9f, .depth = 1});                 // 0.53: less than 0.9 already
 //
-// Counts are kept for classes of estimates and, within them, of depths; a class with few counts leans on the wider one, and that
-// on the estimate itself. Old counts fade, since texts change. Depends on what was added alone, never on time. Thread-compatible.
+// Counts are kept for classes of estimates and, within an estimate class, for classes of depths. A class with few counts leans on the wider
+// class, and the wider class on the estimate. Old counts fade, since texts change. Depends on the added guesses alone, never on time.
+// Thread-compatible.
 #pragma once
 
 #include <array>
@@ -22,10 +23,10 @@ struct Guess {
 
 class Acceptance {
  public:
-  // The probability that the guess comes true if its parent does, in (0, 1).
+  // Returns the probability that the guess comes true if the parent does, in (0, 1).
   float Probability(const Guess& guess) const;
 
-  // To be called for guesses whose parent came true, verified or not: the text that came is known in any case.
+  // Learns from a guess whose parent came true, verified or not: the token that came is known in any case.
   void Add(const Guess& guess, bool accepted);
 
  private:

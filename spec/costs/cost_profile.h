@@ -1,5 +1,5 @@
-// What a step costs on this machine, with this model: a pass of so many rows, leaves and texts, the head over so many rows, and what
-// drafters take; and what drafts gave, for whoever plans memory.
+// Learns a step's costs on this machine, with this model: a pass by rows, leaves and texts, the head by rows, and drafters' time. Also
+// keeps the drafts' yields, for plans of memory.
 //
 //   CostProfile costs;
 //   costs.AddPass({.rows = 1, .leaves = 1}, 0.0070);          // as measured; any number of times, whenever there is a pass
@@ -9,18 +9,17 @@
 //   RETURN_IF_ERROR(costs.Save("costs.json"));
 //   ASSIGN_OR_RETURN(CostProfile frozen, CostProfile::Load("costs.json"));    // measures no more: decisions can be repeated
 //
-// A pass that reads a part of a prompt as well is no measure of decoding: what the last few of them took is kept apart, and says how large
-// the next part may be.
+// A pass that also reads a chunk of a prompt is no measure of decoding. The times of the last few such passes are kept apart, and give the
+// size of the next chunk.
 //
 //   costs.AddPromptPass(/*rows=*/40, 0.0150);                 // all rows, those of texts that are written beside it included
 //   costs.PromptPassSeconds({.rows = 8, .leaves = 8, .texts = 8}, /*prompt_rows=*/20);
 //
-// Low times of a shape count most, since noise only adds. Whatever makes all shapes slower or faster for long (heat, another program) is
-// one factor beside them, so that shapes that were measured at different times can be compared. Reading a streamed model is part of each
-// pass, so it is part of the table. Each leaf beyond the first of its text adds the same time; so does each text beyond the first, whose
-// keys no other text's rows read. A time that rows, leaves and texts do not explain is divided between them. The table is the one nearest
-// to what was measured in which more rows never cost less.
-// Thread-compatible.
+// Low times of a shape count most, since noise only adds. A cause that makes all shapes slower or faster for long (heat, another program)
+// is one factor. So shapes measured at different times can be compared. Reading a streamed model is part of each pass, so reading is part
+// of the table. Each leaf beyond the first of its text adds the same time. So does each text beyond the first, since no other text's rows
+// read its keys. A time that rows, leaves and texts do not explain is divided between the three. The table is the nearest one to the
+// measured times in which more rows never cost less. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -38,62 +37,62 @@ namespace tessera {
 
 class CostProfile {
  public:
-  static constexpr int kMostRows = 512;   // More count as so many.
+  static constexpr int kMostRows = 512;   // More rows count as kMostRows.
 
-  // One tree, or those of several texts together.
+  // One tree, or the trees of several texts together.
   struct Shape {
     int rows = 1;     // Roots included.
     int leaves = 1;   // One per text at least.
     int texts = 1;
   };
 
-  // Nothing happens once frozen, or if the seconds are not positive and finite.
+  // Each call does nothing once the profile is frozen, or if the seconds are not positive and finite.
   void AddPass(const Shape& shape, double seconds);   // Without the head.
   void AddHead(int rows, double seconds);
   void AddDraft(absl::string_view drafter, double seconds);   // Per step.
-  void AddTop(int rows, double seconds);                      // TopTokensOf, for so many rows.
+  void AddTop(int rows, double seconds);                      // TopTokensOf, for `rows` rows.
   void AddPromptPass(int rows, double seconds);               // A pass in which some rows are a prompt's. The last few count.
 
-  // For a streamed model: until more is measured, rows and their logits are taken to cost next to nothing, since passes and the head wait
-  // for reading.
+  // For a streamed model: assumes that rows and their logits cost next to nothing, until more is measured. Passes and the head wait for
+  // reading.
   void ExpectFreeRows() {
     pass_.GuessRow(kFreeRow);
     head_.GuessRow(kFreeRow);
   }
 
-  // What is not known is guessed from what is; 0 while nothing is.
+  // Unknown times are guessed from known ones; 0 while nothing is known.
   double PassSeconds(const Shape& shape) const { return level_ * (pass_.At(Clamped(shape.rows)) + ApartSeconds(shape)); }
-  // The same by what passes take now: more, where texts have become longer than those that most passes were measured with.
+  // Like PassSeconds, by the time of present passes. Larger if texts have become longer than in most measured passes.
   double PassSecondsNow(const Shape& shape) const { return PassSeconds(shape) * std::max(1.0, std::min(last_[0], last_[1])); }
   double HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
-  // A pass of this shape and so many rows of a prompt beside it: the least that one of the last few such passes says, since noise only
-  // adds. More rows than it had are taken to cost as much each as those did, which is the most they can; fewer, as if each had added the
-  // same time.
+  // Returns the seconds of a pass of this shape with `prompt_rows` prompt rows: the least by any of the last few such passes, since noise
+  // only adds. More rows than such a pass had are assumed to cost as much each as the measured rows, which is the most they can. Fewer rows
+  // are assumed to have added the same time each.
   double PromptPassSeconds(const Shape& shape, int prompt_rows) const;
   double DraftSeconds(absl::string_view drafter) const;
   double TopSeconds(int rows) const { return rows * top_.seconds; }
-  // A step was measured, of however many texts. Before that there is nothing to hold a draft against.
+  // Returns whether a step was measured, with any number of texts. Before that, a draft cannot be compared with anything.
   bool KnowsSteps() const { return !pass_.means().empty() && !head_.means().empty(); }
-  // A token without any draft. Only once that was measured are times of one text better than guesses.
+  // Returns whether a token without any draft was measured. Before that, times of one text are no better than guesses.
   bool KnowsPlain() const { return pass_.contains(1) && head_.contains(1); }
-  // What a token without any draft costs a text where so many texts share the pass: each text's part.
+  // Returns the seconds of a token without any draft if `texts` texts share the pass: each text's part.
   double PlainSeconds(int texts = 1) const {
     return PassSeconds({.rows = texts, .leaves = texts, .texts = texts}) / texts + HeadSeconds(texts) / texts;
   }
 
-  // What drafts of one kind gave, for plans of memory (draft_choice.h): no choice of rows looks at it.
+  // The yield of one kind of draft, for plans of memory (draft_choice.h). No choice of rows uses the yield.
   struct Yield {
-    double tokens = 1;   // That a pass gave on average: 1, and those of its guesses that came true.
-    double rows = 1;     // That it had: the root, and those of its guesses that were verified.
+    double tokens = 1;   // Mean tokens per pass: 1, and the guesses that came true.
+    double rows = 1;     // Mean rows per pass: the root, and the guesses that were verified.
   };
-  // Nothing happens once frozen, or if a number is below 1 or no number, or there are more tokens than rows or more rows than kMostRows.
+  // Does nothing once frozen, or if a number is below 1 or no number, or if there are more tokens than rows or more rows than kMostRows.
   void SetYield(absl::string_view drafter, const Yield& yield);
-  std::optional<Yield> YieldOf(absl::string_view drafter) const;   // nullopt: it is not known.
+  std::optional<Yield> YieldOf(absl::string_view drafter) const;   // nullopt: unknown.
 
   void Freeze() { frozen_ = true; }
   bool frozen() const { return frozen_; }
 
-  // The table as JSON, and back, frozen. InvalidArgument: file, field, found, expected.
+  // Writes the table as JSON, and reads the JSON back, frozen. InvalidArgument: file, field, found, expected.
   std::string ToJson() const;
   static absl::StatusOr<CostProfile> Parse(absl::string_view text, absl::string_view source);
   absl::Status Save(const std::string& path) const;
@@ -101,11 +100,11 @@ class CostProfile {
 
  private:
   static constexpr double kUnknownRow = 0.15, kFreeRow = 0.01;   // Little, so that more rows are tried.
-  static constexpr double kUnknownHeadRow = 0.5;                // With weights in memory logits of a row more are never cheap.
+  static constexpr double kUnknownHeadRow = 0.5;                // With weights in memory, logits of one more row are never cheap.
   struct Mean {
     double seconds = 0;
     int count = 0;
-    double fitted = 0;   // Among the others of a curve; 0 while it is not known.
+    double fitted = 0;   // Among the others of a curve; 0 while unknown.
     double Fitted() const { return fitted > 0 ? fitted : seconds; }
     void Add(double value, double new_weight, double outlier);
   };
@@ -114,21 +113,21 @@ class CostProfile {
    public:
     explicit Curve(double unknown_row) : unknown_row_(unknown_row) {}
     void Add(int rows, double seconds);
-    // Changes what is known of so many rows. REQUIRES: Knows(rows).
+    // Changes the known time of `rows` rows. REQUIRES: Knows(rows).
     void Shift(int rows, double seconds);
-    // At row counts that were measured, only if they were often enough to know the level by them.
+    // At measured row counts: whether there were enough measurements to know the level by them.
     bool Knows(int rows) const;
     bool contains(int rows) const { return means_.contains(rows); }
     // 0 while nothing was measured.
     double At(int rows) const { return rows <= drawn_ ? at_[static_cast<size_t>(rows)] : Beyond(rows); }
     const std::map<int, Mean>& means() const { return means_; }
     absl::Status Read(const JsonValue& file, absl::string_view name);
-    // What a row more takes while there is one row count alone, as a share of that one.
+    // Sets the guess of one more row's time while only one row count is known, as a share of one row's time.
     void GuessRow(double share) { unknown_row_ = share; }
 
    private:
     using Line = std::array<double, kMostRows + 1>;   // [rows].
-    // How a line goes on beyond what was measured.
+    // The line's continuation beyond the measured row counts.
     struct Slope {
       int from_rows = 0;
       double from = 0, per_row = 0;
@@ -143,9 +142,9 @@ class CostProfile {
     double unknown_row_;
     std::map<int, Mean> means_;
     Line at_ = {};         // Drawn through the means,
-    int drawn_ = 0;        // up to the most rows that were measured: a draft's few rows draw a short line.
-    Slope all_, known_;    // Beyond, what all means say, and those that are known,
-    double one_ = 0;       // and a pass for each row; infinite while one row was not measured.
+    int drawn_ = 0;        // up to the most measured rows: a draft's few rows draw a short line.
+    Slope all_, known_;    // Beyond: by all means, and by the known means;
+    double one_ = 0;       // and one pass per row; infinite while one row was not measured.
   };
 
   static bool IsYield(const Yield& yield);
@@ -153,7 +152,7 @@ class CostProfile {
   static int Clamped(int rows) { return std::clamp(rows, 1, kMostRows); }
   double LeafSeconds() const { return std::max(leaf_, 0.0); }
   double TextSeconds() const { return std::max(text_, 0.0); }
-  // A pass's, apart from its rows.
+  // The part of a pass that does not depend on rows.
   double ApartSeconds(const Shape& shape) const { return MoreLeaves(shape) * LeafSeconds() + MoreTexts(shape) * TextSeconds(); }
   static int MoreLeaves(const Shape& shape) { return std::max(shape.leaves - std::max(shape.texts, 1), 0); }
   static int MoreTexts(const Shape& shape) { return std::max(shape.texts - 1, 0); }
@@ -167,8 +166,8 @@ class CostProfile {
   size_t next_prompt_pass_ = 0;               // Is overwritten by the next.
   std::map<std::string, Mean, std::less<>> drafts_;
   std::map<std::string, Yield, std::less<>> yields_;
-  double level_ = 1;            // How much slower than the curves everything is now.
-  std::array<double, 2> last_ = {1, 1};   // What the last passes took, as shares of what was expected of them; the newest first.
+  double level_ = 1;            // Present slowness of everything, relative to the curves.
+  std::array<double, 2> last_ = {1, 1};   // The last passes' times as shares of the expected times; the newest first.
   bool frozen_ = false;
 };
 

@@ -1,11 +1,11 @@
-// What is learnt of drafters while texts are written: how often their guesses come true, whose estimates count, and which do not pay.
+// Everything learnt about drafters during decoding: how often guesses come true, whose estimates count, and which drafters do not pay.
 //
 //   DraftLearning learning(/*drafters=*/2);
 //   learning.acceptance[0].Add({.estimate = 0.9f, .depth = 1}, /*accepted=*/false);
 //   learning.rules[1].active();                          // true: nothing was lost with the second so far
 //
-// Texts of one set have one of these together (SharedHistory::LearningOf): samples of a problem are alike, so what eight of them learn
-// apart in sixteen steps, they know together after two. A value, without threads.
+// The texts of one set share one DraftLearning (SharedHistory::LearningOf). Samples of a problem are alike: eight texts together know after
+// two steps as much as each alone after sixteen. A value, without threads.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ namespace tessera {
 struct DraftLearning {
   explicit DraftLearning(size_t drafters) : acceptance(drafters), rules(drafters) {}
 
-  std::vector<Acceptance> acceptance;   // [drafter], in the order of their list,
-  std::vector<PauseRule> rules;         // as these.
-  PauseRule together = {};              // All of them, with what it takes to ask them: many small losses are one that counts.
+  std::vector<Acceptance> acceptance;   // [drafter], in the order of the drafters' list,
+  std::vector<PauseRule> rules;         // as the rules.
+  PauseRule together = {};              // All drafters, with the time to ask them: many small losses are one that counts.
   EstimateMixer mixer = {};
 
   static constexpr size_t kMostBytesPerDrafter = sizeof(Acceptance) + sizeof(PauseRule);

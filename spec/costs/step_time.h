@@ -1,10 +1,11 @@
-// What a step took, and what the costs learn from it: whoever ran the pass tells them once, for all the texts that it was for.
+// The time of a step, and how the costs learn from the time. The caller that ran the pass calls LearnStep once, for all texts of the pass.
 //
 //   StepTime time = {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001};
 //   LearnStep(ShapeOf(tree), time, costs);                       // one text
 //   LearnStep({.rows = 24, .leaves = 9, .texts = 8}, time, costs);   // eight; rounds of logits after the first by CostProfile::AddHead
 //
-// A pass that holds pieces of prompts as well teaches nothing of what decoding costs: it is told by CostProfile::AddPromptPass alone.
+// A pass that also holds chunks of prompts teaches nothing about the cost of decoding. Report such a pass by CostProfile::AddPromptPass
+// alone.
 // Thread-compatible.
 #pragma once
 
@@ -12,16 +13,16 @@
 
 namespace tessera {
 
-// What a step took, apart from drafting: all of it, or one text's share.
+// The seconds of a step without drafting: the whole step, or one text's share.
 struct StepTime {
   double pass_seconds = 0;     // All rows, without the head.
   int first_rows = 0;          // Rows of logits that were computed at once, in
   double first_seconds = 0;
-  int later_rows = 0;          // And rows that were computed one by one, in all.
+  int later_rows = 0;          // Rows that were computed one by one; the seconds of all.
   double later_seconds = 0;
-  int ahead_rows = 0;          // And rows of forecasts (Verdict::ahead), with the choice of their likeliest tokens.
+  int ahead_rows = 0;          // Rows of forecasts (Verdict::ahead), with the choice of their likeliest tokens.
   double ahead_seconds = 0;
-  int top_rows = 0;            // Rows for which TopTokensOf was called, but for forecasts.
+  int top_rows = 0;            // Rows for which TopTokensOf was called, except for forecasts.
   double top_seconds = 0;
 };
 

@@ -1,5 +1,5 @@
-// Several drafters as one: each is asked for a tree of its own, its estimates are corrected by how often they came true, and the trees
-// are merged.
+// Several drafters as one. Each drafter is asked for a tree of its own. The estimates are corrected by how often each came true, and the
+// trees are merged.
 //
 //   std::vector<std::unique_ptr<Drafter>> drafters;
 //   drafters.push_back(std::make_unique<PromptLookup>(PromptLookup::Options()));
@@ -8,10 +8,10 @@
 //   composite.Propose({.max_nodes = 31}, tree);        // nodes have measured probabilities; source: the number of a drafter
 //   composite.account(0).accepted;                     // nodes of the first drafter that became text
 //
-// The estimates of several drafters for a node and its siblings are mixed (estimate_mixer.h). The node counts as that of the drafter with
-// the largest estimate. A drafter that fails
-// counts as one that has nothing to say; its account has the error. One that is switched off is not asked, and learns no more than the
-// text. Threads: as a Drafter.
+// The estimates of several drafters for a node and its siblings are mixed (estimate_mixer.h). The node counts for the drafter with the
+// largest estimate. A drafter that fails counts as a drafter without a proposal; its account has the error. A drafter that is switched off
+// is not asked, and learns only from the sequence.
+// Threads: as a Drafter.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@
 
 namespace tessera {
 
-// What became of one drafter's nodes, over all texts so far.
+// The fate of one drafter's nodes, over all sequences so far.
 struct DraftAccount {
   static constexpr int kDepths = 16;   // Deeper nodes count in the last.
   int64_t proposed = 0;
@@ -43,30 +43,32 @@ struct DraftAccount {
 
 class CompositeDrafter : public Drafter {
  public:
-  // clock: what their seconds are measured by; must outlive this. REQUIRES: at most Estimates::kMostSources drafters.
+  // clock: measures the drafters' seconds; must outlive this. REQUIRES: at most Estimates::kMostSources drafters.
   explicit CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters, const Clock& clock = RealClock());
 
   absl::string_view name() const override { return "composite"; }
   DrafterNeeds needs() const override;   // The most of any drafter that is switched on.
-  // What is learnt from then on is learnt for all texts of the set, where it has room for that; what they learnt is known afterwards, too.
+  // From now on, learns for all sequences of the set, if the set has room for that. Everything that the set learnt is known afterwards,
+  // too.
   void Join(std::shared_ptr<SharedHistory> siblings) override;
   void Begin(absl::Span<const TokenId> text) override;
   void LearnPrompt(int first, absl::Span<const TopTokens> top) override;
-  // Keeps the proposed nodes that the text reaches most probably.
+  // Keeps the proposed nodes that the sequence reaches most probably.
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
-  LayerListener* listener() override;   // That of the first drafter that has one.
-  const PlacedForecasts* forecasts() const override;   // The same.
+  LayerListener* listener() override;   // The listener of the first drafter that has one.
+  const PlacedForecasts* forecasts() const override;   // The forecasts of the first drafter that has some.
   int64_t bytes() const override;
 
   int size() const { return static_cast<int>(members_.size()); }
   const Drafter& drafter(int source) const { return *member(source).drafter; }
   const DraftAccount& account(int source) const { return member(source).account; }
-  // What was learnt so far, of all texts, and of those of the set that was joined; [source].
+  // Everything learnt so far, from all sequences, and from the sequences of a joined set; [source].
   const DraftLearning& learning() const { return shared_ != nullptr ? *shared_ : own_; }
   DraftLearning& learning() { return shared_ != nullptr ? *shared_ : own_; }
-  // What one drafter's Propose took since the last Commit, and that Commit with the Propose before it, if there was one; 0 if that was the
-  // first of a text: it may have read all of it, as a model does, and says nothing of steps.
+  // propose_seconds: one drafter's Propose since the last Commit. step_seconds: the last Commit with the Propose before, if there was one.
+  // step_seconds is 0 after the first Propose of a sequence: a model may have read the whole sequence then, so the time says nothing about
+  // steps.
   double propose_seconds(int source) const { return member(source).propose_seconds; }
   double step_seconds(int source) const { return member(source).step_seconds; }
 
@@ -77,10 +79,10 @@ class CompositeDrafter : public Drafter {
   struct Member {
     std::unique_ptr<Drafter> drafter;
     bool on = true;
-    TokenTree proposal = TokenTree(0);   // The last, with its own estimates.
+    TokenTree proposal = TokenTree(0);   // The last, with the drafter's own estimates.
     DraftAccount account = {};
-    int64_t calls_before = 0;            // When the text began.
-    bool is_reading = false;             // Since the last commit it was asked for the first time.
+    int64_t calls_before = 0;            // When the sequence began.
+    bool is_reading = false;             // Asked for the first time since the last commit.
     double propose_seconds = 0, step_seconds = 0;
   };
   const Member& member(int source) const { return members_[static_cast<size_t>(source)]; }
@@ -94,9 +96,9 @@ class CompositeDrafter : public Drafter {
   std::vector<Member> members_;
   DraftLearning own_;
   std::shared_ptr<SharedHistory> siblings_;
-  DraftLearning* shared_ = nullptr;    // That of siblings_; null: each text for itself.
-  TokenTree all_ = TokenTree(0);   // What all proposed last,
-  std::vector<Estimates> said_;    // and which of them said what of it.
+  DraftLearning* shared_ = nullptr;    // Owned by siblings_; null: each sequence learns alone.
+  TokenTree all_ = TokenTree(0);   // All nodes that were proposed last,
+  std::vector<Estimates> said_;    // and each node's estimates.
 };
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Drafts what was rejected once more, where the model agreed with it after the token that it rejected (draft reuse of sd.npu, equation 3).
+// Drafts rejected tokens once more, where the model agreed with the draft after the rejected token (draft reuse of sd.npu, equation 3).
 //
 //   DraftReuse reuse({});
 //   reuse.Begin(text);
@@ -6,15 +6,15 @@
 //   reuse.Propose(budget, tree);        // adds to what others drafted: below the root, and after the end of the likeliest path
 //   reuse.Commit(tree, verdict);        // verdict.top: what the model says after the rejected nodes, too
 //
-// A draft x1 .. xn is rejected at xe, where the model says another token. The model's rows after it hold all the same: the longest run of
-// tokens beyond xe that it would have said itself, each after those before it, is kept. The text may get to it in two ways (the
-// paper's table 2): a synonym of xe stands in its place, or something was missing before xe, which then comes, too. A third of
-// the rejected drafts come back so; the rest was redundant.
+// A draft x1 .. xn is rejected at xe, where the model says another token. The model's rows after xe are still valid. The drafter keeps the
+// longest run of tokens after xe that the model itself would have said, each after the tokens before. The sequence may come to the run in
+// two ways (the paper's table 2): a synonym of xe replaces xe, or something was missing before xe, and xe comes, too. A third of the
+// rejected drafts come back so; the rest was redundant.
 //
-// Below a CompositeDrafter each drafter starts from the root alone, so there only the first place counts.
+// Below a CompositeDrafter each drafter starts from the root alone, so there only the place below the root counts.
 //
-// A run is drafted for a step at least. It goes once the text has taken it up, when it is too old, and when newer ones are long
-// enough together.
+// A run is drafted for at least one step. A run is dropped once the sequence has taken up the run, when the run is too old, or when newer
+// runs are long enough together.
 #pragma once
 
 #include <deque>
@@ -27,8 +27,8 @@ namespace tessera {
 class DraftReuse : public Drafter {
  public:
   struct Options {
-    int shortest = 1;      // Tokens of a run that is kept.
-    int most_steps = 32;   // That a run is kept.
+    int shortest = 1;      // Fewest tokens of a kept run.
+    int most_steps = 32;   // Steps that a run is kept.
     int most_tokens = 32;  // In all runs together, and in a step's draft: as in the paper, where 32 rows fill a pass.
   };
   explicit DraftReuse(const Options& options) : options_(options) {}
@@ -40,14 +40,14 @@ class DraftReuse : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
-  // The most memory of such a drafter, whatever the text.
+  // The most memory of such a drafter, for any text.
   static int64_t MostBytes(const Options& options);
 
  private:
   struct Run {
-    TokenId before;               // The token that it followed in its draft.
-    bool after_mismatch;          // `before` is xe: that too may come, if something was missing before it.
-    int steps = 0;                // Since it was kept.
+    TokenId before;               // The token before the run in the run's draft.
+    bool after_mismatch;          // `before` is xe: xe may come, too, if something was missing before xe.
+    int steps = 0;                // Since the run was kept.
     std::vector<TokenId> tokens;
   };
 

@@ -1,4 +1,4 @@
-// Proposes the tokens that may come next; the model decides. A drafter can cost time, it can never change the text.
+// Proposes tokens that may come next; the model decides. A drafter can cost time, but can never change the sequence.
 //
 //   drafter->Begin(text);                                                   // its last token is the root of the first tree
 //   while (!done) {
@@ -8,9 +8,9 @@
 //     drafter->Commit(tree, verdict);                                       // the text is longer by verdict.emitted
 //   }
 //
-// Same text, same budgets, same proposals: nothing depends on time or chance. docs/speculation.md shows how to write one.
-// Threads: one stream, one drafter, one thread. Drafters of other streams share only what is immutable, or locked (history); those of
-// a set of texts, which one thread drives, also what these write (Join).
+// The sequence and the budgets determine the proposals: nothing depends on time or chance. docs/speculation.md shows how to write a
+// drafter. Threads: one sequence, one drafter, one thread. Drafters of other sequences share only data that is immutable or locked
+// (history). Drafters of a set of sequences, which one thread drives, also share what the set writes (Join).
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,14 @@ class PlacedForecasts;   // runtime/engine/placed_forecasts.h
 class SharedHistory;
 struct DrawnChildren;
 
-// What a drafter learns from besides the text. It costs logits that would not be computed otherwise, so the caller may give less.
+// Data that a drafter learns from in addition to the sequence. The data costs logits that would not be computed otherwise, so the caller
+// may give less.
 struct DrafterNeeds {
   int top_of_rows = 0;     // Likeliest tokens after each verified node (Verdict::top); 0: none.
   int top_of_prompt = 0;   // And after each token of the prompt (LearnPrompt); 0: none.
-  // Rows beside a verified node that guess ahead from there (Verdict::ahead); 0: none. So many of the likeliest tokens of each are wanted,
-  // and as a draft they are expected to add so many tokens to the next pass. Not every node gets them (forecast_rows.h).
+  // Rows next to a verified node that guess ahead from the node (Verdict::ahead); 0: none. Not every node gets such rows (forecast_rows.h).
+  // top_of_forecasts: likeliest tokens wanted per row. forecast_tokens: expected gain of the next pass, in tokens, from the rows as a
+  // draft.
   int forecast_rows = 0, top_of_forecasts = 0;
   double forecast_tokens = 0;
 };
@@ -47,40 +49,43 @@ class Drafter {
   virtual absl::string_view name() const = 0;    // Stable: in flags, reports and traces.
   virtual DrafterNeeds needs() const { return {}; }
 
-  // Forgets the text before; what it learnt for all texts (history) stays. `text` ends with the root of the first tree. O(text).
+  // Starts a sequence and forgets the one before. Everything learnt for all sequences (history) stays. `text` ends with the root of the
+  // first tree. O(text).
   virtual void Begin(absl::Span<const TokenId> text) = 0;
 
-  // Before Begin: what the other texts of its set write (shared_history.h), also of those that begin after it; null: it is alone.
+  // Before Begin: joins a set whose sequences draft from each other (shared_history.h). Holds also for sequences that begin later; null:
+  // the drafter is alone.
   virtual void Join(std::shared_ptr<SharedHistory> /*siblings*/) {}
 
-  // After Begin, if the caller has it: top[i] is what the model says after text[first + i].
+  // After Begin, if the caller has the data: learns that top[i] are the model's likeliest tokens after text[first + i].
   virtual void LearnPrompt(int /*first*/, absl::Span<const TopTokens> /*top*/) {}
 
-  // Adds at most budget.max_nodes nodes below the root, none deeper than budget.max_depth, each with its estimated probability. Tokens
-  // are of the model's vocabulary: such as the text, logits or a history of it had. A pass over any other is an error.
-  // The tree's root is the last token of the text; it may have nodes already. On an error the tree is as it was.
+  // Adds at most budget.max_nodes nodes below the root, none deeper than budget.max_depth, each with an estimated probability. Tokens must
+  // be of the model's vocabulary, such as tokens of the sequence, logits or a history of that vocabulary. A pass over any other token is an
+  // error. The tree's root is the last token of the sequence. The tree may have nodes already. On an error the tree is as before.
   virtual absl::Status Propose(const DraftBudget& budget, TokenTree& tree) = 0;
 
-  // Since the last proposal, all that it thought might come after the node to which these tokens lead from the root, proposed or not: what
-  // a predictor compares a node with (prune_rule.h). Empty: nothing beyond what it proposed. Valid until the next call that is not const.
+  // Returns the tokens that the last proposal thought possible after the node at the end of `path`, proposed or not. The path starts below
+  // the root. A predictor compares a node with these tokens (prune_rule.h). Empty: nothing in addition to the proposal. Valid until the
+  // next call that is not const.
   virtual absl::Span<const TopToken> Candidates(absl::Span<const TokenId> /*path*/) const { return {}; }
 
-  // Since the last proposal, what was drawn after that node by chance (rejection.h); null: nothing. Valid as Candidates.
+  // Returns the tokens that were drawn by chance after that node in the last proposal (rejection.h); null: none. Valid as Candidates.
   virtual const DrawnChildren* Drawn(absl::Span<const TokenId> /*path*/) const { return nullptr; }
 
-  // What came of the tree that was verified, which need not be what was proposed: nodes may have been left out, and others added.
+  // Commits the result of verifying `tree`. The tree need not be the proposed tree: nodes may have been left out, and others added.
   virtual void Commit(const TokenTree& tree, const Verdict& verdict) = 0;
 
-  // What is to be told of the model's layers while passes compute the text, from its first token on; null: nothing. It stays the same.
+  // Returns the listener for the model's layers while passes compute the sequence, from the first token on; null: none. Never changes.
   virtual LayerListener* listener() { return nullptr; }
 
-  // By what forecasts are computed, where it needs some; null: they are not. It stays the same.
+  // Returns the means to compute forecasts, if the drafter needs some; null: no forecasts are computed. Never changes.
   virtual const PlacedForecasts* forecasts() const { return nullptr; }
 
-  // What it has settled on for this text, for people; empty: it has nothing to settle on.
+  // Returns the drafter's choice for this sequence, for people; empty: the drafter has nothing to choose.
   virtual std::string choice() const { return ""; }
 
-  // Memory it holds, for the budget.
+  // Memory in use, for the budget.
   virtual int64_t bytes() const = 0;
 };
 

@@ -1,5 +1,5 @@
-// A draft model as a Drafter: an Expander says what may come, a TreePolicy decides which of it is drafted. So it merges with drafters that
-// read the text (composite_drafter.h), and a Speculator cuts what they have together.
+// A draft model as a Drafter: an Expander names likely tokens, and a TreePolicy decides which of these tokens are drafted. So the draft
+// model merges with drafters that read the text (composite_drafter.h), and a Speculator cuts the merged tree.
 //
 //   ASSIGN_OR_RETURN(auto policy, MakeTreePolicy("lever", {.profile = &speculator_costs}));
 //   ExpandingDrafter drafter(std::move(expander), std::move(policy), {});
@@ -8,8 +8,9 @@
 //   drafter.Commit(tree, verdict);
 //   drafter.table().Error();                 // how well its probabilities were calibrated
 //
-// An error of the expander's Begin or Commit is that of every Propose until the next text; the model writes on without a draft. Rho is
-// learnt from every text. Threads: as a Drafter.
+// An error of the expander's Begin or Commit is the error of every Propose until the next sequence. The model writes on without a draft.
+// Rho is learnt from every sequence.
+// Threads: as a Drafter.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +30,12 @@ namespace tessera {
 class ExpandingDrafter : public Drafter {
  public:
   struct Options {
-    int candidates = 0;                            // Per node; 0: as many as the policy makes use of.
-    bool corrects = true;                          // By rho. False: the draft is trusted, as other published rules do.
+    int candidates = 0;                            // Per node; 0: as many as the policy can use.
+    bool corrects = true;                          // By rho. False: the draft is trusted, as in other published rules.
     Reliability::Options reliability = {};
     std::optional<DraftSampling> sampling = {};    // For RejectionToken. Empty: the likeliest tokens are drafted.
-    // What sampled tokens are drawn by, with their positions: the first text by this stream, each later one by the next.
+    // Random draws of sampled tokens depend on these numbers and on the position. The first sequence has this stream, each later one the
+    // next.
     uint64_t seed = 0, stream = 0;
   };
   // REQUIRES: neither is null.
@@ -49,40 +51,40 @@ class ExpandingDrafter : public Drafter {
 
   // Also null without sampling, and if the node was not expanded.
   const DrawnChildren* Drawn(absl::Span<const TokenId> path) const override;
-  // What draws of a token are made by, that comes `depth` tokens after the root.
+  // Returns the key of the draws for a token that comes `depth` tokens after the root.
   DrawKey DrawKeyOf(int depth) const { return {options_.seed, stream_, position_ + depth - 1}; }
 
   const Expander& expander() const { return *expander_; }
   const TreePolicy& policy() const { return *policy_; }
   double rho(int depth) const { return reliability_.rho(depth); }
-  // Over all texts, every guess whose parent came true, drafted or not: its probability as estimated, and whether it came.
+  // Over all sequences, every guess whose parent came true, drafted or not: the estimated probability, and whether the guess came true.
   const ReliabilityTable& table() const { return table_; }
 
   struct Account {
-    int64_t steps = 0;        // That asked the expander,
-    int64_t passes = 0;       // its passes,
-    int64_t rows = 0;         // the nodes that were expanded in them,
-    double seconds = 0;       // and what that was expected to take.
+    int64_t steps = 0;        // Steps that asked the expander,
+    int64_t passes = 0;       // the expander's passes,
+    int64_t rows = 0;         // the nodes that were expanded in these passes,
+    double seconds = 0;       // and the expected seconds of the passes.
   };
   const Account& account() const { return account_; }
 
  private:
   int Candidates() const { return options_.candidates > 0 ? options_.candidates : policy_->candidates(); }
   void Learn(absl::Span<const TokenId> emitted);
-  // The expanded node of the pool to which these tokens lead; kNone: there is none.
+  // Returns the expanded node of the pool at the end of this path; kNone if there is none.
   int NodeAt(absl::Span<const TokenId> path) const;
 
   const std::unique_ptr<Expander> expander_;
   const std::unique_ptr<TreePolicy> policy_;
   const Options options_;
-  absl::Status broken_;               // The expander's, since the text began.
+  absl::Status broken_;               // The expander's error since the sequence began.
   Reliability reliability_;
   ReliabilityTable table_;
   Account account_;
-  int64_t position_ = 0;              // The token after the root has it.
-  uint64_t stream_ = 0;               // The text's.
-  uint64_t texts_ = 0;                // That have begun.
-  std::optional<DraftPool> pool_;     // What the last proposal was chosen from.
+  int64_t position_ = 0;              // The position of the token after the root.
+  uint64_t stream_ = 0;               // The sequence's.
+  uint64_t texts_ = 0;                // Sequences begun so far.
+  std::optional<DraftPool> pool_;     // The last proposal was chosen from this pool.
 };
 
 }  // namespace tessera

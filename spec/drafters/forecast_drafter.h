@@ -1,5 +1,5 @@
-// Drafts by what the model forecast itself (DS2D, paper 004, section 3.5): beside some nodes of a verified tree its pass had rows that say
-// the tokens after next (forecast_rows.h), and where the text stopped at such a node, the next draft is there already.
+// Drafts the model's own forecasts (DS2D, paper 004, section 3.5). Next to some nodes of a verified tree the pass had rows that forecast
+// the tokens after next (forecast_rows.h). If the sequence stopped at such a node, the next draft is there already.
 //
 //   ForecastDrafter drafter(placed, {.forecasts = 3});       // runtime/engine/placed_forecasts.h
 //   drafter.Begin(text);
@@ -7,13 +7,14 @@
 //   drafter.Commit(tree, verdict);                           // verdict.ahead[k]: what may come k + 1 tokens after the new root
 //   RETURN_IF_ERROR(drafter.Propose({.max_nodes = 31}, tree));
 //
-// The tree is a whole one: below each node at depth d the likeliest tokens of forecast d, as many as the configuration says (branches.h).
-// Which configuration is best differs much between tasks (paper 004, table 7). None given: that which would have had most tokens accepted,
-// by a moving mean. It needs no trial: the text is the same whatever is drafted, so once the tokens are there that a forecast spoke of,
-// each configuration can be asked how far it would have come. Forecasts beyond the length of the one in use are computed at the beginning,
-// and then now and again, to know the others.
+// The tree is a whole one: below each node at depth d stand the likeliest tokens of forecast d, as many as the configuration says
+// (branches.h). The best configuration differs much between tasks (paper 004, table 7). If none is given, the drafter takes the
+// configuration that would have had most tokens accepted, by a moving mean. No trial is needed: the sequence is the same for every draft.
+// So once the forecast tokens have come, each configuration can be asked how far it would have come. Forecasts beyond the configuration in
+// use are computed at first, and then now and again, to measure the other configurations.
 //
-// Nothing is proposed before the first pass of a text, after a pass whose last node had no forecasts, and while nobody computes them.
+// Nothing is proposed before the first pass of a sequence, after a pass whose last node had no forecasts, and while no forecasts are
+// computed.
 // Threads: as a Drafter.
 #pragma once
 
@@ -30,12 +31,12 @@ namespace tessera {
 class ForecastDrafter : public Drafter {
  public:
   struct Options {
-    int forecasts = 3;         // That there are for a node.
+    int forecasts = 3;         // Available for a node.
     Branches branches = {};    // Empty: chosen among AllBranches(forecasts, rows).
-    int rows = 32;             // In a pass.
+    int rows = 32;             // Rows of a pass.
   };
-  // placed: what forecasts are computed by; null: verdicts come without passes, as in tests. REQUIRES: there are at least as many forecasts
-  // as branches, or some configuration with one forecast in so many rows.
+  // placed: the means to compute forecasts; null: verdicts come without passes, as in tests. REQUIRES: at least as many forecasts as
+  // branches, or some configuration with one forecast in `rows` rows.
   ForecastDrafter(std::shared_ptr<const PlacedForecasts> placed, const Options& options);
 
   static constexpr char kName[] = "forecasts";
@@ -48,10 +49,10 @@ class ForecastDrafter : public Drafter {
   const PlacedForecasts* forecasts() const override { return placed_.get(); }
   std::string choice() const override { return BranchesText(branches()); }
   int64_t bytes() const override;
-  // The most that a drafter takes.
+  // The most bytes of a drafter.
   static int64_t MostBytes(const Options& options);
 
-  // A configuration, and how many tokens it would have had accepted: a mean over so many forecasts, most over the last.
+  // A configuration, and its mean number of accepted tokens over `count` forecasts. The newest forecasts weigh most.
   struct Measured {
     Branches branches = {};
     double accepted = 0;
@@ -61,7 +62,7 @@ class ForecastDrafter : public Drafter {
   const Branches& branches() const { return configurations_[used_].branches; }   // In use.
 
  private:
-  // What was forecast after some token, and which of it came so far: its rank, or kNoRank.
+  // Forecasts made after some token, and the ranks of the tokens that came so far; kNoRank for a token outside of its forecast.
   struct Guess {
     std::vector<TopTokens> said = {};
     std::vector<int> ranks = {};
@@ -74,12 +75,12 @@ class ForecastDrafter : public Drafter {
 
   const std::shared_ptr<const PlacedForecasts> placed_;
   std::vector<Measured> configurations_;
-  size_t used_ = 0, longest_ = 0;        // Which of them; the branches of the longest.
-  int widest_ = 0;                       // Most children that one of them has.
+  size_t used_ = 0, longest_ = 0;        // Indexes the configuration in use; the branches of the longest.
+  int widest_ = 0;                       // Most children in any configuration.
   std::vector<TopTokens> ahead_;         // After the root: [depth - 1].
-  std::vector<Guess> open_;              // Whose tokens have not all come.
-  int64_t guesses_ = 0;                  // That were made, over all texts.
-  int without_ = 0;                      // Commits in a row without one.
+  std::vector<Guess> open_;              // Guesses whose tokens have not all come.
+  int64_t guesses_ = 0;                  // Made so far, over all sequences.
+  int without_ = 0;                      // Commits in a row without a guess.
 };
 
 }  // namespace tessera

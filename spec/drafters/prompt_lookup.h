@@ -1,10 +1,11 @@
-// Drafts what came after the last few tokens where they stood before (prompt lookup decoding).
+// Drafts the tokens that followed an earlier place of the last few tokens (prompt lookup decoding).
 //
 //   PromptLookup lookup({.longest_key = 3, .length = 10});
 //   lookup.Begin(text);
 //   lookup.Propose({.max_nodes = 10}, tree);             // one path: a copy from earlier text
 //
-// The latest place counts, and the longest key first. A hash from keys to places makes a step cost its tokens, not the text.
+// The latest place counts, and the longest key first. With a hash from keys to places, a step costs time for its own tokens, not for the
+// text.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@ class PromptLookup : public Drafter {
  public:
   struct Options {
     int longest_key = 3;
-    int length = 10;      // The most tokens of a draft.
+    int length = 10;      // Most tokens of a draft.
   };
   explicit PromptLookup(const Options& options);
   ~PromptLookup() override;
@@ -29,7 +30,7 @@ class PromptLookup : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
-  // The most memory for texts of at most so many tokens, while tables grow, too.
+  // The most memory for sequences of at most `tokens` tokens, also while tables grow.
   static int64_t MostBytes(const Options& options, int64_t tokens);
 
  private:

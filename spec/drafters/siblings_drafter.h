@@ -1,13 +1,14 @@
-// Drafts what other texts of the same set went on with where they were as this one is, while all of them are being written.
+// Drafts the continuations of other sequences of the same set, from places where the others had the same last tokens. All of the set's
+// sequences are written at the same time.
 //
 //   SiblingsDrafter drafter;                             // one for each text
 //   drafter.Join(history);                               // a SharedHistory, which the texts of a set have in common
 //   drafter.Begin(text);                                 // its last token is the first that was written
 //   drafter.Propose({.max_nodes = 15}, tree);
 //
-// What is written is added to the set, by Begin and Commit, whether anything is drafted or not. A text may repeat itself, too: what it
-// wrote earlier counts as what others wrote. Without a set it drafts nothing, and costs nothing. Threads: as a Drafter; all texts of a set
-// on one.
+// Begin and Commit add written tokens to the set, whether anything is drafted or not. A sequence may also repeat itself: its own earlier
+// tokens count like tokens of the others. Without a set the drafter drafts nothing, and costs nothing.
+// Threads: as a Drafter; all sequences of a set on one thread.
 #pragma once
 
 #include <memory>
@@ -29,8 +30,8 @@ class SiblingsDrafter : public Drafter {
   int64_t bytes() const override { return static_cast<int64_t>(sizeof(*this)); }   // Without the set, which others share.
 
  private:
-  std::shared_ptr<SharedHistory> siblings_;   // Null: the text is alone.
-  int text_ = 0;                              // Its number there.
+  std::shared_ptr<SharedHistory> siblings_;   // Null: the sequence is alone.
+  int text_ = 0;                              // The sequence's number in the set.
 };
 
 }  // namespace tessera

@@ -1,16 +1,16 @@
-// Drafts what the model thought likely after the same tokens when they stood in a pass before (after token recycling: Luo et al.
-// 2024), and what it nearly said instead of the last ones.
+// Drafts the tokens that the model thought likely after the same tokens in an earlier pass (after token recycling: Luo et al. 2024), and
+// tokens that were nearly chosen instead of the last ones.
 //
 //   TokenRecycling recycling({});
 //   recycling.Begin(text);
 //   recycling.Propose({.max_nodes = 15}, tree);          // a tree: likely tokens after the root, likely ones after these, ...
 //   recycling.Commit(tree, verdict);                     // verdict.top: learns from every row of the pass, rejected ones included
 //
-// It needs no match in the text, so it nearly always has a proposal. Its table holds, for a token and for a token with the one before it,
-// the likeliest next tokens and the mean of their probabilities, in which later rows weigh more. The published table has the last row's
-// tokens after one token, and a fixed tree of 61 nodes; this tree grows best first. A token that was likely but did not come may come a
-// little later ("fast, cheap": cheap was likely before fast came), so such tokens follow the root, too. The table describes the model, not
-// a text, so it stays from text to text.
+// Needs no match in the text, so there is nearly always a proposal. The table's keys are a token, and a token with the token before. An
+// entry holds the likeliest next tokens and the mean of the probabilities, in which later rows weigh more. The published table has the last
+// row's tokens after one token, and a fixed tree of 61 nodes; this tree grows best first. A token that was likely but did not come may come
+// a little later ("fast, cheap": cheap was likely before fast came). So such tokens follow the root, too. The table describes the model,
+// not a sequence, so the table stays from sequence to sequence.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +39,11 @@ class TokenRecycling : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
-  // The most memory for texts of at most so many tokens, while tables grow, too.
+  // The most memory for sequences of at most `tokens` tokens, also while tables grow.
   static int64_t MostBytes(const Options& options, int64_t tokens);
 
  private:
-  // A token with the one before it, or with whichever stood there.
+  // A token with the token before, or with any token before.
   using Context = uint64_t;
   struct Places;                        // Defined in the .cc file, which alone needs the hash table.
   struct Filed {
@@ -62,10 +62,10 @@ class TokenRecycling : public Drafter {
 
   const Options options_;
   std::vector<TokenId> text_;                       // Until the first Commit: for LearnPrompt.
-  TokenId before_root_ = kAny;                      // The last but one token of the text.
-  TopTokens nearly_;                                // Said instead of the last tokens, likeliest first.
-  const std::unique_ptr<Places> places_;            // In filed_.
-  std::vector<Filed> filed_;                        // A ring once it is full.
+  TokenId before_root_ = kAny;                      // The last but one token of the sequence.
+  TopTokens nearly_;                                // Likely instead of the last tokens, likeliest first.
+  const std::unique_ptr<Places> places_;            // Indexes into filed_.
+  std::vector<Filed> filed_;                        // A ring once full.
   size_t oldest_ = 0;
 };
 

@@ -1,12 +1,12 @@
-// Trees by rules that ask nothing of the costs: chains, all that is likely enough, and so many children at each level. They are what
-// Lever's tree is compared with.
+// Trees by rules that ignore costs: chains, all tokens that are likely enough, and a fixed number of children per level. Lever's tree is
+// compared with these trees.
 //
 //   ChainTree chain({.tokens = 8});                    // "Chain-SD" of Lever, section 5.1
 //   ThresholdTree edgellm({.threshold = 0.1});         // as EdgeLLM's, see below
 //   WidthsTree specinfer({.widths = {4, 2, 1}});       // 4 children of the root, 2 of each of these, 1 of each of those
 //   ASSIGN_OR_RETURN(const std::vector<int> nodes, chain.Grow({.max_nodes = 31}, pool));
 //
-// Where there is no room for all of a tree, the nodes that the text reaches most probably are taken. Threads: as a TreePolicy.
+// If there is no room for the whole tree, the nodes that the sequence reaches most probably are taken. Threads: as a TreePolicy.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 
 namespace tessera {
 
-// The pool's nodes with the most probability, at most `most`, parents first. Below this threshold none is taken.
+// Returns the pool's nodes with the most probability, at most `most`, parents first. Nodes below the threshold are not taken.
 std::vector<int> Likeliest(const DraftPool& pool, int most, double threshold = 0);
 
-// The likeliest token again and again (Leviathan et al. 2023), until its probability is less than `least`.
+// The likeliest token again and again (Leviathan et al. 2023), until the probability is less than `least`.
 class ChainTree : public TreePolicy {
  public:
   struct Options {
@@ -34,9 +34,10 @@ class ChainTree : public TreePolicy {
   const Options options_;
 };
 
-// Branches go on as long as the text reaches them with at least this probability; once none does, it is verified. In EdgeLLM (Xu et al.
-// 2024) branches advance at a pace set by their probability, and it verifies as soon as the draft seems to be wrong: this is that rule with
-// one fixed threshold for both. Its other part, drafting on while the target verifies, is not the tree's.
+// Branches go on as long as the sequence reaches a branch with at least this probability; once none is left, the tree is verified. In
+// EdgeLLM (Xu et al. 2024) branches advance at a pace set by their probability, and EdgeLLM verifies as soon as the draft seems to be
+// wrong. This is that rule with one fixed threshold for both. EdgeLLM's other part, drafting on while the target verifies, is not in the
+// tree.
 class ThresholdTree : public TreePolicy {
  public:
   struct Options {
@@ -50,7 +51,7 @@ class ThresholdTree : public TreePolicy {
   const Options options_;
 };
 
-// widths[d] children of every node at depth d, the likeliest (SpecInfer's expansion, Miao et al. 2024).
+// The widths[d] likeliest children of every node at depth d (SpecInfer's expansion, Miao et al. 2024).
 class WidthsTree : public TreePolicy {
  public:
   struct Options {

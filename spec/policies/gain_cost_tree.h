@@ -1,28 +1,29 @@
-// Grows the tree that is expected to give the most tokens per second (Lever, section 4.2, algorithm 1), whatever its size.
+// Grows the tree, of any size, that is expected to give the most tokens per second (Lever, section 4.2, algorithm 1).
 //
 //   GainCostTree lever({.costs = {.profile = &costs}});
 //   DraftPool pool(root, expander, {.reliability = &reliability});
 //   ASSIGN_OR_RETURN(const std::vector<int> nodes, lever.Grow({.max_nodes = 31}, pool));
 //   lever.expected().tokens / lever.expected().seconds;       // of a cycle with this tree
 //
-// Gain G: one token and, for each node, the probability that the text comes to it. Cost L: what was drafted, reading that nothing hides,
-// a pass over so many rows and leaves, and the head over the rows that are reached, or over all at once if that is less. Nodes are added
-// by marginal gain per marginal cost.
+// Gain G: one token and, for each node, the probability that the sequence comes to the node. Cost L is the sum of four parts: drafting,
+// reading that nothing hides, a pass over the tree's rows and leaves, and the head. The head counts for the rows that are reached, or for
+// all rows at once if that is less. Nodes are added by marginal gain per marginal cost.
 //
-// The paper stops at the first node whose rate is not above G / L. Where the cost has steps (a vector, a tile, a pass that is no longer
-// hidden by reading) the first node beyond a step pays for all of it, so here adding goes on, and the best of all trees on the way is
-// taken: each block of nodes is weighed as a whole. `blocks = false` is the paper's rule.
+// The paper stops at the first node whose rate is not above G / L. Here adding goes on, and the best of all trees on the way is taken. The
+// reason is that the cost may have steps: a vector, a tile, a pass that is no longer hidden by reading. The first node beyond a step pays
+// for the whole step, so each block of nodes is weighed as a whole. `blocks = false` is the paper's rule.
 //
-// When to expand, the paper leaves open ("if v is expandable"). Here a node that may be expanded stands with rows that expanding it may
-// bring, which pay for drafting as well. If the best tree has such rows, the nodes that they stand for are expanded, and the tree is sought
-// again; if it has none, it is the answer. What they bring is what the two likeliest candidates were worth on average; `optimistic`: all
-// that is possible, so that without a price of leaves no tree is better, if drafting takes no time.
+// The paper leaves open when to expand ("if v is expandable"). Here an unexpanded node stands with the rows that expanding may bring; such
+// rows pay for drafting as well. If the best tree has such rows, the nodes above them are expanded, and the tree is sought again. If the
+// best tree has none, that tree is the answer. The value of such rows is the average of a node's two likeliest candidates together. With
+// `optimistic` it is the most that is possible. Then, without a price of leaves and with free drafting, no other tree is better.
 //
-// How many are expanded in one pass: as many as give the most probability for its time (DraftPool::BatchOf). So narrow levels go row by
-// row, which wastes none, and wide ones together, where a pass over several rows takes less than several passes.
+// Nodes expanded in one pass: as many as give the most probability per second (DraftPool::BatchOf). So narrow levels go row by row, which
+// wastes no row. Wide levels go together, where a pass over several rows takes less than several passes.
 //
-// Nothing is drafted while nothing is known of the costs. If nothing was worth drafting for kTrial steps, the root is expanded all the
-// same, or a draft that became better would never be known. Threads: as a TreePolicy.
+// Nothing is drafted while the costs are unknown. If nothing was worth drafting for kTrial steps, the root is expanded all the same;
+// otherwise a draft that became better would never be noticed.
+// Threads: as a TreePolicy.
 #pragma once
 
 #include <vector>
@@ -45,7 +46,7 @@ class GainCostTree : public TreePolicy {
   absl::string_view name() const override { return "lever"; }
   absl::StatusOr<std::vector<int>> Grow(const DraftBudget& budget, DraftPool& pool) override;
 
-  // What a cycle with the last tree is expected to give and take, drafting included.
+  // Expected tokens and seconds of a cycle with the last tree, drafting included.
   struct Expected {
     double tokens = 1;
     double seconds = 0;
@@ -57,9 +58,9 @@ class GainCostTree : public TreePolicy {
 
   const Options options_;
   Expected expected_;
-  double share_ = 1;     // The mean of what a node's two first children have together, by rho.
+  double share_ = 1;     // The mean probability of a node's two first children together, by rho.
   int width_ = 1;        // Nodes of the last pass of the draft.
-  int idle_ = 0;         // Steps in a row in which nothing was expanded.
+  int idle_ = 0;         // Steps in a row without an expansion.
 };
 
 }  // namespace tessera

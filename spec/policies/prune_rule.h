@@ -1,5 +1,5 @@
-// Which rows of a draft are worth the upper half of a model's layers, by scores that a predictor gives after the lower half (Lever,
-// section 4.3).
+// Chooses the rows of a draft that are worth the upper half of a model's layers, by scores that a predictor gives after the lower half
+// (Lever, section 4.3).
 //
 //   PruneOptions options = {.threshold = 0.2f};
 //   RETURN_IF_ERROR(CheckPruneOptions(options));
@@ -9,15 +9,15 @@
 //
 // An edge's value r is the softmax of its score among all candidates of its parent, at a temperature. Candidates without a node ("shadow
 // tokens") stand in the denominator alone: without them an only child would always have the value 1. An edge with r below the threshold is
-// removable. What stays is then decided by safeguards:
+// removable. Safeguards then decide which of the removable edges stay:
 //
 //   ancestors   a node that is not removable keeps its ancestors;
 //   backbone    from the root the best child, its best child, and so on to a leaf, stays;
 //   root        the best children of the root stay, where the next token is least certain;
 //   too bold    if too few rows or leaves would be left, all stay.
 //
-// Without safeguards a removable edge takes all that is below it along. A pruned node counts as if it had not been drafted, so the text
-// does not depend on any of it. Edges whose parent has no set, or one with a score that is no number, have the value 1. Pure.
+// Without safeguards a removable edge takes everything below along. A pruned node counts as not drafted, so pruning does not change the
+// sequence. Edges have the value 1 if their parent has no set, or a set with a score that is not a number. Pure.
 #pragma once
 
 #include <vector>
@@ -31,42 +31,41 @@
 
 namespace tessera {
 
-// What may come after a node, by those that drafted.
+// The tokens that may come after a node, by the drafters.
 struct CandidateSet {
   int node = TokenTree::kRoot;
-  std::vector<TokenId> tokens = {};   // Each once; those of the node's children are among them.
-  std::vector<float> scores = {};     // [tokens]: what a predictor makes of each, as logits.
+  std::vector<TokenId> tokens = {};   // Each once; contains the tokens of the node's children.
+  std::vector<float> scores = {};     // [tokens]: the predictor's score of each, as logits.
 };
 
 struct PruneOptions {
-  float threshold = 0.1f;          // theta: r below it is removable. 0: nothing is; above 1: everything.
+  float threshold = 0.1f;          // theta: edges with r below theta are removable. 0: no edge is; above 1: every edge.
   float temperature = 1;           // tau of r.
   bool with_shadow_tokens = true;  // False: only candidates with a node count.
-  bool with_safeguards = true;     // False: none of those below.
-  bool keep_ancestors = true;      // False: a removable edge takes all below it along, but for what other safeguards keep.
-  int keep_near_root = 2;          // Children of the root that stay, the best ones.
-  int least_rows_left = 3;         // The root included, and
-  int least_leaves_left = 1;       // leaves: with fewer of either, the pruning is refused as too bold.
-  int least_rows_dropped = 1;      // With fewer, it is refused as not worth it. Also without safeguards.
+  bool with_safeguards = true;     // False: no safeguard below holds.
+  bool keep_ancestors = true;      // False: a removable edge takes all below along, except rows that other safeguards keep.
+  int keep_near_root = 2;          // Best children of the root that stay.
+  int least_rows_left = 3;         // The root included.
+  int least_leaves_left = 1;       // Leaves. With fewer rows or leaves left, the pruning is refused as too bold.
+  int least_rows_dropped = 1;      // With fewer, the pruning is refused as not worth it. Also without safeguards.
 };
 
 // InvalidArgument (field, found, expected) for a threshold or temperature that is not finite, a negative number, or a temperature of 0.
 absl::Status CheckPruneOptions(const PruneOptions& options);
 
-// Options as a text, for sweeps: "threshold=0.05,tau=2"; also near_root, rows_left, leaves_left, rows_dropped (0 to 512) and ancestors
-// (0 or 1). What it does not say is as in `from`. InvalidArgument (found, expected, what was meant) for an unknown key, one that is there
-// twice, and a value that is none.
+// Parses options, for sweeps: "threshold=0.05,tau=2"; also near_root, rows_left, leaves_left, rows_dropped (0 to 512) and ancestors (0 or
+// 1). Missing keys keep the values of `from`. InvalidArgument (found, expected, intended key) for an unknown key, a key that stands twice,
+// and a value that is none.
 absl::StatusOr<PruneOptions> ParsePruneOptions(absl::string_view text, const PruneOptions& from);
 
-// False: no scores can make PruneTree drop a row, so none need be computed.
+// Returns false if no scores can make PruneTree drop a row; then no scores need be computed.
 bool MayPrune(const TokenTree& tree, const PruneOptions& options);
 
-// By node: r of the edge to it; 1 for the root.
-// REQUIRES, here and below: as many scores as tokens; sets are of nodes of the tree, at most one per node; options that CheckPruneOptions
-// finds right.
+// Returns by node: r of the edge to the node; 1 for the root.
+// REQUIRES, here and below: as many scores as tokens; sets are of nodes of the tree, at most one per node; options pass CheckPruneOptions.
 std::vector<float> EdgeValues(const TokenTree& tree, absl::Span<const CandidateSet> sets, const PruneOptions& options);
 
-// The nodes that stay, ascending, so parents first; the root is among them.
+// Returns the nodes that stay, ascending, so parents first; the root is among them.
 std::vector<int> PruneTree(const TokenTree& tree, absl::Span<const CandidateSet> sets, const PruneOptions& options);
 
 }  // namespace tessera

@@ -1,5 +1,5 @@
-// Which tree is grown from a draft: rules by name, on one code path. A policy and a draft alternate: it asks for candidates of some nodes,
-// sees them, and asks for more.
+// Rules, chosen by name, that grow a tree from a draft, on one code path. A policy and a draft alternate: the policy asks for candidates of
+// some nodes, sees the candidates, and asks for more.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<TreePolicy> policy, MakeTreePolicy("chain:tokens=8", {.profile = &costs}));
 //   DraftPool pool(root, expander, {});
@@ -7,7 +7,7 @@
 //   const TokenTree tree = pool.tree().Pick(nodes);
 //   policy->Learn(pool.Follow(verdict.emitted));        // once it is known what came
 //
-// NAME, or NAME:KEY=VALUE,KEY=VALUE. What each means, and where it comes from, is said where it is declared:
+// NAME, or NAME:KEY=VALUE,KEY=VALUE. The header in parentheses explains each rule's keys and gives the rule's source:
 //
 //   lever        blocks=1, optimistic=0                 the most tokens per second (gain_cost_tree.h)
 //   chain        tokens=8, least=0                      the likeliest token again and again (fixed_trees.h)
@@ -17,7 +17,7 @@
 //   eagle2       width=10, depth=7, nodes=59            the best of each level, then of all
 //   sequoia      nodes=64, depth=12, branches=8         a shape by how often the first, second, ... child comes (sequoia_tree.h)
 //
-// Same pool, same costs, same past: the same tree. Threads: as a Drafter.
+// Pool, costs and past determine the tree. Threads: as a Drafter.
 #pragma once
 
 #include <memory>
@@ -33,10 +33,10 @@
 
 namespace tessera {
 
-// What a cycle takes beside the draft.
+// The seconds of a cycle in addition to the draft.
 struct TreeCosts {
-  const CostProfile* profile = nullptr;   // Passes by rows and leaves, and the head. Must outlive the policy; null: nothing is known.
-  double io_seconds = 0;                  // Added to each pass, where the profile has only what rows add: reading that nothing hides.
+  const CostProfile* profile = nullptr;   // Passes by rows and leaves, and the head. Must outlive the policy; null: unknown.
+  double io_seconds = 0;                  // Added to each pass: reading that nothing hides, if the profile has only the time that rows add.
 
   bool known() const { return profile != nullptr && profile->KnowsSteps(); }
 };
@@ -45,19 +45,19 @@ class TreePolicy {
  public:
   virtual ~TreePolicy() = default;
   virtual absl::string_view name() const = 0;
-  virtual int candidates() const { return 8; }   // Per node, that it makes use of.
+  virtual int candidates() const { return 8; }   // Useful candidates per node.
 
-  // Nodes of the pool's tree that are to be verified, parents first: at most max_nodes, none deeper than max_depth; none is an answer.
-  // Errors are those of the expander. REQUIRES: nothing is expanded yet.
+  // Returns the nodes of the pool's tree to verify, parents first: at most max_nodes, none deeper than max_depth; may be empty. Errors are
+  // errors of the expander. REQUIRES: nothing is expanded yet.
   virtual absl::StatusOr<std::vector<int>> Grow(const DraftBudget& budget, DraftPool& pool) = 0;
 
-  // What came of the nodes that were expanded for the last tree.
+  // Learns the outcome of the nodes that were expanded for the last tree.
   virtual void Learn(absl::Span<const DraftPool::Step> /*steps*/) {}
 };
 
 std::vector<std::string> TreePolicyNames();
 
-// InvalidArgument (found, expected, what was meant) for an unknown name or key, and for a value that is none or out of range.
+// InvalidArgument (found, expected, intended name) for an unknown name or key, and for a value that is none or out of range.
 absl::StatusOr<std::unique_ptr<TreePolicy>> MakeTreePolicy(absl::string_view text, const TreeCosts& costs);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Drafters by the names that people know them by: those that are built in, and others that a program adds.
+// Maps user-visible names to drafters: the built-in drafters, and drafters that a program adds.
 //
 //   DrafterRegistry registry = DrafterRegistry::BuiltIn();
 //   RETURN_IF_ERROR(registry.Add({.name = "echo", .make = MakeEcho, .most_bytes = EchoBytes}));   // "auto" is all, "none" is none
@@ -7,8 +7,8 @@
 //   ASSIGN_OR_RETURN(const DrafterRegistry::BytesOf most_bytes, registry.MostBytes("lookup,echo"));
 //   most_bytes(size);                                                                            // they never take more
 //
-// What a drafter needs besides the text, a model for example, is for its maker to hold: it may be a lambda. A new built-in drafter is
-// one line of the table in drafter_registry.cc. A value; thread-compatible: const calls may run at once.
+// If a drafter needs more than the sequence, for example a model, the maker holds the extra data: the maker may be a lambda. A new built-in
+// drafter is one line of the table in drafter_registry.cc. A value; thread-compatible: const calls may run at once.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ namespace tessera {
 
 class CostProfile;
 
-// The largest text that is to be drafted.
+// The largest sequence to draft for.
 struct DraftingSize {
   int context = 0;       // Tokens.
   int vocabulary = 0;    // Tokens are 0 to vocabulary - 1.
-  const CostProfile* costs = nullptr;   // What passes cost, as is learnt for the texts. Outlives the drafter; null: not known.
+  const CostProfile* costs = nullptr;   // The sequences' learnt pass costs. Outlives the drafter; null: unknown.
 };
 
 class DrafterRegistry {
@@ -39,40 +39,40 @@ class DrafterRegistry {
   using BytesOf = std::function<int64_t(const DraftingSize& size)>;
   struct Kind {
     std::string name = {};
-    // A new drafter, for one stream. Its error is the error of Make.
+    // Makes a new drafter, for one sequence. Errors are returned by Make.
     std::function<absl::StatusOr<std::unique_ptr<Drafter>>(const DraftingSize& size)> make = {};
-    // The most memory that such a drafter takes, and a Speculator for it, without what it shares with drafters of other streams.
+    // The most memory of such a drafter with its Speculator, without data shared with drafters of other sequences.
     BytesOf most_bytes = {};
-    bool reads_history = false;   // It drafts from finished answers, too.
+    bool reads_history = false;   // Drafts from finished answers, too.
   };
 
-  DrafterRegistry() = default;   // Has none.
+  DrafterRegistry() = default;   // Has no drafters.
 
-  // lookup, suffix, recycling, calibrated and reuse. history: what suffix drafts from besides the text; null: nothing.
+  // Returns lookup, suffix, recycling, calibrated and reuse. history: additional texts for suffix; null: none.
   static DrafterRegistry BuiltIn(std::shared_ptr<const HistoryStore> history = nullptr);
 
-  // "siblings", to be added where texts are written in sets (Drafter::Join), and only there: without a set it has nothing to draft from.
-  // most_bytes leaves out the sets, whose memory is that of their room (shared_history.h).
+  // "siblings", for sequences that are written in sets (Drafter::Join), and only there: without a set nothing can be drafted. most_bytes
+  // leaves out the sets, since the sets' room bounds that memory (shared_history.h).
   static Kind Siblings();
 
-  // InvalidArgument (found, expected) for a name that is empty, has a comma, is auto or none, or is there already.
+  // Adds a drafter. InvalidArgument (found, expected) for a name that is empty, has a comma, is auto or none, or is there already.
   // REQUIRES: make and most_bytes are callable.
   absl::Status Add(Kind kind);
 
-  // In the order in which drafters were added, which is that in which they are asked.
+  // Returns the names in the order of the Add calls. Drafters are asked in the same order.
   std::vector<std::string> Names() const;
 
-  // The names that a list means: "auto" (all), "none", or names with commas between. InvalidArgument (found, expected, what was meant)
-  // for a name that is none, or is there twice, and for more drafters than a CompositeDrafter takes.
+  // Parses a list: "auto" (all), "none", or names with commas between. InvalidArgument (found, expected, intended name) for an unknown
+  // name, a name that stands twice, and for more drafters than a CompositeDrafter takes.
   absl::StatusOr<std::vector<std::string>> Parse(absl::string_view list) const;
 
-  // In the order of the list; empty for "none". The errors of Parse, and of makers.
+  // Makes drafters in the order of the list; empty for "none". Returns the errors of Parse, and of makers.
   absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> Make(absl::string_view list, const DraftingSize& size) const;
 
-  // The sum of their most_bytes. The function holds no maker, and so nothing that a maker holds. The errors of Parse.
+  // Returns the sum of the drafters' most_bytes. The function holds no maker, and so no data of a maker. Returns the errors of Parse.
   absl::StatusOr<BytesOf> MostBytes(absl::string_view list) const;
 
-  // Whether one of them drafts from a history; false for a list that Parse refuses.
+  // Returns whether one of the drafters drafts from a history; false for a list that Parse refuses.
   bool ReadsHistory(absl::string_view list) const;
 
  private:

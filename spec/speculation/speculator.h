@@ -1,5 +1,5 @@
-// Decides what is drafted for one stream, and how much: asks drafters, cuts their tree to what is worth its rows, switches off what
-// does not pay, and learns what came of it.
+// Controls the drafts of one sequence. The speculator asks drafters, and cuts the merged tree to the nodes that are worth a row. Drafters
+// that do not pay are paused. The speculator learns from each outcome.
 //
 //   CostProfile costs;                                                         // of this model on this machine; learns from each step
 //   Speculator speculator(std::make_unique<PromptLookup>(PromptLookup::Options()), {.max_rows = 16, .costs = &costs});
@@ -10,16 +10,16 @@
 //   speculator.Commit(tree, verdict, time);
 //   speculator.report().Gain();                                                // over one token per pass, if both were measured
 //
-// Where texts share a pass, the draft of each is cut beside the others':
+// If sequences share a pass, the draft of each is cut together with the others' drafts:
 //
 //   speculator.Draft({.rows = 512, .depth = 4000});                            // of each
 //   ... ShareRows over ToCut() of each ...
 //   speculator.AddForecasts({.rows = 32, .depth = 4000}, choice);              // its own of the choices, where passes can have forecasts
 //   const TokenTree tree = speculator.Choose(choice);
 //
-// Decisions follow from the text, what was learnt from it, and the costs. They can be repeated with frozen costs, and also with others if
-// the same times are given: those passed to Commit, and those of the drafters, by a clock that the caller gives in. Threads: as a Drafter;
-// if several speculators share costs, one runs at a time.
+// Decisions follow from the sequence, from learning about the sequence, and from the costs. Decisions can be repeated with frozen costs.
+// Other costs also do if the same times are given: the times passed to Commit, and the drafters' times, by a clock from the caller.
+// Threads: as a Drafter; if several speculators share costs, one runs at a time.
 #pragma once
 
 #include <functional>
@@ -42,62 +42,63 @@
 
 namespace tessera {
 
-// What the caller has room for.
+// The caller's limits of a tree.
 struct TreeRoom {
   int rows = 0;      // The root included.
   int depth = 0;     // Below the root.
 };
 
-// Which logits of the tree are computed: of its first nodes at once, of others when the text reaches them.
+// The logits that are computed for a tree: the first nodes' logits at once, others when the sequence reaches the node.
 struct LogitsPlan {
   static constexpr int kMostFirst = 31;   // And one more at a time: 32 MiB at a vocabulary of 262,144.
   int first_rows = 1;
-  int top = 0;                            // Verdict::top of what is computed; 0: none.
+  int top = 0;                            // Verdict::top of computed rows; 0: none.
 };
 
-// What speculation did, over all texts so far. Seconds and gains leave out the choosing of tokens, waits for graphs that change places,
-// and all that is no step.
+// The results of speculation, over all sequences so far. Seconds and gains leave out the choosing of tokens, waits for graphs that change
+// places, and all that is no step.
 struct SpeculationReport {
   struct Source {
     std::string name = {};
-    std::string choice = {};              // Drafter::choice; of several texts' drafters that of the first.
+    std::string choice = {};              // Drafter::choice; the first one's if there are several sequences.
     DraftAccount account = {};
     int64_t pauses = 0, paused_steps = 0;
     double loss = 0;                      // Per step, as a share of a plain step, before the last pause.
   };
 
   int64_t steps = 0;                      // Passes.
-  int64_t tokens = 0;                     // Given by them.
-  int64_t rows = 0;                       // Computed in them, and
-  int64_t forecast_rows = 0, forecast_head_rows = 0;    // of these forecasts; and for how many of them logits were computed.
+  int64_t tokens = 0;                     // Emitted by the passes.
+  int64_t rows = 0;                       // Computed in the passes. Forecasts among
+  int64_t forecast_rows = 0, forecast_head_rows = 0;    // these rows; and forecasts with logits.
   int64_t drafted_steps = 0;              // With more than the root.
-  int64_t paused_steps = 0;               // With all drafters paused, or resting: nothing that they had drafted was worth a row, or all
-  int64_t rested_steps = 0;               // of it less than the time it took, for some steps, so they were not asked.
-  int64_t first_head_rows = 0, later_head_rows = 0;     // Logits computed at once, and one by one when the text got there.
-  int64_t prompt_tokens = 0, prompt_learnt = 0;         // Read by drafters that learn from logits of prompts, and those it was done for.
+  int64_t paused_steps = 0;               // With all drafters paused, or resting (next line).
+  int64_t rested_steps = 0;               // Not asked, since for some steps no node was worth a row, or all drafts together lost time.
+  int64_t first_head_rows = 0, later_head_rows = 0;     // Logits computed at once, and one by one when the sequence got there.
+  // Prompt tokens for drafters that learn from prompts' logits, and tokens with such logits.
+  int64_t prompt_tokens = 0, prompt_learnt = 0;
   double draft_seconds = 0, pass_seconds = 0, head_seconds = 0, top_seconds = 0;
-  // What the tokens of some steps take one per pass, by the steps without draft of this run, and what these steps took. All steps, once
-  // one without draft was measured; none before.
+  // plain_seconds: the time for the tokens of some steps at one token per pass, by steps without draft or costs measured in this run.
+  // compared_seconds: the actual time of these steps. All steps count once one without draft was measured; none before.
   double plain_seconds = 0, compared_seconds = 0;
-  // What was expected when rows were chosen; plain: of as many tokens, one per pass, with the other texts of the pass beside them.
+  // Expectations from the choice of rows. plain: for as many tokens, one per pass, with the other sequences in the pass.
   double predicted_tokens = 0, predicted_seconds = 0, predicted_plain_seconds = 0;
   std::vector<Source> sources = {};
 
   double Seconds() const { return draft_seconds + pass_seconds + head_seconds + top_seconds; }
   double TokensPerStep() const { return steps == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(steps); }
-  // Over one token per pass. nullopt: no step without draft was measured, so there is nothing to compare with.
+  // Returns the speedup over one token per pass. nullopt: no step without draft was measured, so a comparison is impossible.
   std::optional<double> Gain() const {
     return plain_seconds > 0 && compared_seconds > 0 ? std::optional<double>(plain_seconds / compared_seconds) : std::nullopt;
   }
   double PredictedGain() const { return predicted_seconds > 0 ? predicted_plain_seconds / predicted_seconds : 1; }
-  // Adds the report of another speculator with the same drafters. Losses are those of the drafter that lost most.
+  // Adds the report of another speculator with the same drafters. A loss is the drafter's largest loss of all reports.
   void Add(const SpeculationReport& more);
-  // "lookup: paused 3 times, for 44 of 127 passes (it cost 5 % of a pass more than it gave)", one line per drafter that was paused, and one
-  // if all rested; empty if none did.
+  // Returns "lookup: paused 3 times, for 44 of 127 passes (it cost 5 % of a pass more than it gave)", one line per drafter that was paused,
+  // and one if all rested; empty if none did.
   std::string Pauses() const;
-  // "forecasts: 3,2", one line for each drafter that has settled on something; empty if none has.
+  // Returns "forecasts: 3,2", one line for each drafter that has made a choice; empty if none has.
   std::string Choices() const;
-  // "model: failed 2 times, first: NOT_FOUND: ...", one line for each drafter that gave errors; empty if none did.
+  // Returns "model: failed 2 times, first: NOT_FOUND: ...", one line for each drafter that gave errors; empty if none did.
   std::string Failures() const;
 };
 
@@ -105,68 +106,70 @@ class Speculator {
  public:
   struct Options {
     int max_rows = 32;               // Per pass, the root included.
-    bool weigh_costs = true;         // False: what is proposed is verified, whatever it costs, and nothing is paused.
-    CostProfile* costs = nullptr;    // Must outlive the speculator; null: its own, which knows nothing at first.
-    // What drafting, and the passes over drafts, are timed by; but the time in which a streamed model's weights are read is real time.
-    // Null: the real one. Must outlive the speculator.
+    bool weigh_costs = true;         // False: all proposed nodes are verified at any cost, and no drafter is paused.
+    CostProfile* costs = nullptr;    // Must outlive the speculator; null: own costs, unknown at first.
+    // Times drafting, and the passes over drafts. The time for reading a streamed model's weights is always real time. Null: the real
+    // clock. Must outlive the speculator.
     const Clock* clock = nullptr;
-    // Called once drafters were asked, within the time of drafting: a modeled machine's clock may go on by a step. Null: not.
+    // Called once drafters were asked, within the time of drafting: a modeled machine's clock may go on by a step. Null: no call.
     std::function<void()> drafted = nullptr;
   };
   Speculator(std::unique_ptr<Drafter> drafter, const Options& options);
   Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options);
 
   DrafterNeeds needs() const { return composite_.needs(); }
-  // Null if they are known, or do not count.
+  // Returns the costs if a plain step must still be measured; null if the costs are known or frozen, or do not count.
   CostProfile* CostsToMeasure() { return options_.weigh_costs && !costs_.frozen() && !costs_.KnowsPlain() ? &costs_ : nullptr; }
-  // What rows are weighed by, and LearnStep adds to: those of the options, or its own.
+  // Returns the costs that rows are weighed by and that LearnStep adds to: the options' costs, or the speculator's own.
   CostProfile& costs() { return costs_; }
   int max_rows() const { return options_.max_rows; }
-  // What the times passed to Commit count by.
+  // Returns the clock of the times passed to Commit.
   const Clock& clock() const { return clock_; }
-  // Before Begin: Drafter::Join. Null ends it: nothing of a set is held any more.
+  // Before Begin: Drafter::Join. Null ends the membership: nothing of a set is held any more.
   void Join(std::shared_ptr<SharedHistory> siblings) { composite_.Join(std::move(siblings)); }
   void Begin(absl::Span<const TokenId> text);
 
-  // Before Begin: what the model says after tokens of the text from the one numbered `first` on; empty where that was not computed. The
-  // drafter gets it once the text begins.
+  // Before Begin: gives the model's likeliest tokens after tokens of the sequence, from the token numbered `first` on; empty where not
+  // computed. The drafter gets the tokens once the sequence begins.
   void LearnPrompt(int first, std::vector<TopTokens> top);
-  // The most memory that takes for a prompt of so many tokens, until the text begins: what is held, and a part that joins it.
+  // Returns the most memory for such tokens of a prompt until the sequence begins: the tokens held so far, and the next part.
   static int64_t MostPromptBytes(int64_t tokens) { return 2 * tokens * static_cast<int64_t>(sizeof(TopTokens)); }
-  // For the text that began last: tokens that were read for it, and after how many of these the model's opinion was known.
+  // For the sequence that began last: tokens that were read, and how many of these have the model's likeliest next tokens.
   struct Prompt { int tokens = 0, learnt = 0; };
   const Prompt& prompt() const { return prompt_; }
 
-  // A tree below the last token of the text, in Pick's order: Draft, ChooseRows and Choose.
+  // Returns a tree below the last token of the sequence, in Pick's order: Draft, ChooseRows and Choose.
   TokenTree Propose(const TreeRoom& room);
 
-  // All that is proposed below the last token, to be cut; valid until the next call. The root alone while all rests or is paused, or before
-  // a step is known, if costs are weighed. A draft that nothing is chosen of is forgotten.
+  // Returns all proposed nodes below the last token, to be cut; valid until the next call. The root alone while all drafters rest or are
+  // paused, or before a step is known, if costs are weighed. A draft without a chosen node is forgotten.
   const TokenTree& Draft(const TreeRoom& room);
-  // How that draft may be cut.
+  // Returns the limits for cutting that draft.
   TreeToCut ToCut() const { return {.tree = &draft_, .whole = !options_.weigh_costs, .draft_seconds = DraftSeconds()}; }
-  // Gives nodes of a choice forecasts as far as that pays, for which nodes may leave it (forecast_rows.h). room: all rows of this text, and
-  // how deep a forecast may be, as a node that many below its own. Nothing happens unless an active drafter wants forecasts.
+  // Gives nodes of a choice forecasts as far as forecasts pay; nodes may leave the choice in exchange (forecast_rows.h). room: all rows of
+  // this sequence, and the depth limit of forecasts. The k-th forecast of a node counts as a node k levels deeper. Does nothing unless an
+  // active drafter wants forecasts.
   void AddForecasts(const TreeRoom& room, RowChoice& choice) const;
-  // What of it is verified, in Pick's order. Rows and tokens are weighed, and drafters judged, beside the trees that the choice names.
+  // Returns the chosen nodes, in Pick's order. Rows and tokens are weighed, and drafters judged, together with the trees in
+  // `choice.beside`.
   TokenTree Choose(const RowChoice& choice);
 
   // For the tree that was chosen last.
   const LogitsPlan& logits_plan() const { return plan_; }
-  // Its nodes that have forecasts, ascending, and how many each.
+  // The chosen tree's nodes that have forecasts, ascending, and the number of forecasts per node.
   absl::Span<const int> forecast_nodes() const { return forecast_nodes_; }
   int forecasts_each() const { return choice_.forecast_rows; }
-  // For each of its nodes with children, in order, what was proposed or only thought of after it, by any drafter. Without scores.
+  // Returns, for each node with children, in order, all tokens that any drafter proposed or considered after the node. Without scores.
   std::vector<CandidateSet> Candidates(const TokenTree& tree) const;
-  // What was drawn after the node to which these tokens lead, by the first drafter that drew something there; null: nothing. Chance must
-  // not decide what is tested: a draft counts that was drawn and then not chosen.
+  // Returns the tokens that were drawn after the node at the end of `path`, by the first drafter that drew tokens there; null: none. Chance
+  // must not decide which tokens are tested, so drawn tokens count even if the node was then not chosen.
   const DrawnChildren* Drawn(absl::Span<const TokenId> path) const;
-  // Drafter::listener, of the first drafter that has one.
+  // Drafter::listener of the first drafter that has one.
   LayerListener* listener() { return composite_.listener(); }
-  // Drafter::forecasts, the same.
+  // Drafter::forecasts of the first drafter that has some.
   const PlacedForecasts* forecasts() const { return composite_.forecasts(); }
-  // What came of it, and what it took: of a shared pass, this text's share (MarginalShare). Costs learn nothing of that but what drafters
-  // took.
+  // Commits the outcome of a step and its time: of a shared pass, this sequence's share (MarginalShare). The costs learn only the drafters'
+  // time from this call.
   void Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
 
   SpeculationReport report() const;
@@ -177,13 +180,13 @@ class Speculator {
   void SwitchByRules();
   void Ask(const TreeRoom& room);
   void RestIfIdle(const TokenTree& tree);
-  // For each node of a tree that was chosen from the draft, which node of that it is.
+  // Returns, for each node of a tree that was chosen from the draft, the matching node of the draft.
   std::vector<int> InDraft(const TokenTree& tree) const;
   void FindForecasts(const TokenTree& tree);
   int ForecastRows() const { return static_cast<int>(forecast_nodes_.size()) * choice_.forecast_rows; }
-  // The shape of the tree that was chosen last, with its forecasts.
+  // Returns the shape of the tree that was chosen last, with its forecasts.
   CostProfile::Shape Placed(const TokenTree& tree) const;
-  // What forecasts took in the last step beside the tree's rows.
+  // Returns the seconds that forecasts took in the last step in addition to the tree's rows.
   double ForecastSeconds(const TokenTree& tree, const StepTime& time) const;
   void PlanLogits(const TokenTree& tree);
   void LearnDrafts();
@@ -199,25 +202,25 @@ class Speculator {
   CompositeDrafter composite_;
   CostProfile own_costs_;
   CostProfile& costs_;
-  // [source]. What became of them in this text's steps: rules are those of the set, if it joined one.
+  // [source]. Pauses in this sequence's steps. The rules are the set's rules if the sequence joined a set.
   struct Paused { int64_t times = 0, steps = 0; };
   std::vector<Paused> paused_;
   TokenTree draft_ = TokenTree(0);
-  bool asked_ = false;             // Drafters, for the last draft,
-  double merging_ = 0;             // which took so long beside their own time.
+  bool asked_ = false;             // Drafters were asked for the last draft,
+  double merging_ = 0;             // with this time in addition to their own.
   RowChoice choice_;               // For the last tree,
   std::vector<int> forecast_nodes_;   // and its nodes that have forecasts.
   double plain_step_ = 0;          // Mean of the steps without draft, as measured; 0 before the first.
-  int64_t plain_steps_ = 0;        // Number of these steps.
-  int64_t uncompared_tokens_ = 0;  // Tokens of steps before the first of these.
+  int64_t plain_steps_ = 0;        // Number of steps without draft.
+  int64_t uncompared_tokens_ = 0;  // Tokens of steps before the first step without draft.
   LogitsPlan plan_;
-  double learning_head_ = 0;       // What its logits cost beyond those that verification is expected to need.
-  SpeculationReport report_;       // But for sources.
-  int idle_ = 0;                         // Proposals in a row of which nothing was worth a row.
-  int rest_ = 0, rest_left_ = 0;         // Steps of the last rest; 0 once something was.
-  bool resting_ = false;                 // In this step; also where all together are paused.
+  double learning_head_ = 0;       // Cost of its logits beyond the logits that verification is expected to need.
+  SpeculationReport report_;       // Without sources.
+  int idle_ = 0;                         // Proposals in a row without a node worth a row.
+  int rest_ = 0, rest_left_ = 0;         // Steps of the last rest; 0 once a node was worth a row.
+  bool resting_ = false;                 // In this step; also while all drafters together are paused.
   TokenId root_ = 0;
-  int prompt_first_ = 0;                 // Until the text begins: what is to be learnt,
+  int prompt_first_ = 0;                 // Until the sequence begins: likely tokens to learn,
   std::vector<TopTokens> prompt_top_;    // from the token numbered prompt_first_ on.
   Prompt prompt_;
 };

@@ -1,4 +1,4 @@
-// Branch configurations of DS2D (paper 004, section 3.5): how many of each forecast's likeliest tokens are drafted.
+// Branch configurations of DS2D (paper 004, section 3.5): a configuration says how many of each forecast's likeliest tokens are drafted.
 //
 //   ASSIGN_OR_RETURN(const Branches branches, ParseBranches("3,2", /*most_rows=*/32));   // 3 after the root, and 2 after each of these
 //   DraftsOf(branches);                                      // 9
@@ -21,28 +21,29 @@
 
 namespace tessera {
 
-// [depth - 1]: children of each node there. Not empty, each at least 1.
+// [depth - 1]: the children of each node at that depth. Not empty; each number is at least 1.
 using Branches = absl::InlinedVector<int, 4>;
 
 inline constexpr int kMostBranches = 8, kMostChildren = 64;
 
-// "3,2".
+// Returns the configuration as text, such as "3,2".
 std::string BranchesText(absl::Span<const int> branches);
 
-// InvalidArgument (found, expected) for what is no list of 1 to kMostBranches numbers of 1 to kMostChildren, and for more rows than these.
+// Parses a list of 1 to kMostBranches numbers, each 1 to kMostChildren. InvalidArgument (found, expected) for any other text, and for a
+// configuration that needs more than `most_rows` rows.
 absl::StatusOr<Branches> ParseBranches(absl::string_view text, int64_t most_rows);
 
-// Nodes below the root of the whole tree.
+// Counts the nodes below the root of the whole tree.
 int64_t DraftsOf(absl::Span<const int> branches);
-// Rows of a pass over that tree, in which each node has as many forecasts as there are branches.
+// Counts the rows of a pass over the whole tree. Each node has as many forecasts as there are branches.
 int64_t RowsOf(absl::Span<const int> branches);
 
-// How many tokens come true in a row if the token at depth d + 1 is number ranks[d] of what forecast d said, 0 the likeliest.
-// REQUIRES: as many ranks as branches, or more.
+// Returns how many tokens in a row come true if the token at depth d + 1 has rank ranks[d] in forecast d. Rank 0 is the likeliest.
+// REQUIRES: at least as many ranks as branches.
 int AcceptedOf(absl::Span<const int> branches, absl::Span<const int> ranks);
 
-// All with at most so many branches and rows of which no number can grow, short ones first, small numbers first. Empty with fewer than 4
-// rows: a draft and its root have a forecast each.
+// Returns all configurations within `forecasts` branches and `rows` rows in which no number can grow. Short ones come first, then small
+// numbers. Empty with fewer than 4 rows: a draft and its root have a forecast each.
 // REQUIRES: 1 <= forecasts, 0 <= rows <= 512.
 std::vector<Branches> AllBranches(int forecasts, int rows);
 

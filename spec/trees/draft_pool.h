@@ -1,5 +1,5 @@
-// All that a draft has said in one step: the candidates of every node that was expanded, as one tree. A TreePolicy asks for more of it and
-// chooses from it.
+// All answers of a draft model in one step: the candidates of every expanded node, as one tree. A TreePolicy grows the pool and chooses
+// nodes from the tree.
 //
 //   DraftPool pool(root, expander, {.candidates = 8});
 //   RETURN_IF_ERROR(pool.Expand({TokenTree::kRoot}));
@@ -7,8 +7,8 @@
 //   RETURN_IF_ERROR(pool.Expand(waiting));                                          // several nodes in one pass
 //   pool.tree().Pick(nodes);                                                        // what is to be verified
 //
-// A node's probability is the draft's, corrected by the reliability (pi of Lever, section 4.2, is their product along the path). With
-// sampling, children are drawn from the candidates in place of the likeliest, and stand in the order in which they were drawn.
+// A node's probability is the draft's, corrected by the reliability. The product along the path is pi of Lever (section 4.2). With
+// sampling, children are drawn from the candidates instead of being the likeliest. Sampled children stand in the order of the draws.
 // Thread-compatible.
 #pragma once
 
@@ -31,38 +31,39 @@ class DraftPool {
     int candidates = 8;                          // Per node: the set C of Lever. At least 1.
     const Reliability* reliability = nullptr;    // Must outlive the pool; null: the draft is trusted.
     std::optional<DraftSampling> sampling = {};  // Empty: the children are the candidates.
-    // For the root's children; those below have the next positions, and streams that depend on the path.
+    // For the root's children. Deeper children have the next positions, and random streams that depend on the path.
     DrawKey draws = {};
   };
-  // The expander must outlive the pool; nothing was expanded since its last commit.
+  // The expander must outlive the pool. REQUIRES: nothing was expanded since the expander's last commit.
   DraftPool(TokenId root, Expander& expander, const Options& options);
 
-  // The candidates of these nodes, by as few passes as the expander allows. Candidates of probability 0 are left out. Internal (expander,
-  // node, found, expected) if it says what is no distribution. After an error the pool is as after the passes before.
-  // REQUIRES: none of them was expanded, none is there twice; the root is expanded first.
+  // Adds the candidates of these nodes, by as few passes as the expander allows. Candidates of probability 0 are left out. Internal
+  // (expander, node, found, expected) if the expander's answer is not a distribution. After an error the pool is as after the passes
+  // before.
+  // REQUIRES: none of the nodes was expanded, none stands twice; the root is expanded first.
   absl::Status Expand(absl::Span<const int> nodes);
 
   const TokenTree& tree() const { return tree_; }
   bool expanded(int node) const { return at(node).expanded; }
-  float reached(int node) const { return at(node).reached; }   // The probability that the text comes to the node.
+  float reached(int node) const { return at(node).reached; }   // The probability that the sequence comes to the node.
   const std::vector<int>& children(int node) const { return at(node).children; }
   const TopTokens& candidates(int node) const { return at(node).candidates; }
   const DrawnChildren& drawn(int node) const { return at(node).drawn; }   // Empty without sampling.
   double rho(int depth) const { return options_.reliability == nullptr ? 1 : options_.reliability->rho(depth); }
 
-  // What expanding so many nodes is expected to take, and what was expected of all that was expanded.
+  // Expected seconds: for expanding `nodes` nodes, and for all nodes that were expanded so far.
   double SecondsOf(int nodes) const;
   double seconds() const { return seconds_; }
   int64_t passes() const { return passes_; }
   int64_t rows() const { return rows_; }   // Nodes that were expanded.
-  // How many of these nodes, from the first on, are best expanded in one pass: that gives the most probability for its time. One if a pass
-  // over several takes as long as several passes. `waiting` by falling probability, not empty.
+  // Returns how many of the first nodes of `waiting` are best expanded in one pass, for the most probability per second. Returns 1 if a
+  // pass over several nodes takes as long as several passes. REQUIRES: `waiting` is not empty, and sorted by falling probability.
   int BatchOf(absl::Span<const int> waiting) const;
 
-  // Nodes that the text came to, and what it said there, as far as they were expanded.
+  // A node that the sequence came to and that was expanded, with the token that came next.
   struct Step {
     int node = 0;
-    int rank = TokenTree::kNone;   // The next token's among the candidates, from 0; kNone if it is none of them.
+    int rank = TokenTree::kNone;   // The next token's rank among the candidates, from 0; kNone if no candidate matches.
     TokenId token = 0;
   };
   std::vector<Step> Follow(absl::Span<const TokenId> emitted) const;

@@ -1,4 +1,5 @@
-// A draft that is asked node by node: it says what may come after the nodes of a tree, and whoever asks decides where the tree grows.
+// A draft model that is asked node by node: it names the tokens that may come after the nodes of a tree. The caller decides where the tree
+// grows.
 //
 //   RETURN_IF_ERROR(expander.Begin(text));                                  // its last token is the root of the first tree
 //   TokenTree tree(text.back());
@@ -7,10 +8,11 @@
 //   ASSIGN_OR_RETURN(after, expander.Expand(tree, {node}, 8));              // after that token
 //   RETURN_IF_ERROR(expander.Commit(tree, verdict.emitted));                // the text is longer by these
 //
-// A smaller model, a part of the target, a head: anything that gives probabilities. A call is one pass over its nodes, each of which sees
-// the text, its ancestors and itself. What was computed for a node stays until the commit: then the nodes that became text stay in its
-// cache, and all others leave it, so no token is computed twice. Same text, same calls, same answers: nothing depends on time or chance.
-// Where drafts are to be sampled, DrawChildren (rejection.h) draws from what this says. Threads: as a Drafter.
+// An expander may be a smaller model, a part of the target or a head: anything that gives probabilities. A call is one pass over its nodes.
+// Each node sees the sequence, its ancestors and itself. The values computed for a node stay until the commit. Then the nodes that became
+// text stay in the cache, and all others leave. So no token is computed twice. The sequence and the calls determine the answers: nothing
+// depends on time or chance. For sampled drafts, DrawChildren (rejection.h) draws from these answers.
+// Threads: as a Drafter.
 #pragma once
 
 #include <cstdint>
@@ -32,30 +34,31 @@ class Expander {
   virtual ~Expander() = default;
   virtual absl::string_view name() const = 0;   // Stable: in flags, reports and traces.
 
-  // Forgets the text before. `text` is not empty; what of it is not in the cache is computed here or by the first Expand. After an error
-  // nothing but Begin may be called.
+  // Forgets the sequence before and starts `text`, which must not be empty. Tokens of `text` that are not in the cache are computed here or
+  // by the first Expand. After an error only Begin may be called.
   virtual absl::Status Begin(absl::Span<const TokenId> text) = 0;
 
-  // For each of these nodes the tokens that may come after it, the likeliest first, at most `most`, each once, with its probability among
-  // all tokens. Between two commits `tree` is the same tree, which only grows, so a node keeps its number. After an error it is as if the
-  // call had not been made.
-  // REQUIRES: 1 to most_rows() nodes, none twice, none expanded since the last commit; the parent of each is the root or was expanded,
-  // and so was the root, unless it is among them.
+  // Returns, for each of these nodes, the tokens that may come next, the likeliest first: at most `most`, each once. Each token has its
+  // probability among all tokens. Between two commits `tree` is the same tree and only grows, so a node keeps its number. After an error
+  // the state is as before the call.
+  // REQUIRES: 1 to most_rows() nodes, none twice, none expanded since the last commit. The parent of each is the root or was expanded. The
+  // root was expanded or is among the nodes.
   virtual absl::StatusOr<std::vector<TopTokens>> Expand(const TokenTree& tree, absl::Span<const int> nodes, int most) = 0;
 
-  // The text goes on with these tokens; the last is the root of the next tree. `tree` is the one that was expanded since the last commit,
-  // or any with its root if none was. Nodes on the way that were expanded are not computed again. No tokens: the text and its root are as
-  // they were, and nothing counts as expanded. After an error nothing but Begin may be called.
+  // Appends these tokens to the sequence; the last is the root of the next tree. `tree` is the tree that was expanded since the last
+  // commit; if none was, any tree with that root. Expanded nodes on the path are not computed again. Without tokens, the sequence and its
+  // root stay as they were, and no node counts as expanded. After an error only Begin may be called.
   virtual absl::Status Commit(const TokenTree& tree, absl::Span<const TokenId> emitted) = 0;
 
-  // What a pass over so many rows is expected to take, as learnt from earlier ones; 0 while nothing is known. A CostProfile learns it.
+  // Returns the expected seconds of a pass over `rows` rows, learnt from earlier passes. Returns 0 while nothing is known. A CostProfile
+  // learns this number.
   virtual double Seconds(int rows) const = 0;
   virtual int most_rows() const { return 64; }   // In one pass; at least 1.
 
-  // As Drafter::listener.
+  // Like Drafter::listener.
   virtual LayerListener* listener() { return nullptr; }
 
-  // Memory it holds, for the budget.
+  // Memory in use, for the budget.
   virtual int64_t bytes() const = 0;
 };
 

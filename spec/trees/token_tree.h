@@ -1,4 +1,4 @@
-// Tokens that may come next, as a tree: what drafters propose, and one pass of the model checks.
+// A tree of tokens that may come next. Drafters propose the tree, and one pass of the model checks all nodes.
 //
 //   TokenTree tree(last_token);                                            // node 0, the root: the last token of the text
 //   const int first = tree.Add(TokenTree::kRoot, 42, /*probability=*/0.8f);
@@ -6,7 +6,7 @@
 //   tree.Add(TokenTree::kRoot, 42, 0.9f) == first;                         // there already: the larger probability stays
 //   const TokenTree rows = tree.Pick({first});                             // 42 alone, below the root
 //
-// Nodes are numbered as they are added, so a parent's number is less than its children's. A value: copies share nothing.
+// Nodes are numbered in the order of the Add calls, so a parent's number is less than its children's. A value: copies share nothing.
 // Thread-compatible.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-// How large a tree may become.
+// Limits of a tree's size.
 struct DraftBudget {
   int max_nodes = 0;     // Below the root.
   int max_depth = 1 << 20;
@@ -32,33 +32,33 @@ class TokenTree {
     TokenId token;
     int parent;          // kNone for the root.
     int depth;           // 0 for the root.
-    float probability;   // That this token comes next if its parent is right, as estimated; in (0, 1], 1 for the root.
-    int source;          // The number of the drafter that gave this estimate, as the caller counts them; 0 unless given.
+    float probability;   // Estimated probability that this token comes next if its parent is right; in (0, 1], 1 for the root.
+    int source;          // The number of the drafter that gave this estimate, as the caller counts drafters; 0 unless given.
   };
 
   explicit TokenTree(TokenId root) : nodes_{{root, kNone, 0, 1.0f, 0}} {}
 
-  // The child of `parent` with this token, which is added if there is none. The largest of several estimates stays, with its source.
+  // Returns the child of `parent` with this token, and adds the child if missing. The largest of several estimates stays, with its source.
   // REQUIRES: 0 <= parent < size(), and 0 < probability <= 1.
   int Add(int parent, TokenId token, float probability, int source = 0);
 
-  // kNone if there is none.
+  // Returns the child of `parent` with this token; kNone if missing.
   int Child(int parent, TokenId token) const;
 
   int size() const { return static_cast<int>(nodes_.size()); }  // The root included.
   const Node& operator[](int node) const { return nodes_[static_cast<size_t>(node)]; }
   absl::Span<const Node> nodes() const { return nodes_; }
 
-  // The product of the probabilities from the root to each node.
+  // Returns, for each node, the product of the probabilities from the root to the node.
   std::vector<float> PathProbabilities() const;
   int Leaves() const;    // Nodes without children; 1 for the root alone.
   int Depth() const;     // The deepest node's.
-  // Tokens from the root's child to `node`; empty for the root.
+  // Returns the tokens from the root's child to `node`; empty for the root.
   std::vector<TokenId> PathTo(int node) const;
 
-  // The tree of the root and these nodes, in the order that keeps slots together: depth first, the likeliest child first, so the
-  // likeliest path comes first. Equal ones stay in their order. REQUIRES: the nodes differ, and the parent of each is the root or
-  // one of them.
+  // Returns the tree of the root and these nodes, in an order that keeps slots together. The order is depth first, the likeliest child
+  // first, so the likeliest path comes first. Equal nodes stay in their order. REQUIRES: the nodes differ; the parent of each is the root
+  // or also in `kept`.
   TokenTree Pick(absl::Span<const int> kept) const;
 
  private:

@@ -1,11 +1,13 @@
-// The likeliest tokens of a row of logits: what drafters learn from where the model has computed more than they asked.
+// The likeliest tokens of a row of logits. Drafters learn from these tokens where the model has computed more rows than the sequence
+// needed.
 //
 //   const TopTokens top = TopTokensOf(logits, 4);
 //   top[0].token;                                     // the likeliest, of equal ones that with the lowest number
 //   top[0].probability;                               // at temperature 1, among all of the vocabulary: an estimate
 //
-// Tokens are exact. Probabilities are estimates: the sum that they are divided by is exact for the likeliest tokens and sampled for the
-// others. That is enough for drafting and costs 14 us for 49,152 logits; an exact sum would take 30 times as long. No text depends on it.
+// Tokens are exact. Probabilities are estimates. Their divisor is a sum that is exact for the likeliest tokens and sampled for the others.
+// This precision is enough for drafting and costs 14 us for 49,152 logits. An exact sum would take 30 times as long. No sequence depends on
+// the sum.
 // Thread-safe.
 #pragma once
 
@@ -21,7 +23,7 @@ struct TopToken {
 };
 using TopTokens = absl::InlinedVector<TopToken, 8>;
 
-// The `count` tokens with the largest logits, in that order; fewer if the row has fewer that are numbers.
+// Returns the `count` tokens with the largest logits, in that order. Returns fewer if the row has fewer logits that are numbers.
 TopTokens TopTokensOf(absl::Span<const float> logits, int count);
 
 }  // namespace tessera

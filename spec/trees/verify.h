@@ -1,4 +1,4 @@
-// The part of a draft that the model agrees with, and the token it says instead of the rest.
+// Finds the part of a draft that the model agrees with, and the model's own token after that part.
 //
 //   Verdict verdict;
 //   RETURN_IF_ERROR(Verify(tree, logits_of_node, chooser, verdict));
@@ -11,9 +11,9 @@
 //   while (verification.node() != TokenTree::kNone) verification.Next(ChooseFrom(logits_of(verification.node())));
 //   verdict = verification.Take();
 //
-// One rule for greedy and sampled text ("sampler-match"): at each node the next token is chosen from the model's logits as
-// without a draft, and if a child has it, that child is next. So the text cannot depend on the draft. Logits are asked for node by
-// node, only where the text gets to: what is not asked for need not be computed. Pure; threads: as what it calls.
+// One rule holds for greedy and sampled sequences ("sampler-match"). At each node the next token is chosen from the model's logits as
+// without a draft. If a child has that token, the child is next. So the sequence cannot depend on the draft. Logits are asked for node by
+// node, only for nodes that the sequence comes to; other logits need not be computed. Pure; threads: as the functions that are called.
 #pragma once
 
 #include <vector>
@@ -30,37 +30,37 @@ namespace tessera {
 struct Verdict {
   std::vector<int> path = {};            // Starts with the root.
   std::vector<TokenId> emitted = {};     // At least one, unless there was an error.
-  std::vector<TopTokens> top = {};       // [node]: what the model says after it; empty where no logits were computed. Verify leaves it.
-  // Where the last node of the path has forecasts (DrafterNeeds::forecast_rows): [k] is what may come k + 1 tokens after the last emitted
-  // one. Empty: it has none. Verify leaves it.
+  std::vector<TopTokens> top = {};       // [node]: the model's likeliest tokens after the node; empty without logits. Not filled by Verify.
+  // Likely tokens ahead, if the last node of the path has forecasts (DrafterNeeds::forecast_rows). [k]: the tokens that may come k + 1
+  // tokens after the last emitted one. Empty without forecasts. Not filled by Verify.
   std::vector<TopTokens> ahead = {};
 };
 
 struct Choice {
   TokenId token = 0;
-  bool last = false;                // The text ends with this token, whatever children have it.
+  bool last = false;                // The sequence ends with this token, even if a child has it.
 };
 
 // [vocabulary], valid until the next call.
 using LogitsOfNode = absl::FunctionRef<absl::StatusOr<absl::Span<const float>>(int node)>;
-// Chooses the next token of the text. Called once per token, in the order of the text.
+// Chooses the next token. Called once per token, in the order of the sequence.
 using Chooser = absl::FunctionRef<absl::StatusOr<Choice>(absl::Span<const float> logits)>;
 
 class Verification {
  public:
-  // It has no tree, so all is settled.
+  // Has no tree, so all is settled.
   Verification() = default;
-  // The tree must outlive it.
+  // The tree must outlive the verification.
   explicit Verification(const TokenTree& tree) : tree_(&tree), node_(TokenTree::kRoot), verdict_{.path = {TokenTree::kRoot}} {}
 
-  // The node whose logits the next token is chosen from, the last of the path; kNone once all is settled.
+  // Returns the node for whose logits the next token is chosen: the last node of the path. kNone once all is settled.
   int node() const { return node_; }
-  // From now on these count as if they had not been drafted: a pass has left them out half-way (prune_rule.h). gone: by node, must outlive
-  // this. REQUIRES: neither the root nor what was settled so far is gone.
+  // Treats these nodes as if they had not been drafted, because a pass has left the nodes out half-way (prune_rule.h). gone: by node; must
+  // outlive the verification. REQUIRES: neither the root nor a settled node is gone.
   void Prune(const std::vector<bool>& gone) { gone_ = &gone; }
-  // What was chosen from them. REQUIRES: node() is not kNone.
+  // Takes the token that was chosen from the logits of node(). REQUIRES: node() is not kNone.
   void Next(const Choice& choice);
-  // What is settled so far. Afterwards this is of no tree.
+  // Returns the verdict so far. Afterwards the verification has no tree.
   Verdict Take();
 
  private:
@@ -70,7 +70,7 @@ class Verification {
   Verdict verdict_;
 };
 
-// The first error of either ends it; the verdict has what was settled before.
+// Verifies a whole tree. The first error of `logits_of_node` or `chooser` ends the verification; the verdict has all tokens settled before.
 absl::Status Verify(const TokenTree& tree, LogitsOfNode logits_of_node, Chooser chooser, Verdict& verdict);
 
 }  // namespace tessera

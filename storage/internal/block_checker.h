@@ -1,4 +1,4 @@
-// Compares blocks of a .tsr file with their checksums, as often as a policy asks for, and knows which have been.
+// Compares blocks of a .tsr file with their checksums, as often as a policy requires, and remembers the compared blocks.
 //
 //   BlockChecker checker(file, VerifyPolicy::kFirst);
 //   RETURN_IF_ERROR(checker.Check(offset, bytes));        // of the file: a whole block, or a range of blocks that are trusted
@@ -24,15 +24,16 @@ class BlockChecker {
  public:
   BlockChecker(const TsrReader& file, VerifyPolicy policy) : file_(file), policy_(policy), verified_(file.blocks()) {}
 
-  // The errors of TsrReader::CheckBlock. Bytes that are no whole block are taken as they are. REQUIRES: they lie in one unit.
+  // Checks bytes of the file. Returns the errors of TsrReader::CheckBlock. Bytes that are no whole block are not compared. REQUIRES: the
+  // bytes lie in one unit.
   absl::Status Check(int64_t offset, absl::Span<const std::byte> bytes);
-  // For messages: TsrReader::Describe of that byte of the file. REQUIRES: it lies in a unit.
+  // For messages: TsrReader::Describe of that byte of the file. REQUIRES: `offset` lies in a unit.
   std::string Describe(int64_t offset) const;
-  // Whether a part of the unit's block may be read without the rest of it.
+  // Returns whether a part of the unit's block may be read without the rest of the block.
   bool Trusts(int unit, int64_t block_of_unit) const;
-  // From now on every block is compared each time, whatever the policy.
+  // From now on every block is compared each time, for every policy.
   void TrustNothing() { policy_ = VerifyPolicy::kAlways; }
-  bool trusting() const { return policy_ != VerifyPolicy::kAlways; }  // Whether some blocks may not be compared.
+  bool trusting() const { return policy_ != VerifyPolicy::kAlways; }  // Whether some blocks may stay uncompared.
 
  private:
   const TsrReader& file_;
@@ -40,7 +41,7 @@ class BlockChecker {
   std::vector<bool> verified_;
 };
 
-// How units are read whose blocks the checker compares, at most read_bytes at once. It must outlive the reader.
+// Options for units whose blocks the checker compares, at most read_bytes per read. The checker must outlive the reader.
 BlockReader::Options CheckedReads(BlockChecker& checker, int64_t read_bytes);
 
 }  // namespace tessera

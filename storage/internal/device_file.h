@@ -1,10 +1,10 @@
-// An open file for a block device: it is opened a second time past the page cache (O_DIRECT), where the system offers that and it was seen
-// to work. What is at its path by then does not matter: it is the same file, or is not used.
+// An open file for a block device. The file is opened a second time past the page cache (O_DIRECT), if the system offers O_DIRECT and a
+// test shows that O_DIRECT works. If the path leads to another file by then, the second descriptor is not used.
 //
 //   const DeviceFile file(opened);                                        // a shared RandomAccessFile
 //   if (file.direct() < 0) return absl::FailedPreconditionError(file.not_direct());   // "O_DIRECT: Invalid argument"
 //
-// Move-only; closes what it opened. Thread-safe.
+// Move-only; closes the second descriptor. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -26,10 +26,10 @@ class DeviceFile {
   const std::string& path() const { return plain_->path(); }
   int64_t size() const { return plain_->size(); }
   int direct() const { return direct_; }                         // The descriptor with O_DIRECT; -1: there is none.
-  const std::string& not_direct() const { return not_direct_; }  // Why.
+  const std::string& not_direct() const { return not_direct_; }  // Why direct() is -1.
   int plain() const { return plain_->descriptor(); }
 
-  // These two are BlockDevice's.
+  // These two implement BlockDevice.
   int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) const;
   absl::Status CheckUnchanged() const { return plain_->CheckUnchanged(); }
 
@@ -41,7 +41,7 @@ class DeviceFile {
   std::string not_direct_;
 };
 
-// pread(2), with -errno in place of -1.
+// Calls pread(2) once; returns -errno instead of -1.
 int64_t PreadOnce(int descriptor, int64_t offset, absl::Span<std::byte> out);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// In how many pieces a file lies on its disk.
+// Counts the parts of the disk that a file lies in.
 //
 //   bool slow = CountDiskExtents("model.tsr") > 40;
 //
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// -1 if the file system does not tell (FIEMAP), or the file cannot be opened.
+// Returns -1 if the file system does not tell (FIEMAP), or the file cannot be opened.
 int64_t CountDiskExtents(const std::string& path);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// What all block devices over a file have in common; how they read is theirs.
+// The common part of all block devices over a file; derived classes implement reading.
 //
 //   class PreadDevice : public FileDevice { ... };
 #pragma once
@@ -22,7 +22,7 @@ class FileDevice : public BlockDevice {
  protected:
   FileDevice(DeviceFile file, int depth) : file_(std::move(file)), depth_(depth) {}
 
-  // CHECKs what Submit requires of a read, and counts it in; the device counts it out as it completes.
+  // CHECKs Submit's requirements for a read, and counts the read in. The device counts the read out at completion.
   void CountIn(const Read& read);
 
   DeviceFile file_;

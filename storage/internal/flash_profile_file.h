@@ -1,4 +1,4 @@
-// FlashProfile and its protobuf form, for those in storage that read and write it.
+// FlashProfile and its protobuf form, for code in storage that reads and writes the form.
 //
 //   ASSIGN_OR_RETURN(FlashProfileFile file, ParseFlashProfileFile(text, path));
 //   ASSIGN_OR_RETURN(FlashProfile profile, ProfileOf(file, path));

@@ -1,5 +1,5 @@
-// The state of a LayerStreamer, and which thread may touch what of it: one thread reads (layer_streamer_reads.cc), others acquire and
-// release (layer_streamer.cc).
+// The state of a LayerStreamer, and the rules for access by threads. One thread reads (layer_streamer_reads.cc), others acquire and release
+// (layer_streamer.cc).
 //
 //   auto impl = std::make_unique<LayerStreamer::Impl>(file, std::move(options));
 //   RETURN_IF_ERROR(impl->Start());                      // from here on the reading thread runs
@@ -29,31 +29,35 @@ namespace tessera {
 
 // How the threads agree.
 //
-//  1. file_, options_, io_, reason_, the address and size of buffer_, and so the places of pins, ring and parts in it, never change after
-//     Start. They are read without the mutex.
-//  2. checker_, reader_ and device_ belong to the reading thread. It steps the reader without the mutex, since a step waits for the device.
-//  3. All else is under mutex_, with which that thread takes up what it finds to do and hands over what has come.
-//  4. The device writes to three places only: a pin in the state kReading, a ring entry in the state kReading, and the parts between the
-//     call that asks for them (parts_asked_) and the last of their reads. A lease is given on none of these: LeasePin gives pins in the
-//     state kThere, Take gives entries in the state kReady, ReadParts waits until parts_asked_ is empty. So leased bytes do not change.
-//  5. The ring reuses a place only when its entry is not held (UnitRing::Entry::Held): it is done, has no lease and is not being read.
-//     Parts are read anew only when no part is leased (parts_leased_).
-//  6. The ring holds units of order_ in that order, up to the one before next_. Where a unit is asked for that is not among them, all of
-//     them are marked as done, and next_ goes on from that unit.
-//  7. A pin's place is given back to the system once, when it is not pinned any more, is not being read and its last lease has ended; it is
+//  1. file_, options_, io_, reason_, and the address and size of buffer_ never change after Start. So the places of pins, ring and parts in
+//     buffer_ never change either. All of these are read without the mutex.
+//  2. checker_, reader_ and device_ belong to the reading thread. The thread steps the reader without the mutex, since a step waits for the
+//     device.
+//  3. All else is under mutex_. The reading thread holds mutex_ to take up work and to hand over results.
+//  4. The device writes to three places only: a pin in the state kReading, a ring entry in the state kReading, and the parts. Parts are
+//     written between the call that asks for parts (parts_asked_) and the last of the parts' reads. No lease is given on any of the three:
+//     LeasePin gives pins in the state kThere, Take gives entries in the state kReady, ReadParts waits until parts_asked_ is empty. So
+//     leased bytes do not change.
+//  5. The ring reuses a place only when its entry is not held (UnitRing::Entry::Held): the entry is done, has no lease and is not being
+//     read. Parts are read anew only when no part is leased (parts_leased_).
+//  6. The ring holds units of order_ in that order, up to the one before next_. If a requested unit is not in the ring, all units of the
+//     ring are marked as done, and next_ goes on from the requested unit.
+//  7. A pin's place is given back to the system once: when the pin is no longer pinned, is not being read and has no lease. The place is
 //     null from then on.
-//  8. broken_ never becomes OK again: no further unit is read, and no part given out. Pins that are there, and what the ring has, can still
-//     be leased.
-//  9. changed_ is notified, under the mutex, after every read that has finished; a thread that waits on it looks at `cancel` every 50 ms
-//     besides. wake_ is notified after every change that may give the reading thread something to do.
-// 10. The end: stop_ is set under the mutex, the reading thread waits for all that is in flight, then for the device to end, and only then
-//     does the buffer go.
-// 11. Where memory ends on the reading thread, it ends: broken_ says so, and what was being read has failed.
-// 12. After a time of change that may stand for writing, every block is compared whenever it is read. What was being read then, perhaps
-//     without being compared, is read again before it is given out.
-// 13. A pin goes from kUnread to kReading to kThere, where it stays. If it cannot be read, one lease has the error (kFailed, then
-//     kRefused), and the next that asks for it makes it kUnread again. It is read in its turn among the streamed units: before the next of
-//     these if it comes before that in a pass (once next_ has come round, all pins do), else when the ring has no room for that. One that
+//  8. broken_ never becomes OK again: no further unit is read, and no part given out. Pins in memory and units in the ring can still be
+//     leased.
+//  9. changed_ is notified, under the mutex, after every finished read. A thread that waits on changed_ also looks at `cancel` every 50 ms.
+//     wake_ is notified after every change that may give the reading thread work.
+// 10. The end: stop_ is set under the mutex, the reading thread waits for all reads in flight, then for the device to end. Only then the
+//     buffer is freed.
+// 11. If memory ends on the reading thread, the thread ends: broken_ says so, and unfinished reads have failed.
+// 12. If a new time of change may stand for writing, every block is compared from then on, at each read. Reads that were in progress then,
+//     perhaps without comparing, are repeated before their bytes are given out.
+// 13. A pin goes from kUnread to kReading to kThere, and stays there. If a pin cannot be read, one lease has the error (kFailed, then
+//     kRefused), and the next request makes the pin kUnread again. Pins are read in turn among the streamed units. A pin is read before the
+//     next streamed unit if the pin comes earlier in a pass; once next_ has come round, all pins do. Otherwise a pin is read when the ring
+//     has no room for the next streamed unit. A pin that a lease waits for (asked_) goes before all others. Pins of which only parts are
+//     leased go last.
 //     a lease waits for (asked_) goes before all others, and those of which only parts are leased go last.
 class LayerStreamer::Impl {
  public:
@@ -80,15 +84,15 @@ class LayerStreamer::Impl {
   enum class PinState { kUnread, kReading, kThere, kFailed, kRefused };   // (13)
   struct Pin {
     bool pinned = false;
-    std::byte* place = nullptr;  // Null: its memory is not ours, or no longer.
+    std::byte* place = nullptr;  // Null: the memory is not ours, or no longer.
     int leases = 0;
     PinState state = PinState::kUnread;
     bool trusting = false;       // As trusting_.
-    int64_t begin_nanos = 0;     // When reading it began, for the timeline.
-    absl::Status status = {};    // Why it failed.
+    int64_t begin_nanos = 0;     // Begin of the read, for the timeline.
+    absl::Status status = {};    // The cause of kFailed.
   };
 
-  static int64_t Now() { return RealClock().NowNanos(); }   // Real time: in it the threads wait for the device, and for each other.
+  static int64_t Now() { return RealClock().NowNanos(); }   // Real time: threads wait in real time for the device, and for each other.
   absl::Status CheckOptions() const;
   absl::Status CheckUnpin(absl::Span<const int> units) const;
   void PlacePins();
@@ -114,7 +118,7 @@ class LayerStreamer::Impl {
   absl::Status AwaitParts(std::unique_lock<std::mutex>& lock);
   absl::Status ReadParts(std::vector<UnitPart> parts, std::unique_lock<std::mutex>& lock);
 
-  // Called by the thread that reads. All but Read with the mutex held.
+  // Called by the thread that reads. All except Read are called with the mutex held.
   void Read();
   void ReadUntilStopped();
   void EndOutOfMemory();
@@ -136,7 +140,7 @@ class LayerStreamer::Impl {
 
   const TsrReader& file_;
   const Options options_;
-  const absl::Status out_of_memory_;         // Made while there is memory.
+  const absl::Status out_of_memory_;         // Allocated while there is memory.
   AlignedBuffer buffer_;                     // Pins, ring, parts.
   IoKind io_ = IoKind::kAuto;
   std::string reason_;
@@ -144,26 +148,26 @@ class LayerStreamer::Impl {
   std::thread thread_;
 
   mutable std::mutex mutex_;
-  std::condition_variable wake_;             // For the thread that reads: there may be something to do.
-  std::condition_variable changed_;          // For the threads that wait for it.
+  std::condition_variable wake_;             // Wakes the reading thread: there may be work.
+  std::condition_variable changed_;          // Wakes threads that wait for the reading thread.
   bool stop_ = false;
   std::vector<Pin> pin_of_;                  // [unit].
   absl::Status broken_;                      // Not OK: nothing can be read any more.
-  std::vector<int> order_;                   // Streamed units, as a pass reads them.
-  std::vector<int> position_;                // [unit]: its place in order_.
+  std::vector<int> order_;                   // Streamed units, in the order of a pass.
+  std::vector<int> position_;                // [unit]: index in order_.
   size_t next_ = 0;                          // In order_: the next to be read.
-  bool came_round_ = false;                  // next_ has passed the end of order_ since a lease set it, or the beginning.
+  bool came_round_ = false;                  // next_ has passed the end of order_ since a lease set next_, or since Start.
   UnitRing ring_;
-  bool no_room_ = false;                     // For the next, when last looked.
-  std::vector<int> pins_;                    // Units to pin, in the order in which they are read.
-  size_t next_pin_ = 0;                      // In pins_: those before it are not to be read in their turn.
+  bool no_room_ = false;                     // For the next unit, when last looked.
+  std::vector<int> pins_;                    // Units to pin, in the order of reading.
+  size_t next_pin_ = 0;                      // In pins_: earlier pins need no more reading in turn.
   int asked_ = -1;                           // The pin that was last waited for.
   int64_t loading_nanos_ = 0;                // Spent waiting for pins.
   int units_reading_ = 0;
-  std::vector<bool> trusting_;               // [unit]: whether blocks were trusted when reading it began (12).
-  std::vector<UnitPart> parts_asked_;        // To be read; empty once they are.
+  std::vector<bool> trusting_;               // [unit]: whether blocks were trusted when the unit's reading began (12).
+  std::vector<UnitPart> parts_asked_;        // To be read; empty once read.
   bool parts_begun_ = false;
-  bool parts_trusting_ = false;              // As trusting_, of the parts.
+  bool parts_trusting_ = false;              // As trusting_, for the parts.
   int parts_leased_ = 0;
   std::optional<PartsReader> parts_;
   Stats stats_;

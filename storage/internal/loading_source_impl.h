@@ -1,39 +1,41 @@
-// The state of a LoadingSource, and how its threads agree on it.
+// The state of a LoadingSource, and the rules between its threads.
 //
 //   auto source = std::make_unique<LoadingSource::Impl>(reader, std::move(memory), options);
 //   source->StartThreads(options);
 //
-// A chunk is a few blocks of a unit, read by one thread from its first byte to its last. It goes through states:
+// A chunk is a few blocks of a unit. One thread reads a chunk from the first byte to the last. A chunk goes through states:
 //
 //   kUnread -> kReading -> kCached -> kMoving -> kMoved        found in the system's cache, checked there, copied later
 //                       -> kRead                               read into private memory
 //                       -> kUnread                             an error: the next thread that needs it tries again
 //
-// The numbers are those in the code. Atomics are sequentially consistent.
+// The code refers to these rules by number. Atomics are sequentially consistent.
 //
-//  1. The thread whose compare-and-exchange takes a chunk from kUnread to kReading, or from kCached to kMoving, alone writes to its
-//     private memory until it stores the next state. It stores that state after the bytes are there, and then notifies. So a thread that
-//     loads kCached or a later state finds checked bytes in the cache, and one that loads kMoved or kRead finds them in private memory.
-//     (Two threads that wrote to the same new large page at once, as they still may where chunks meet, would both clear it.)
-//  2. `unread_` counts the chunks that are not checked. It is counted down after the state is stored. So a thread that sees 0 sees the
-//     bytes of all, and asks for no states any more.
-//  3. `settling_` ends the use of the cache for what is still unread: a reader stores kReading and then looks at `settling_`; a mover looks
-//     at states after `settling_` was stored, and waits while a chunk is in kReading. So either the reader sees `settling_` and reads
-//     into private memory, or the mover finds what the reader found in the cache, and moves it.
-//  4. `moved_` says that nothing is in the cache alone. It is stored after a mover has passed over all chunks. `resident_` says that all
-//     is in private memory: `moved_`, and nothing is unread. Neither becomes false again. Once `resident_` is true a lease takes no look
-//     at any of this.
-//  5. `cache_users_` counts the threads that read in the cache, movers aside, and the leases of its pages. A user counts itself in and then
-//     looks at `moved_`: if that is false it may read, and counts itself out when it is done; else it counts itself out at once. Whoever
-//     counts out the last one while `moved_` is true, and still finds no user, returns the pages; that may happen more than once. A user
-//     that was counted in before is still counted, and one that comes later reads nothing.
-//  6. `next_` and `next_moved_` are tickets: each number is given to one thread, which reads (or moves) that chunk if nobody else has.
-//  7. An attachment that is borrowed is put into `attachments_` and `moved_` is looked at afterwards; `moved_` is stored before the list is
-//     settled. So it is settled by the one or the other.
-//  8. `settle_mutex_` is held when `settling_` becomes true, so that a thread that waits for that misses no notice. `all_work_` becomes
-//     true once, and wakes late threads.
-//  9. The end: `unwanted_` makes every thread stop at its next block, Settle wakes those that wait, and they are joined before any state
-//     goes. Attachments are settled, for they may be used on.
+//  1. One thread takes a chunk from kUnread to kReading, or from kCached to kMoving, by compare-and-exchange. Only this thread writes to
+//     the chunk's private memory until it stores the next state. The thread stores that state after the bytes are there, and then notifies.
+//     So a thread that loads kCached or a later state finds checked bytes in the cache, and one that loads kMoved or kRead finds checked
+//     bytes in private memory. (Two threads that wrote to the same new large page at once would both clear the page; where chunks meet,
+//     this can still happen.)
+//  2. `unread_` counts the chunks that are not checked. The count falls after the state is stored. So a thread that sees 0 sees the bytes
+//     of all chunks, and no longer asks for states.
+//  3. `settling_` ends the use of the cache for all unread chunks. A reader stores kReading and then looks at `settling_`. A mover looks at
+//     states after `settling_` was stored, and waits while a chunk is in kReading. So either the reader sees `settling_` and reads into
+//     private memory, or the mover finds the reader's chunk in the cache, and moves the chunk.
+//  4. `moved_` says that no chunk is in the cache alone. `moved_` is stored after a mover has passed over all chunks. `resident_` says that
+//     all chunks are in private memory: `moved_` is true, and no chunk is unread. Neither becomes false again. Once `resident_` is true, a
+//     lease skips all of this.
+//  5. `cache_users_` counts the threads that read in the cache, movers aside, and the leases of cached pages. A user counts itself in and
+//     then looks at `moved_`. If `moved_` is false, the user may read, and counts itself out afterwards; otherwise the user counts itself
+//     out at once. The thread that counts out the last user while `moved_` is true, and still finds no user, returns the pages. This may
+//     happen more than once. A user that was counted in before is still counted, and a later user reads nothing.
+//  6. `next_` and `next_moved_` are tickets. Each number is given to one thread. The thread reads (or moves) that chunk if no other thread
+//     has done so.
+//  7. A borrowed attachment is put into `attachments_` before `moved_` is looked at. `moved_` is stored before the list is settled. So one
+//     of the two settles the attachment.
+//  8. `settle_mutex_` is held when `settling_` becomes true, so that a thread that waits for `settling_` misses no notice. `all_work_`
+//     becomes true once, and wakes late threads.
+//  9. The end: `unwanted_` makes every thread stop at its next block, and Settle wakes the threads that wait. The threads are joined before
+//     any state is destroyed. Attachments are settled, since they may outlive the source.
 #pragma once
 
 #include <atomic>
@@ -84,7 +86,7 @@ class LoadingSource::Impl final : public LoadingSource {
   struct Range { int64_t begin, end; };  // In chunks_.
   static constexpr int64_t kBlocksPerChunk = 4, kChunkBytes = kBlocksPerChunk * kTsrBlockBytes;
 
-  static int64_t Now() { return RealClock().NowNanos(); }   // Real time: in it the system counts how long a writer waits for us.
+  static int64_t Now() { return RealClock().NowNanos(); }   // Real time: the system counts in real time how long a writer waits for us.
   void Release(int unit, absl::Span<const std::byte> bytes) override;
   void Work(bool late);
   void CallLateThreads();
@@ -99,24 +101,25 @@ class LoadingSource::Impl final : public LoadingSource {
   // Returns when the chunks are checked, or with the first error of one.
   absl::Status Need(Range range);
   absl::Status WaitFor(Range range);
-  // Reads the chunk if nobody does or did. Cancelled, at the next block, once `cancel` is true.
+  // Reads the chunk if no thread does or did. Cancelled, at the next block, once `cancel` is true.
   absl::Status ReadIfUnread(Chunk& chunk, const std::atomic<bool>& cancel);
   absl::Status ReadBlocks(const Chunk& chunk, const std::atomic<bool>& cancel);
   bool FindInCache(const Chunk& chunk, const std::atomic<bool>& cancel);
 
-  // From now on nothing more is looked for in the cache, and what was found there is moved (3).
+  // Ends the use of the cache for unread chunks, and has cached chunks moved (3).
   void Settle();
-  // Returns when the chunks, where they were checked, are in private memory.
+  // Returns when the chunks, if checked, are in private memory.
   void Move(Range range);
   void MoveIfCached(Chunk& chunk);
   void MoveAll();
-  // A thread that reads in the cache, but does not move, enters before and leaves after (5). False: all is moved, or nothing was there.
+  // Called before and after by a thread that reads in the cache, but does not move (5). False: all is moved, or there is no cache.
   bool EnterCache();
   void LeaveCache();
-  // Null if the cache does not have it, or it is not as it should be. REQUIRES: after EnterCache, before LeaveCache.
+  // Returns null if the cache lacks the attachment, or the attachment cannot be mapped or is damaged. REQUIRES: after EnterCache, before
+  // LeaveCache.
   std::shared_ptr<SettlingBytes> BorrowAttachment(absl::string_view name, const TsrReader::Place& place);
   void SettleAttachments();
-  void ReturnPages();  // Once all that was found there is moved; the pages of leases are returned with the last lease.
+  void ReturnPages();  // Once all cached chunks are moved; the pages of leases are returned with the last lease.
   void AddShortage(std::string shortage);
 
   const TsrReader& reader_;

@@ -1,4 +1,4 @@
-// Reads parts of units: what is needed where its blocks are trusted, else whole blocks, so that they can be compared with their checksums.
+// Reads parts of units. Where blocks are trusted, only the needed pages are read; elsewhere whole blocks, to compare with their checksums.
 //
 //   PartsReader parts(file, checker, buffer);                     // PartsReader::kBufferBytes
 //   parts.Begin(asked);
@@ -26,15 +26,15 @@ class PartsReader {
   static constexpr int64_t kPlaceBytes = WeightSource::kMostPartBytes + WeightSource::kMostParts * 2 * kTsrPage;
   static constexpr int64_t kBufferBytes = kStagedBlocks * kTsrBlockBytes + kPlaceBytes;
 
-  // REQUIRES: buffer.size() == kBufferBytes, aligned for a BlockDevice; all outlive it.
+  // REQUIRES: buffer.size() == kBufferBytes, aligned for a BlockDevice; all arguments outlive the reader.
   PartsReader(const TsrReader& file, const BlockChecker& checker, absl::Span<std::byte> buffer);
 
-  // Forgets the parts before. REQUIRES: done(), and what WeightSource::AcquireParts does.
+  // Begins new parts and forgets the parts before. REQUIRES: done(), and the requirements of WeightSource::AcquireParts.
   void Begin(absl::Span<const UnitPart> parts);
-  // Starts what there is room for: extents whose ids are 0, 1, 2, ... .
+  // Starts as many reads as there is room for: extents with the ids 0, 1, 2, ... .
   void Start(BlockReader& reader, uint64_t first_id);
   void Finish(int64_t job, const absl::Status& status);
-  int64_t JobBytes(int64_t job) const { return jobs_[job].end - jobs_[job].begin; }   // Read for it.
+  int64_t JobBytes(int64_t job) const { return jobs_[job].end - jobs_[job].begin; }   // Read for the job.
 
   bool done() const { return finished_ == started_ && (started_ == jobs_.size() || !status_.ok()); }
   const absl::Status& status() const { return status_; }  // The first error.
@@ -45,11 +45,11 @@ class PartsReader {
   struct Place {               // A part, and the whole pages around it.
     UnitPart part;
     int64_t begin, end;        // In its unit.
-    std::byte* data;           // Where `begin` is read to.
+    std::byte* data;           // `begin` is read to this address.
   };
   struct Job {
     int unit;
-    int64_t begin, end;        // In its unit: what is read.
+    int64_t begin, end;        // In its unit: the bytes to read.
     std::vector<size_t> places;
     int staged = -1;           // The staging block, if the job reads a whole block for several places.
     bool whole = false;

@@ -1,9 +1,9 @@
-// Reads with pread on a few threads, past the page cache or through it.
+// Reads with pread on a few threads, past the page cache or through the page cache.
 //
 //   auto device = std::make_unique<PreadDevice>(std::move(file), /*direct=*/true, /*depth=*/8);
 //
-// Past it: kind "pread". Through it: "buffered"; what was read is dropped from the page cache at once. Where the system has no thread to
-// give, the thread that waits reads.
+// Past the page cache: kind "pread". Through the page cache: kind "buffered"; bytes that were read are dropped from the cache at once. If
+// the system has no thread to give, the waiting thread reads.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ namespace tessera {
 
 class PreadDevice : public FileDevice {
  public:
-  // direct: past the page cache. REQUIRES: then file.direct() >= 0; depth > 0.
+  // direct: past the page cache. REQUIRES: if direct, file.direct() >= 0; depth > 0.
   PreadDevice(DeviceFile file, bool direct, int depth);
   ~PreadDevice() override;
 
@@ -28,10 +28,10 @@ class PreadDevice : public FileDevice {
 
  private:
   void Work();
-  void ReadFirst(std::unique_lock<std::mutex>& lock);  // The first that waits. REQUIRES: there is one.
+  void ReadFirst(std::unique_lock<std::mutex>& lock);  // The first waiting read. REQUIRES: there is one.
 
   const bool direct_;
-  std::mutex mutex_;                    // Guards what follows.
+  std::mutex mutex_;                    // Guards all members below.
   std::condition_variable asked_, came_;
   std::deque<Read> waiting_;
   std::vector<Completion> done_;

@@ -1,4 +1,4 @@
-// The first and the last 4 KiB of a .tsr file, the checksums of everything between them, and where the two manifests lie.
+// The first and the last 4 KiB of a .tsr file, with checksums of everything between, and the places of the two manifests.
 //
 //   RETURN_IF_ERROR(CheckSuperblock(superblock, file_bytes, path));     // as it was read from byte 0
 //   if (BlockCrc(superblock.uuid, kManifestBlock, manifest) != superblock.manifest_crc) ...
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// As PNG's: a transfer as text changes it, and it is no text itself.
+// Like PNG's magic: a transfer as text changes the bytes, and the bytes are no text.
 inline constexpr char kTsrMagic[8] = {'\x89', 'T', 'S', 'R', '\r', '\n', '\x1a', '\n'};
 inline constexpr uint32_t kTsrByteOrder = 0x01020304;
 inline constexpr uint16_t kTsrMajor = 1, kTsrMinor = 1;
@@ -36,8 +36,8 @@ struct Superblock {
   int64_t file_bytes = 0;
   int64_t manifest_bytes = 0;    // Without padding.
   uint32_t manifest_crc = 0;
-  std::byte reserved[4032] = {};  // Zeros; what a later minor version puts there may be ignored.
-  uint32_t crc = 0;              // Covers all before it.
+  std::byte reserved[4032] = {};  // Zeros; values of a later minor version may be ignored.
+  uint32_t crc = 0;              // Covers all bytes before.
 };
 static_assert(sizeof(Superblock) == kTsrPage && std::is_trivially_copyable_v<Superblock>);
 
@@ -46,8 +46,8 @@ inline absl::Span<const std::byte> BytesOf(const Superblock& superblock) {
 }
 uint32_t SuperblockCrc(const Superblock& superblock);
 
-// Everything that can be said of a superblock alone: what it is, its checksum, version, features and sizes. Major and magic come
-// before the checksum, which a later major version may have elsewhere.
+// Checks everything that follows from a superblock alone: magic, checksum, version, features and sizes. Major and magic come before the
+// checksum, which a later major version may have elsewhere.
 absl::Status CheckSuperblock(const Superblock& superblock, int64_t file_bytes, const std::string& path);
 
 inline constexpr int64_t kManifestOffset = sizeof(Superblock);
@@ -59,7 +59,7 @@ inline int64_t ManifestCopyOffset(const Superblock& superblock) {
   return FooterOffset(superblock) - AlignUp(superblock.manifest_bytes, kTsrPage);
 }
 
-// The CRC-32C of the UUID, the index (64 bits), the bytes and as many zeros, one after the other: right bytes in the wrong file
+// Returns the CRC-32C of the UUID, the index (64 bits), the bytes and as many zeros, one after the other. So right bytes in the wrong file
 // or place are as wrong as others.
 uint32_t BlockCrc(const TsrUuid& uuid, uint64_t index, absl::Span<const std::byte> bytes, int64_t zeros = 0);
 

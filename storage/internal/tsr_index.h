@@ -1,11 +1,11 @@
-// The manifest of a .tsr file as a reader uses it: every number checked, all checksums in one list.
+// A parsed manifest of a .tsr file: every number checked, all checksums in one list.
 //
 //   const TsrManifest manifest = PlanManifest(contents);                        // everything has its place; checksums are 0
 //   ASSIGN_OR_RETURN(const TsrIndex index, ParseManifest(bytes, superblock, path));
 //   for (const TsrExtent& unit : index.units) Read(unit.offset, unit.stored_bytes());
 //
-// Blocks are numbered through the units and then the attachments. Errors are InvalidArgument with file, field, found and
-// expected. Thread-safe (plain data, pure functions).
+// Blocks are numbered through the units and then the attachments. Errors are InvalidArgument with file, field, found and expected value.
+// Thread-safe (plain data, pure functions).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct TsrExtent {
   int64_t offset = 0;       // A multiple of kTsrPage.
   int64_t bytes = 0;
   int64_t first_block = 0;
-  int64_t stored_bytes() const { return AlignUp(bytes, kTsrPage); }  // With the zeros behind it that are under its checksums.
+  int64_t stored_bytes() const { return AlignUp(bytes, kTsrPage); }  // With the zeros up to a whole page, which the checksums cover.
   int64_t blocks() const { return CeilDiv(bytes, kTsrBlockBytes); }
 };
 
@@ -42,10 +42,10 @@ struct TsrIndex {
   std::vector<Sha256Sum> block_sums;           // By block of all units; empty: the file has none.
 };
 
-// Attachments behind the manifest, each on a page of its own, then units. No field is checked.
+// Plans a file: attachments behind the manifest, each on a page of its own, then units. No field is checked.
 TsrManifest PlanManifest(const TsrContents& contents);
 
-// Takes memory as `bytes` justify it: what looks like a message may stand for much more than its two bytes.
+// Parses a manifest. Allocates only as `bytes` justify: a message of two bytes may stand for much more.
 absl::StatusOr<TsrIndex> ParseManifest(absl::Span<const std::byte> bytes, const Superblock& superblock, const std::string& path);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Where units lie between being read and being done with: a circular buffer, first in first out, of units of any size.
+// The places of units from the start of reading to the end of use: a circular buffer, first in first out, of units of any size.
 //
 //   UnitRing ring(bytes);
 //   if (std::optional<int64_t> offset = ring.Place(unit, unit_bytes)) StartReading(*offset);   // else no room before something goes
@@ -6,7 +6,7 @@
 //   ...
 //   ring.Find(unit)->done = true;                                       // with no lease and no read its bytes are free
 //
-// Units go in the order they came, and only when their bytes are needed: units that fit all at once stay. Thread-compatible.
+// Units go in the order of their arrival, and only when their bytes are needed: units that fit all at once stay. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ class UnitRing {
     int64_t offset;            // In the buffer.
     int64_t bytes;
     State state = State::kReading;
-    bool used = false;         // Somebody leased it.
-    bool done = false;         // Nobody is going to lease it: goes once nothing holds it.
+    bool used = false;         // A lease was given.
+    bool done = false;         // No lease will follow: goes once nothing holds it.
     int leases = 0;
-    int64_t begin_nanos = 0;   // When it was placed, for the timeline.
+    int64_t begin_nanos = 0;   // Time of its placing, for the timeline.
     absl::Status status = {};  // Why it failed.
     bool Held() const { return !done || leases > 0 || state == State::kReading; }
   };
@@ -38,21 +38,21 @@ class UnitRing {
   // Takes a place for a unit, if there is room. REQUIRES: bytes > 0, Find(unit) is null.
   std::optional<int64_t> Place(int unit, int64_t bytes);
 
-  // The entry of a unit, of which there is one at most: those that failed and are done are forgotten. Null: none. Valid until Place.
+  // Returns the entry of a unit; each unit has at most one, since failed units that are done are forgotten. Null: none. Valid until Place.
   Entry* Find(int unit);
-  // Those that came before `entry` and were not leased will not be; all of them, if it is null.
+  // Marks all entries before `entry` as done: no lease will follow. Marks all entries if `entry` is null.
   void SkipBefore(const Entry* entry);
-  // All that are not held go at once, up to the first that is.
+  // Removes all entries that are not held, up to the first that is held.
   void Clear();
-  // All that are being read have failed.
+  // Marks all entries that are being read as failed.
   void FailReading(const absl::Status& status);
-  // Forgets a unit that failed. REQUIRES: there is such an entry.
+  // Forgets a failed unit. REQUIRES: there is such an entry.
   void Drop(int unit);
 
   int64_t capacity() const { return capacity_; }
 
  private:
-  // Where so many bytes find room after the newest. nullopt: nowhere.
+  // Returns a place for `bytes` bytes after the newest entry. nullopt: no room.
   std::optional<int64_t> Room(int64_t bytes) const;
 
   const int64_t capacity_;

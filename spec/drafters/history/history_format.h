@@ -11,8 +11,8 @@
 //   48  uint32    size of the vocabulary
 //   52  uint32    tokens
 //   56  int32[]   the tokens, kSeparator after each text
-// Goals: small to read and to check; nothing is believed before the checksum is right. Not a goal: changing a file in place. A store is
-// at most some hundred thousand tokens, and writing it anew takes a few milliseconds. Thread-safe (pure functions).
+// Goals: small to read and to check; nothing is trusted before the checksum is right. Not a goal: changing a file in place. A store is at
+// most some hundred thousand tokens, and writing all of them anew takes a few milliseconds. Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>
@@ -27,24 +27,25 @@
 
 namespace tessera {
 
-// Between two texts. No token of any vocabulary.
+// Stands between two texts. No vocabulary has this token.
 inline constexpr TokenId kSeparator = -1;
 
-// Which numbers mean which texts.
+// Identifies a vocabulary: the meaning of each token number.
 struct VocabularyId {
-  Sha256Sum sum = {};     // All pieces, in order.
+  Sha256Sum sum = {};     // Hash of all pieces, in order.
   int size = 0;
   friend bool operator==(const VocabularyId&, const VocabularyId&) = default;
 };
 
-// REQUIRES: the tokens are of the vocabulary, or separators; the last is a separator, none is the first or follows another.
+// Writes a file's bytes. REQUIRES: the tokens are of the vocabulary, or separators; the last is a separator; no separator is the first
+// token or follows another separator.
 std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const TokenId> tokens);
 
-// InvalidArgument (path, field, found, expected) for bytes that another program or version wrote.
+// Checks program and version. InvalidArgument (path, field, found, expected) if another program or version wrote the bytes.
 absl::Status CheckHistoryVersion(absl::string_view bytes, const std::string& path);
 
-// Just such tokens. InvalidArgument: another program, version or vocabulary wrote it. DataLoss: it was damaged since. Both name file,
-// field, what was found and what expected.
+// Reads the tokens of a file, which are as EncodeHistory requires. InvalidArgument: another program, version or vocabulary wrote the file.
+// DataLoss: the file was damaged since. Both name file, field, found and expected value.
 absl::StatusOr<std::vector<TokenId>> DecodeHistory(absl::string_view bytes, const std::string& path, const VocabularyId& vocabulary);
 
 }  // namespace tessera

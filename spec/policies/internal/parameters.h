@@ -1,4 +1,5 @@
-// Parameters of a rule as a text, "tokens=8,least=0.5": each key once, each value checked, and a key that nothing takes is refused.
+// Parses a rule's parameters, such as "tokens=8,least=0.5". Each key stands once, each value is checked, and a key that was not taken is
+// refused.
 //
 //   Parameters parameters("tree", "chain:", "tokens=8");
 //   parameters.Take("tokens", 1, 255, options.tokens);
@@ -20,13 +21,13 @@ namespace tessera {
 
 // InvalidArgument: "WHAT: found FOUND, expected EXPECTED".
 absl::Status WrongParameter(absl::string_view what, absl::string_view found, absl::string_view expected);
-// "; did you mean NAME?", or nothing.
+// Returns "; did you mean NAME?", or an empty string.
 std::string MeantName(const std::string& name, const std::vector<std::string>& names);
 
-// The first fault is kept; what is taken after it does not count. What a text does not have stays as it is.
+// Keeps the first fault; later Take calls do not count. A parameter that is missing in the text stays as it is.
 class Parameters {
  public:
-  // what: begins errors. prefix: stands before each key in them.
+  // what: begins errors. prefix: stands before each key in errors.
   Parameters(absl::string_view what, absl::string_view prefix, absl::string_view text);
 
   void Take(absl::string_view key, int least, int most, int& value);
@@ -35,7 +36,7 @@ class Parameters {
   void TakeShare(absl::string_view key, bool may_be_zero, double& value);   // In [0, 1], or (0, 1].
   void TakeNumber(absl::string_view key, bool may_be_zero, float& value);   // Finite, not below 0.
 
-  // The first fault, or that of a key that nothing took.
+  // Returns the first fault, or an error for a key that was not taken.
   absl::Status Done() const;
 
  private:
