@@ -3,7 +3,8 @@
 //   if (const FilterFunction filter = FindFilter("trim")) ...
 //   ASSIGN_OR_RETURN(const Value trimmed, filter(runtime, value, arguments));
 //
-// A new function is a new line in the table of its file: filters_of_*.cc, tests.cc, methods_of_*.cc, functions.cc. Thread-safe (pure functions).
+// A new function is a new line in the table of its file: filters_of_*.cc, tests.cc, methods_of_*.cc, functions.cc. Thread-safe (pure
+// functions).
 #pragma once
 
 #include <optional>
