@@ -121,7 +121,7 @@ class EagleHead {
     const float* embedding = nullptr;       // [width]
     const float* feature = nullptr;         // [width]
     int position = 0;                       // At least 0.
-    int prefix = 0;                         // It attends to the slots before this one,
+    int prefix = 0;                         // The row attends to the slots before this one,
     absl::Span<const int> path = {};        // to these, and to its own.
   };
   // Row r gets slot memory.slots() + r. out: [rows, width]. After an error the memory has the slots that it had.

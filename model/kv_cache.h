@@ -15,9 +15,9 @@
 //
 // Layers fall into groups: layers that attend to all positions, and layers that attend to a window of the last ones. Each group has its own
 // slots and tree (model/internal/slot_tree.h), so a row has a path in each group. A windowed group has, for each of `sequences`, slots for
-// the window, for the rows of a pass and for a block of 16, whatever the context. If windows would save nothing, the group has slots for
-// all positions. When a windowed group runs out of slots, MakeRoom gives up positions that no next row's window reaches, the oldest first.
-// Rejecting the rows of the last pass therefore costs nothing. With one sequence, truncating by up to `largest_pass` positions costs
+// the window, for the rows of a pass and for a block of 16, regardless of the context. If windows would save nothing, the group has slots
+// for all positions. When a windowed group runs out of slots, MakeRoom gives up positions that no next row's window reaches, the oldest
+// first. Rejecting the rows of the last pass therefore costs nothing. With one sequence, truncating by up to `largest_pass` positions costs
 // nothing either. After truncation to a length whose windows are given up, a sequence cannot be extended (CanExtend) until it is truncated
 // to length 0.
 //

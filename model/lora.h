@@ -70,8 +70,7 @@ BlockFormat NarrowestFormatFor(absl::Span<const float> a, absl::Span<const float
 class LoraAdapter {  // Move-only.
  public:
   // Makes an adapter that changes nothing until Set. placeholders: the number per layer, kLoraTargets for a decoder. Returns
-  // InvalidArgument (number or product, found, expected) if a number, or the product of the two, is not in 1 .. kMostPlaces, found and
-  // expected.
+  // InvalidArgument (number or product, found, expected) unless both numbers and their product are in 1 .. kMostPlaces.
   static absl::StatusOr<LoraAdapter> Create(int layers, int placeholders);
   static constexpr int kMostPlaces = 1 << 20;
 

@@ -48,7 +48,7 @@ struct PassRow {
   // [width], a hidden state as RunTo(0) shows it, in place of the token's: the input of a draft head or a forecast. Includes the model's
   // embedding scale. Must live until the pass has run the first layer.
   const float* embedding = nullptr;
-  int position = kOwnPosition;            // The rotation of keys and queries.
+  int position = kOwnPosition;            // The position in the rotation of keys and queries.
   static constexpr int kOwnPosition = -1;   // The length of the paths - 1.
 };
 

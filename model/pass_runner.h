@@ -81,7 +81,7 @@ class PassRunner {
   // passes, or at a layer of a pass. Returns the device's first error. Layers with an error have no graph until a pass needs the graph.
   // REQUIRES: 0 <= first <= end <= the model's layers, and rows is at most CompiledModel::rows_together().
   absl::Status SwitchGraphs(int first, int end, int rows);
-  // Returns true if the last requested graphs of these layers are loaded, and no load is under way.
+  // Returns true if the graphs last requested for these layers are loaded, and none of the graphs is still loading.
   bool GraphsAreReady(int first, int end) const;
 
   const CompiledModel& model() const { return model_; }

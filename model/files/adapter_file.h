@@ -10,10 +10,10 @@
 // sqrt(rank), for mlx-lm the file's own, and 1 for a GGUF file without alpha. Numbers keep the file's 16 or 32 bits; numbers of other GGUF
 // formats are widened to FP32.
 //
-// Every statement of a file that would change the result is used, or refused by name: DoRA, biases, modules saved whole, layers copied,
-// adapters of embeddings and heads, kinds other than LoRA. Sizes are checked before numbers are read, so memory depends on the model's
-// matrices and the rank alone. A file may name its model by a mark (metadata "tessera.model.vectors", the number that MarkedModel gives);
-// any other model is then refused.
+// Every statement of a file that would change the result is used, or refused by name. Refused are DoRA, biases, modules saved whole, layers
+// copied, adapters of embeddings and heads, and kinds other than LoRA. Sizes are checked before numbers are read, so memory depends on the
+// model's matrices and the rank alone. A file may name its model by a mark (metadata "tessera.model.vectors", the number that MarkedModel
+// gives); any other model is then refused.
 //
 // Errors: InvalidArgument with file, field or tensor, the value found and the value expected; NotFound for a missing file; the errors of
 // GgufFile and SafetensorsFile.

@@ -12,8 +12,8 @@
 // checked: Open verifies every count, length, offset and size against the file before use, and allocates no more than the file's size
 // justifies.
 //
-// Errors: InvalidArgument with file, field, byte offset, the value found and the value expected; NotFound for a missing file or key;
-// DataLoss if the file becomes shorter while it is read.
+// Errors: InvalidArgument with file, field, byte offset, the value found and the value expected; NotFound for a missing file or key.
+// DataLoss if the file becomes shorter during reading.
 //
 // Lifetime: metadata is in memory and lives as long as the GgufFile.
 //
@@ -74,7 +74,7 @@ struct GgufTensor {
 };
 
 // A tensor in a format that is not read. Only tensors that change no text of some architecture may have such a format
-// (model/files/internal/architecture.h). Any other such tensor refuses the file.
+// (model/files/internal/architecture.h). For any other such tensor Open refuses the file.
 struct GgufUnreadTensor {
   absl::string_view name;
   absl::Status problem;                       // File, tensor, type found and types expected.

@@ -46,9 +46,9 @@ class QuantizedModel {
   BlockFormat FormatOf(absl::string_view tensor) const;  // Returns the format in the copy. REQUIRES: the file has the tensor.
 
   // Writes the copy. Returns the errors of GgufWriter::Write and GgufFile::Read; InvalidArgument (file, tensor, place) for numbers that are
-  // not finite or that FP16 cannot hold (quantize_numbers.h); InvalidArgument (file, tensor, found, expected) for statistics with another
-  // number of inputs. After an error `path` is unchanged. importance: statistics of the model's matrices. Matrices without statistics, and
-  // formats without a search, are quantized as without importance. Null: none.
+  // not finite or that FP16 cannot hold (quantize_numbers.h). Returns InvalidArgument (file, tensor, found, expected) for statistics with
+  // another number of inputs. After an error `path` is unchanged. importance: statistics of the model's matrices. Matrices without
+  // statistics, and formats without a search, are quantized as without importance. Null: none.
   absl::Status Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress = nullptr,
                      const Importance* importance = nullptr) const;
 

@@ -1,5 +1,5 @@
-// Reads safetensors files, the format of published adapters and draft heads: a header of JSON that names tensors, and the tensors' bytes,
-// which are read on demand.
+// Reads safetensors files, the format of published adapters and draft heads: a header of JSON that names tensors, and the tensors' bytes.
+// The bytes are read on demand.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsFile> file, SafetensorsFile::Open("adapter_model.safetensors"));
 //   for (const SafetensorsTensor& tensor : file->tensors()) {
@@ -8,12 +8,12 @@
 //   }
 //
 // The file is hostile until checked: Open verifies every length, type, shape and offset against the file before use. Open allocates no more
-// than the header's size justifies, at most some ten times kLongestHeader. The format forbids tensors that share bytes, bytes that belong
-// to no tensor, and names given twice. Open also refuses files without a clear meaning: unknown fields of a tensor, names that are not
-// printable UTF-8, more than kMostDimensions dimensions.
+// than the header's size justifies, at most some ten times kLongestHeader. Open refuses files that the format forbids: tensors that share
+// bytes, bytes that belong to no tensor, names given twice. Open also refuses files without a clear meaning: unknown fields of a tensor,
+// names that are not printable UTF-8, more than kMostDimensions dimensions.
 //
-// Errors: InvalidArgument with file, tensor, the value found and the value expected; NotFound for a missing file; ResourceExhausted for a
-// header of more than a million values; DataLoss if the file becomes shorter while it is read.
+// Errors: InvalidArgument with file, tensor, the value found and the value expected; NotFound for a missing file. ResourceExhausted for a
+// header of more than a million values; DataLoss if the file becomes shorter during reading.
 //
 // Threads: thread-safe after Open.
 #pragma once
@@ -93,8 +93,8 @@ class SafetensorsFile {
   absl::StatusOr<std::vector<std::byte>> ReadFinite(const SafetensorsTensor& tensor) const;
   // Like ReadFinite, but widens the numbers to FP32.
   absl::StatusOr<std::vector<float>> ReadFloats(const SafetensorsTensor& tensor) const;
-  // Returns the error of ReadFinite for bytes that were read in another way. REQUIRES: `bytes` are all bytes of the tensor, which has such
-  // a format.
+  // Returns the error of ReadFinite and ReadFloats, for bytes that were read in another way. REQUIRES: `bytes` are all bytes of the tensor,
+  // which has such a format.
   absl::Status CheckFinite(const SafetensorsTensor& tensor, absl::Span<const std::byte> bytes) const;
 
   // Calls RandomAccessFile::CheckUnchanged. OK afterwards means that all bytes read came from one file.

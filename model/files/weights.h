@@ -34,7 +34,7 @@ class Importance;  // model/files/importance.h
 // Rows that lie together in the packed layout. A tensor is cut, and parts of a tensor are read, at multiples of this number.
 inline constexpr int kRowsPerPanel = 32;
 
-// A tensor, or some of its rows, in a unit.
+// A tensor, or some rows of a tensor, in a unit.
 struct TensorPart {
   int unit = 0;
   int64_t offset = 0;        // Offset in the unit; a multiple of 64.

@@ -7,14 +7,14 @@
 //
 // A file's template is a program in Jinja. model/text/jinja runs the program within limits. The program may refuse a dialogue; its errors
 // name file, key and line. Four forms need no template and are chosen by name: ChatML (<|im_start|>), Llama 3 (<|start_header_id|>), Gemma
-// (<start_of_turn>), and "none", which joins the contents. Text that users write cannot become a control token: pieces mark the bytes that
-// are the template's own, and EncodeChat encodes all other bytes, such as contents and tools, as plain text. "<|im_end|>" in user text
-// stays text. A role that templates know ("user") counts as a word of the template, which may be a part of a mark ("<|user|>"). Any other
-// role is plain text. Render returns one string for people to read: encoding the string with parse_special would lose this protection.
+// (<start_of_turn>), and "none", which joins the contents. Text that users write cannot become a control token: pieces mark the template's
+// own bytes. EncodeChat encodes all other bytes, such as contents and tools, as plain text. "<|im_end|>" in user text stays text. A role
+// that templates know ("user") counts as a word of the template, which may be a part of a mark ("<|user|>"). Any other role is plain text.
+// Render returns one string for people to read: encoding the string with parse_special would lose this protection.
 //
-// Everything in a message is either written or causes an error that names the field. A content has the form that the template takes: a text
-// or a list of parts (of type "text"; any other type is an error). Messages may be as clients send them: arguments of calls as JSON text,
-// null for fields without a value, and fields that the template does not read. Arguments that the template does not read are errors.
+// Everything in a message is either written or named by an error. A content has the form that the template takes: a text or a list of parts
+// (of type "text"; any other type is an error). Messages may be as clients send them: arguments of calls as JSON text, null for fields
+// without a value, and fields that the template does not read. Arguments that the template does not read are errors.
 //
 // Errors: InvalidArgument (found, advice); ResourceExhausted for a limit. Threads: thread-safe, nothing changes after construction.
 #pragma once
@@ -91,7 +91,7 @@ class GivenMessages;
 
 class ChatTemplate {
  public:
-  // Makes a model's own template. Reads `facts` during the call only.
+  // Makes a model's own template. `facts.source` is read during the call only.
   static absl::StatusOr<ChatTemplate> FromSource(const ChatTemplateFacts& facts);
   // Makes "chatml", "llama3", "gemma" or "none".
   static absl::StatusOr<ChatTemplate> ByName(absl::string_view name);

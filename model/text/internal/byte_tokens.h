@@ -14,9 +14,9 @@ namespace tessera {
 // Returns the byte; -1: `text` is the text of no byte.
 int ByteOf(absl::string_view text);
 
-// Types byte tokens as bytes, since some converters give byte tokens another type. If no token is typed as a byte, all tokens with the
-// byte's text get the type of a byte. Otherwise a text that spells the byte out would become the byte, and the byte itself would become the
-// unknown token. Changes nothing else, and nothing in wrong facts.
+// Types byte tokens as bytes, since some converters give byte tokens another type. If a byte has no token of this type, all tokens with the
+// byte's text get the type. Otherwise a text that spells the byte out would become the byte, and the byte itself would become the unknown
+// token. Changes nothing else, and nothing in wrong facts.
 void TypeByteTokens(TokenizerFacts& facts);
 
 }  // namespace tessera

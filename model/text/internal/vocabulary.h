@@ -42,7 +42,7 @@ class Vocabulary {
   int size() const { return static_cast<int>(kinds_.size()); }
   bool Contains(TokenId id) const { return id >= 0 && id < size(); }
   std::optional<TokenId> Find(absl::string_view text) const;
-  // Returns true if Find(left + right) is known to return `id` without a search.
+  // Returns true if Find(left + right) would return `id`, as far as known without a search.
   bool IsJoined(TokenId id, absl::string_view left, absl::string_view right) const;
 
   // REQUIRES (for the next four functions): Contains(id).
