@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// Appends `numbers` in another format, if it is another: FP32.
+// Appends `numbers`, widened to FP32 if `to` is another format.
 void Append(const std::vector<std::byte>& numbers, BlockFormat from, BlockFormat to, std::vector<std::byte>& out) {
   if (from == to) {
     out.insert(out.end(), numbers.begin(), numbers.end());
@@ -66,7 +66,8 @@ void AdapterSet::Pad(const std::vector<LoraShape>& shapes) {
   }
 }
 
-// Each adapter's own numbers of the place go as its products find them here. One matrix has one format.
+// Puts the numbers of all adapters at the place side by side. The adapters' own copies are freed, since products find the numbers here. One
+// matrix has one format.
 void AdapterSet::PutSideBySide(size_t place) {
   std::vector<std::byte>&all_a = side_by_side_[2 * place], &all_b = side_by_side_[2 * place + 1];
   BlockFormat format = BlockFormat::kF32;
@@ -84,7 +85,7 @@ void AdapterSet::PutSideBySide(size_t place) {
     Append(a, product.format, format, all_a);
     Append(b, product.format, format, all_b);
     adapter.bytes_ -= static_cast<int64_t>(a.size() + b.size());
-    std::vector<std::byte>().swap(a);   // Gives the memory back, which an assignment would not.
+    std::vector<std::byte>().swap(a);   // Frees the memory; an assignment would not.
     std::vector<std::byte>().swap(b);
   }
   const std::byte *next_a = all_a.data(), *next_b = all_b.data();

@@ -1,16 +1,16 @@
-// Adapters of one model that stay in memory together, laid out in one of the three ways of paper 004 (npu/lora_mode.h).
+// Keeps the adapters of one model together in memory. The layout is one of the three of paper 004 (npu/lora_mode.h).
 //
 //   ASSIGN_OR_RETURN(const AdapterSet set, AdapterSet::Create(LoraMode::kMask, std::move(adapters), config));
 //   rows.push_back({token, path, &set[2]});                     // a PassRow of the third task
 //   Print(set.bytes(), set.padding_bytes());
 //
-// A row has the same bits in each way, and those of its adapter alone:
-// - kInput: A and B of a matrix have the largest rank of any task there, since a graph has one; the rest is zeros, and never multiplied.
-//   A task that does not change the matrix has zeros alone.
-// - kMask: A and B of all tasks lie side by side, as one matrix each. A product takes the ranks under the mask, which are the row's own,
-//   and leaves out the others: added as zeros they would turn a sum that is -0 into +0.
+// A row has the same bits in each layout, and the same bits as with its adapter alone:
+// - kInput: A and B of a matrix are padded with zeros (never multiplied) to the largest rank of any task, since a graph has one rank.
+//   A task that does not change the matrix has only zeros.
+// - kMask: A and B of all tasks lie side by side, as one matrix each. A product takes the ranks under the mask (the row's own ranks)
+//   and skips the other ranks: adding zeros for the other ranks would turn a sum of -0 into +0.
 // - kGraph: each task keeps its own ranks.
-// Threads: any may read.
+// Threads: any thread may read.
 #pragma once
 
 #include <cstddef>
@@ -25,25 +25,27 @@
 
 namespace tessera {
 
-// The shape of each place of a decoder's adapters, layer by layer.
+// Returns the shape of each place of a decoder's adapters, layer by layer.
 std::vector<LoraShape> LoraShapesOf(const ModelConfig& config);
 
-// Raises `ranks` to those of another adapter of the model, place by place. Empty: none so far.
+// Raises `ranks` to the ranks of another adapter of the model, place by place. Empty `ranks`: no adapter so far.
 void RaiseRanks(const std::vector<int>& other, std::vector<int>& ranks);
 
 class AdapterSet {  // Move-only.
  public:
-  // InvalidArgument (what, found, expected) for an adapter of another model.
+  // Returns InvalidArgument (field, found, expected) for an adapter of another model.
   static absl::StatusOr<AdapterSet> Create(LoraMode mode, std::vector<LoraAdapter> adapters, const ModelConfig& config);
 
   LoraMode mode() const { return mode_; }
   int size() const { return static_cast<int>(adapters_.size()); }
-  // In the order in which they were given. REQUIRES: 0 <= number < size(). Its numbers are the set's, which must outlive what has it.
+  // Returns the adapter with this number, in the order given to Create. REQUIRES: 0 <= number < size(). The set owns the adapter's numbers
+  // and must outlive every user of the adapter.
   const LoraAdapter& operator[](int number) const { return adapters_[static_cast<size_t>(number)]; }
 
   int64_t bytes() const { return bytes_; }                   // Memory of all A and B,
-  int64_t padding_bytes() const { return padding_bytes_; }   // and the part of it that is padding.
-  // Graphs of one block of layers that a device would hold whose graphs have ranks: in kGraph one for each set of ranks, else one.
+  int64_t padding_bytes() const { return padding_bytes_; }   // and the padding among them.
+  // Returns the number of graphs that a device would hold for one block of layers, if graphs have ranks. kGraph: one per set of ranks; else
+  // one.
   int graphs() const { return graphs_; }
 
  private:

@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 // Rounding the inputs of two products changes the logits more than rounding all other inputs: the head, and attention's values. The head is
-// computed for few rows (one of a prompt), and values are few outputs (a thirtieth of a layer), so their inputs get 16 bits
+// computed for few rows (one of a prompt), and values are few outputs (a thirtieth of a layer). The inputs of both therefore get 16 bits
 // (docs/numerics.md has the measurements).
 constexpr bool kFine = true;
 
@@ -40,7 +40,7 @@ class LayerBuilder {
   }
 
  private:
-  // Stores keys and values; returns the queries, if they are asked for.
+  // Stores keys and values; returns the queries if requested.
   BufferId Project(BufferId hidden, bool queries) {
     const BufferId normed = Norm(hidden, "attn_norm.weight", "attn_normed");
     BufferId query = queries ? Scratch("query", queries_) : kNone, key = Scratch("key", keys_), value = Scratch("value", keys_);
@@ -118,7 +118,8 @@ class LayerBuilder {
                           .pairs = config_.rope_pairs});
     return y;
   }
-  // A tensor in several parts becomes several products, each with its range of columns; they share the tensor's placeholder.
+  // Splits a product if the tensor has several parts: one product per part, each with a range of columns. All share the tensor's
+  // placeholder.
   void AddProducts(Linear& product, const char* label, BufferId y, LoraTarget target, bool fine = false) {
     for (const TensorPart& part : PartsOf(label)) {
       block_.parts.push_back(part);

@@ -4,8 +4,8 @@
 //   ASSIGN_OR_RETURN(CompiledGraph compiled, Compile(block.graph, {.row_capacity = 512}));
 //   for (const TensorPart& part : block.parts) Lease(part.unit);           // one part per graph weight, in order
 //
-// Graphs hold no layer number: layers that are alike give equal graphs, and a device loads each once. Every layer offers LoRA
-// placeholders at its seven products, in the order of LoraTarget. Thread-safe (pure functions).
+// Graphs hold no layer number: equal layers give equal graphs, and a device loads each graph once. Every layer offers LoRA placeholders at
+// its seven products, in the order of LoraTarget. Thread-safe (pure functions).
 #pragma once
 
 #include <vector>
@@ -22,20 +22,22 @@ struct BlockGraph {
   std::vector<TensorPart> parts;   // parts[w] holds graph weight w.
 };
 
-// Input "hidden" [width], output "hidden" [width]. Attention and stores use layer 0 of the KvView given to Run.
+// Builds the graph of one layer. Input "hidden" [width], output "hidden" [width]. Attention and stores use layer 0 of the KvView given to
+// Run.
 BlockGraph BuildLayerGraph(const ModelConfig& config, const WeightLayout& layout, int layer);
 
-// A layer for rows whose own results are not wanted: it only stores their keys and values. Input "hidden" [width], no output.
+// Builds a layer for rows whose own results are not wanted. The layer only stores the rows' keys and values. Input "hidden" [width], no
+// output.
 BlockGraph BuildKeyValueGraph(const ModelConfig& config, const WeightLayout& layout, int layer);
 
 // Looks up rows of one panel of the embedding table (WeightLayout::PanelOf). No input; output "hidden" [width], written for rows whose
 // token is in the panel. Tokens are counted from the panel's first row, so the graphs of all panels are alike.
 BlockGraph BuildEmbeddingGraph(const ModelConfig& config, const TensorPart& panel);
 
-// Input "hidden" [width], output "normed" [width].
+// Builds the output norm. Input "hidden" [width], output "normed" [width].
 BlockGraph BuildOutputNormGraph(const ModelConfig& config, const WeightLayout& layout);
 
-// One per part of the head. Input "normed" [width], output "logits" [rows of the part].
+// Builds one graph per part of the head. Input "normed" [width], output "logits" [rows of the part].
 std::vector<BlockGraph> BuildHeadGraphs(const ModelConfig& config, const WeightLayout& layout);
 
 }  // namespace tessera

@@ -12,12 +12,12 @@
 
 namespace tessera {
 
-// Adds blocks in their order. Equal graphs are compiled once.
+// Adds blocks in order. Equal graphs are compiled once.
 class ModelCompiler {
  public:
   ModelCompiler(CompiledModel& model, absl::Span<const int> graph_rows) : model_(model), graph_rows_(graph_rows) {}
 
-  // For passes of at most `most_rows` rows.
+  // Adds a block for passes of at most `most_rows` rows.
   absl::Status Add(BlockGraph block, int most_rows) {
     const std::string text = GraphText(block.graph);
     BlockVariants variants;

@@ -1,4 +1,4 @@
-// The blocks of a model, compiled, and where their weights lie: what can be known of a pass before a device loads anything.
+// The compiled blocks of a model, and the places of the blocks' weights. Describes a pass before a device loads anything.
 //
 //   ASSIGN_OR_RETURN(CompiledModel model, CompiledModel::Create(config, layout, {.row_capacity = 512}));
 //   const int64_t scratch = device.ScratchBytes(model.graphs(), /*longest_path=*/4096);
@@ -6,8 +6,8 @@
 //   ASSIGN_OR_RETURN(LoadedGraph* const graph, store.For(model.layer(0), /*rows=*/1));
 //   for (int unit : model.block(model.layer(0)).units) Lease(unit);
 //
-// Blocks are numbered in the order of a pass: embedding (a panel), layers, output norm, parts of the head. Layers that are alike share one
-// graph. Constant once made.
+// Blocks are numbered in the order of a pass: embedding (a panel), layers, output norm, parts of the head. Equal layers share one graph.
+// Threads: constant after Create.
 #pragma once
 
 #include <vector>
@@ -18,25 +18,25 @@
 
 namespace tessera {
 
-// A layer takes at most this many rows of a pass at a time, so that their activations stay in caches.
+// Maximum rows of a pass that a layer takes at a time, so that the rows' activations stay in caches.
 inline constexpr int kRowsTogether = 256;
-inline constexpr int kHeadRows = 64;  // Rows whose logits are computed at once, which bounds what the device needs for them.
+inline constexpr int kHeadRows = 64;  // Maximum rows per logits call. Bounds the head's scratch memory.
 
 class CompiledModel {
  public:
   struct Options {
-    int row_capacity = 512;               // Most rows of a pass.
-    int rows_together = kRowsTogether;    // Most of those that a layer takes at a time. REQUIRES: 1 or more.
-    // Ascending: each block is compiled for these, too, as far as they are fewer rows than it is compiled for anyway. For devices that
-    // compute all rows of a graph, whether they are there or not.
+    int row_capacity = 512;               // Maximum rows of a pass.
+    int rows_together = kRowsTogether;    // Maximum rows that a layer takes at a time. REQUIRES: 1 or more.
+    // Ascending. Each block is also compiled for these numbers of rows, if they are below the block's own maximum. For devices that compute
+    // all rows of a graph, present or not.
     std::vector<int> graph_rows = {};
   };
   struct Block {
     std::vector<TensorPart> parts;        // parts[w] holds graph weight w.
-    std::vector<int> units;               // That these lie in: distinct, ascending.
+    std::vector<int> units;               // Units that hold the parts: distinct, ascending.
   };
 
-  // InvalidArgument (found, expected) if a row capacity is out of range.
+  // Returns InvalidArgument (found, expected) if a row capacity is out of range.
   static absl::StatusOr<CompiledModel> Create(const ModelConfig& config, const WeightLayout& layout, const Options& options);
 
   int layers() const { return layers_; }
@@ -46,20 +46,20 @@ class CompiledModel {
   static constexpr int kEmbedding = 0;             // A panel of the embedding table,
   static constexpr int kLastEmbeddingPanel = 1;    // and the last, which may have fewer rows.
   int layer(int layer) const { return layer + kLastEmbeddingPanel + 1 + (layer == layers_ - 1 ? 1 : 0); }
-  int last_keys_and_values() const { return layers_ + 1; }   // What the last layer does for rows whose result nobody wants.
+  int last_keys_and_values() const { return layers_ + 1; }   // The last layer for rows whose result nobody wants.
   int output_norm() const { return layers_ + 3; }
   int head(int part) const { return layers_ + 4 + part; }
   int head_parts() const { return static_cast<int>(blocks_.size()) - head(0); }
 
-  // The layer that a block belongs to; layers() for what comes after the last.
+  // Returns the layer of a block; layers() for blocks behind the last layer.
   int LayerOf(int block) const {
     return block >= output_norm() ? layers_ : block > last_keys_and_values() ? layers_ - 1 : block - kLastEmbeddingPanel - 1;
   }
 
   const Block& block(int index) const { return blocks_[static_cast<size_t>(index)]; }
-  // Per block, for a GraphStore.
+  // Returns the variants of each block, for a GraphStore.
   const std::vector<BlockVariants>& variants() const { return variants_; }
-  // Each graph once.
+  // Returns each graph once.
   std::vector<const CompiledGraph*> graphs() const;
 
  private:

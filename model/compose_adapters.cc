@@ -20,15 +20,15 @@ namespace {
 struct Stack {
   struct Part {
     AdapterProduct product = {};
-    double scale = 0;   // The product's times the part's.
-    double share = 1;   // What the scale is of the largest one.
+    double scale = 0;   // The product's scale times the part's scale.
+    double share = 1;   // Ratio of the scale to the largest scale.
   };
   int64_t in = 0, out = 0;
-  int rank = 0;         // All together. 0: no part changes the matrix.
-  double scale = 0;     // The largest.
+  int rank = 0;         // All parts together. 0: no part changes the matrix.
+  double scale = 0;     // The largest scale.
   std::vector<Part> parts = {};
 
-  // Whether numbers may be copied.
+  // Returns true if numbers may be copied.
   bool IsPlain() const {
     for (const Part& part : parts) {
       if (part.share != 1 || part.product.format != parts[0].product.format) return false;
@@ -37,7 +37,7 @@ struct Stack {
   }
 };
 
-// placeholder: one of a whole model's adapter is named by its matrix.
+// Makes an error of one place. placeholder: a whole model's adapter names the placeholder by its matrix.
 absl::Status WrongPlace(int layer, int placeholder, const absl::AlphaNum& what, const absl::AlphaNum& found, const std::string& expected) {
   return absl::InvalidArgumentError(absl::StrCat("adapter layer ", layer, " ", LoraTargetName(static_cast<LoraTarget>(placeholder)), " ",
                                                  what, ": found ", found, ", expected ", expected));

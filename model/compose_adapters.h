@@ -1,17 +1,17 @@
-// One adapter made of several: a row that has it gets the sum of all parts, each times a scale of its own.
+// Makes one adapter of several: a row with the new adapter gets the sum of all parts, each times its own scale.
 //
 //   const AdapterShare parts[] = {{&style}, {&facts, /*scale=*/0.5f}};
 //   ASSIGN_OR_RETURN(const LoraPlan plan, PlanComposedAdapter(parts));   // ranks and bytes, before memory has it
 //   ASSIGN_OR_RETURN(const LoraAdapter both, ComposeAdapters(parts));    // the parts may go
 //
-// The ranks of the parts lie one behind another in the order given: A over A, B over B. A matrix has one scale, the largest of its parts'
-// by magnitude; B of each other part is multiplied by the ratio of its scale to the largest. Numbers are copied as they are where the parts
-// have one format and one scale. Else they take the narrowest format that holds all of them exactly, after that product: 16 bits where the
-// scales are powers of two apart, as a rule; otherwise FP32, to which the product is rounded once. So the order decides bits (the order of
-// sums), and nothing but the parts and their scales does.
+// The ranks of the parts lie one behind another in the given order: A over A, B over B. A matrix has one scale: the largest of the parts'
+// scales by magnitude. B of each other part is multiplied by the ratio of its scale to the largest. Numbers are copied unchanged if all
+// parts have one format and one scale. Otherwise numbers take the narrowest format that holds all products exactly. As a rule the format
+// has 16 bits if the scales are powers of two apart. Otherwise the format is FP32, and each product is rounded once. Only the parts, the
+// scales and the order (the order of sums) decide bits.
 //
-// Errors are InvalidArgument (layer, placeholder, found, expected): parts of different models, ranks that are more than
-// kLargestAdapterRank together, a scale that 32 bits do not hold. Thread-safe (pure functions).
+// Errors: InvalidArgument (layer, placeholder, found, expected) for parts of different models, for ranks that exceed kLargestAdapterRank
+// together, and for a scale that 32 bits do not hold. Threads: thread-safe (pure functions).
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -23,10 +23,10 @@ namespace tessera {
 
 struct AdapterShare {
   const LoraAdapter* adapter = nullptr;
-  float scale = 1;   // Times the adapter's own.
+  float scale = 1;   // Multiplies the adapter's own scale.
 };
 
-// REQUIRES of both: one part or more, none of them null.
+// REQUIRES, for both functions: one part or more, none null.
 absl::StatusOr<LoraAdapter> ComposeAdapters(absl::Span<const AdapterShare> parts);
 
 // Returns the ranks and bytes of the adapter that ComposeAdapters would make. Holds the numbers of one matrix at a time.

@@ -17,9 +17,9 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kLongestConfiguration = int64_t{1} << 20;
-constexpr int64_t kAlone = 1 << 16;   // Products in attention for which no other thread is woken.
+constexpr int64_t kAlone = 1 << 16;   // Products in attention below this number run on one thread, without waking others.
 
-// A view of so many numbers that hold nothing yet.
+// Returns a view of rows x columns numbers without content.
 TensorView<float> Room(std::vector<float>& numbers, int64_t rows, int64_t columns) {
   numbers.resize(static_cast<size_t>(rows * columns));
   return {numbers.data(), rows, columns};
@@ -29,7 +29,7 @@ TensorView<float> ViewOf(std::vector<float>& numbers, int64_t rows) {
   return {numbers.data(), rows, rows == 0 ? 0 : static_cast<int64_t>(numbers.size()) / rows};
 }
 
-// In eight sums, so that the compiler may use vectors of any width up to that and the bits stay.
+// Sums in eight parts, so that the compiler may use vectors of any width up to eight with the same bits.
 float Dot(const float* a, const float* b, int64_t size) {
   constexpr int64_t kSums = 8;
   float sums[kSums] = {};
@@ -186,7 +186,7 @@ absl::Status EagleHead::RunRows(absl::Span<const Row> rows, EagleMemory& memory,
   return FeedForward(memory, out, pool);
 }
 
-// Queries of the rows; their keys and values, in slots of their own.
+// Computes the rows' queries, and stores the rows' keys and values in new slots.
 absl::Status EagleHead::Project(absl::Span<const Row> rows, EagleMemory& memory, ThreadPool& pool) const {
   EagleMemory::Work& work = memory.work_;
   const auto count = static_cast<int64_t>(rows.size());
@@ -214,7 +214,7 @@ absl::Status EagleHead::Project(absl::Span<const Row> rows, EagleMemory& memory,
   return absl::OkStatus();
 }
 
-// Each head of each row, whole, on one thread.
+// Computes each head of each row as a whole on one thread.
 void EagleHead::Attend(absl::Span<const Row> rows, EagleMemory& memory, ThreadPool& pool) const {
   EagleMemory::Work& work = memory.work_;
   const auto count = static_cast<int64_t>(rows.size());
@@ -239,7 +239,7 @@ void EagleHead::Attend(absl::Span<const Row> rows, EagleMemory& memory, ThreadPo
   pool.Run([&](int worker) { attend_share(worker, pool.threads()); });
 }
 
-// Adds what the feed-forward part makes of the rows to them.
+// Adds the output of the feed-forward part to the rows.
 absl::Status EagleHead::FeedForward(EagleMemory& memory, TensorView<float> out, ThreadPool& pool) const {
   EagleMemory::Work& work = memory.work_;
   const int64_t count = out.rows();

@@ -1,5 +1,5 @@
-// A draft head of the EAGLE-3 kind (Li et al. 2025): one decoder layer that writes tokens ahead from what some of the model's layers have
-// made of the text, with a vocabulary of its own. scripts/train/eagle_head.py trains one.
+// A draft head of the EAGLE-3 kind (Li et al. 2025): one decoder layer that drafts tokens from the states of some of the model's layers.
+// The head has its own vocabulary. scripts/train/eagle_head.py trains a head.
 //
 //   ASSIGN_OR_RETURN(const std::shared_ptr<const EagleHead> head, EagleHead::Open("eagle.safetensors", model.config()));
 //   EagleMemory memory;                                                           // of one text
@@ -8,23 +8,25 @@
 //   RETURN_IF_ERROR(head->Logits(out, logits, pool, memory));                     // [rows, head->shape().vocabulary]
 //   const TokenId token = head->TokenOf(best);                                    // of the model
 //
-// A row has a token's embedding e and the feature of the token before it: what the model's layers have made of that one, fused. Row t
-// (token t + 1, feature t, position t) says what comes after token t + 1:
+// A row has a token's embedding e and the feature of the preceding token. The feature is the fusion of the model's states for the preceding
+// token. Row t (token t + 1, feature t, position t) predicts the token behind token t + 1:
 //
 //   g = feature;  x = [norm(e), norm(g)];  h = g + O attention(Q x, K x, V x);  out = h + mlp(norm(h));  logits = H norm(out)
 //
-// For tokens further ahead, out stands for the feature that the model has not computed yet. Queries and keys turn by halves.
+// For tokens further ahead, out replaces the feature that the model has not computed yet. Queries and keys turn by halves.
 //
-// The file is of the public layout: fc.weight [width, layers x width], midlayer.* (q, k and v of 2 width inputs), norm.weight,
-// lm_head.weight [vocabulary, width], d2t and t2d, which say which token of the model is which of the head's (d2t: how much is to be added
-// to the head's number), and perhaps embed_tokens.weight, which is then used in place of the model's. Its configuration is FILE.json or, in
-// its folder, config.json; a folder may be named, too, with model.safetensors in it. Numbers keep the file's 16 or 32 bits; arithmetic is
-// FP32, with the same bits on every machine. A row's bits do not depend on the rows beside it.
+// The file has the public layout: fc.weight [width, layers x width], midlayer.* (q, k and v of 2 width inputs), norm.weight, lm_head.weight
+// [vocabulary, width], d2t, t2d and perhaps embed_tokens.weight. d2t and t2d map the head's tokens to the model's tokens and back (d2t: the
+// difference to add to the head's number). embed_tokens.weight, if present, replaces the model's embeddings. The configuration is FILE.json
+// or, in the same folder, config.json. A folder with model.safetensors in it may be named, too. Numbers keep the file's 16 or 32 bits;
+// arithmetic is FP32, with the same bits on every machine. A row's bits do not depend on the other rows.
 //
-// Both files are hostile until checked: every size against the model and the tensors, every number. Tensors that are not used are refused,
-// and so are keys, but for those of which it is known that they change nothing (names, special tokens, how it was trained and stored); null
-// is as good as absent. Errors are InvalidArgument with file, field or tensor, found and expected; NotFound for a missing file; those of
-// SafetensorsFile. Threads: a head is constant; a memory belongs to one thread, and so does its pool.
+// Both files are hostile until checked: every size against the model and the tensors, every number. Unused tensors are refused. So are
+// unused keys, except keys known to change nothing (names, special tokens, training, storage). null counts as absent.
+//
+// Errors: InvalidArgument with file, field or tensor, found and expected; NotFound for a missing file; the errors of SafetensorsFile.
+//
+// Threads: a head is constant. A memory belongs to one thread, and so does the memory's pool.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +60,7 @@ struct EagleShape {
   int vocabulary = 0;              // The head's.
   float norm_epsilon = 0;
   double rope_base = 0;
-  // Whose states are fused, ascending: what so many layers of the model have made of a token (Pass::Hidden), 0 to all of them.
+  // The states that are fused, ascending. Entry n is a token's state after the first n layers of the model (Pass::Hidden): 0 to all layers.
   std::vector<int> layers = {};
   friend bool operator==(const EagleShape&, const EagleShape&) = default;
 
@@ -67,25 +69,25 @@ struct EagleShape {
   int fused() const { return static_cast<int>(layers.size()) * width; }
 };
 
-// Keys and values of the rows of one text, in slots, and memory to compute in.
+// Keys and values of one sequence's rows, in slots, and scratch memory.
 class EagleMemory {
  public:
   int slots() const { return slots_; }
   // Forgets the rows from slot `slots` on. REQUIRES: 0 <= slots <= slots().
   void Truncate(int slots);
-  // Forgets the first `count` rows: others move to lower slots. REQUIRES: 0 <= count <= slots().
+  // Forgets the first `count` rows. The other rows move to lower slots. REQUIRES: 0 <= count <= slots().
   void EraseFirst(int count);
-  int64_t bytes() const;   // Keys and values, not what is computed in.
+  int64_t bytes() const;   // Keys and values, without scratch memory.
 
  private:
   friend class EagleHead;
-  // Numbers that are not kept from one call to the next.
+  // Scratch numbers, not kept between calls.
   struct Work {
     std::vector<float> input, queries, keys, values, mixed, added, normed, gate, up, scores, cos_sin;
     MatMulScratch scratch;
   };
   int slots_ = 0;
-  int width_ = 0;                      // Numbers that a slot has in either.
+  int width_ = 0;                      // Numbers per slot, in keys and in values.
   std::vector<float> keys_, values_;   // [slots][width_]
   Work work_;
 };
@@ -94,20 +96,21 @@ class EagleHead {
  public:
   static constexpr int kMostFused = 8;      // Layers.
 
-  // path: the tensors, or the folder that holds them as model.safetensors. target: the model whose head it is.
+  // Opens a head. path: the tensors, or the folder that holds model.safetensors. target: the model that the head drafts for.
   static absl::StatusOr<std::shared_ptr<const EagleHead>> Open(const std::string& path, const ModelConfig& target);
-  // The same of a file that is open, and of its configuration's text, which messages call `source`.
+  // Reads a head from an open file and the text of its configuration. Messages call the configuration `source`.
   static absl::StatusOr<std::shared_ptr<const EagleHead>> Read(const SafetensorsFile& file, absl::string_view configuration,
                                                                absl::string_view source, const ModelConfig& target);
   ~EagleHead();
 
   const EagleShape& shape() const { return shape_; }
-  int64_t bytes() const;   // Memory of its numbers.
+  int64_t bytes() const;   // Memory of the head's numbers.
 
-  // The model's token for one of the head's. REQUIRES: 0 <= entry < shape().vocabulary.
+  // Returns the model's token for an entry of the head's vocabulary. REQUIRES: 0 <= entry < shape().vocabulary.
   TokenId TokenOf(int entry) const { return tokens_[static_cast<size_t>(entry)]; }
 
-  // Whether it has embeddings of its own, which are to be used then; that of a token: [width]. REQUIRES: the model has the token.
+  // Returns true if the head has its own embeddings, which must then be used. Embed writes a token's embedding: [width]. REQUIRES: the
+  // model has the token.
   bool has_embeddings() const;
   void Embed(TokenId token, float* out) const;
 
@@ -118,7 +121,7 @@ class EagleHead {
     const float* embedding = nullptr;       // [width]
     const float* feature = nullptr;         // [width]
     int position = 0;                       // At least 0.
-    int prefix = 0;                         // It attends to the slots before this one,
+    int prefix = 0;                         // The row attends to the slots before this one,
     absl::Span<const int> path = {};        // to these, and to its own.
   };
   // Row r gets slot memory.slots() + r. out: [rows, width]. After an error the memory has the slots that it had.

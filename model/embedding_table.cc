@@ -10,9 +10,9 @@
 namespace tessera {
 namespace {
 
-constexpr TokenId kNotThere = kRowsPerPanel;  // No panel has such a row: the graph leaves the row's hidden state as it is.
+constexpr TokenId kNotThere = kRowsPerPanel;  // No panel has such a row: the graph leaves the row's hidden state unchanged.
 
-constexpr int kEmbeddingBlock = -1;  // Its number in the timeline, where layers have theirs.
+constexpr int kEmbeddingBlock = -1;  // The block's number in the timeline, in place of a layer's number.
 
 }  // namespace
 
@@ -55,7 +55,7 @@ absl::Status EmbeddingTable::LookUp(absl::Span<const TokenId> tokens, WeightSour
   return LookUpPanels(panels_, source, store, hidden, next, timeline);
 }
 
-// Takes from sorted_ the tokens in these panels.
+// Looks up the tokens of sorted_ that lie in these panels.
 absl::Status EmbeddingTable::LookUpPanels(absl::Span<const TensorPart> panels, WeightSource& source, GraphStore& store,
                                           BoundBuffer hidden, GraphNeed next, Timeline* timeline) {
   std::vector<UnitPart> parts;

@@ -1,11 +1,11 @@
-// Looks up the rows of tokens in the embedding table. It reads only the panels in which they lie.
+// Looks up the rows of tokens in the embedding table. Reads only the panels that hold the rows.
 //
 //   ASSIGN_OR_RETURN(EmbeddingTable table, EmbeddingTable::Create(config, layout));
 //   GraphStore store(device, model.variants());                          // of a CompiledModel
 //   RETURN_IF_ERROR(table.LookUp(tokens, source, store, hidden));        // row r of hidden: that of tokens[r], scaled
 //
-// The table can be most of a small model, and a pass needs one row of it per token. So it is leased in parts: panels of 32 rows, which lie
-// together in the packed layout. Threads: one at a time. Errors are those of the source.
+// The table can be most of a small model, but a pass needs one row per token. The table is therefore leased in parts: panels of 32 rows,
+// which lie together in the packed layout. Threads: one at a time. Errors: the errors of the source.
 #pragma once
 
 #include <string>
@@ -26,13 +26,13 @@ namespace tessera {
 
 class EmbeddingTable {
  public:
-  // The layout must outlive it. InvalidArgument (found, expected) if a panel is larger than a source gives in parts.
+  // The layout must outlive the table. Returns InvalidArgument (found, expected) if a panel is larger than the parts that a source gives.
   static absl::StatusOr<EmbeddingTable> Create(const ModelConfig& config, const WeightLayout& layout);
 
-  // hidden: [tokens.size(), width]; rows of kNoToken are left as they are. store: of this model's blocks. REQUIRES: at most as many
-  // tokens as the model's row capacity; all others lie in the vocabulary.
+  // hidden: [tokens.size(), width]; rows of kNoToken stay unchanged. store: made for this model's blocks. REQUIRES: at most the model's row
+  // capacity of tokens; all tokens except kNoToken are in the vocabulary.
   static constexpr TokenId kNoToken = -1;
-  // next: what the pass runs then, which the store may load meanwhile.
+  // Looks up the rows of `tokens`. next: the graph that the pass runs next. The store may load that graph meanwhile.
   absl::Status LookUp(absl::Span<const TokenId> tokens, WeightSource& source, GraphStore& store, BoundBuffer hidden,
                       GraphNeed next = {}, Timeline* timeline = nullptr);
 
@@ -43,9 +43,9 @@ class EmbeddingTable {
 
   const WeightLayout* layout_;
   std::string tensor_;
-  int64_t last_panel_begin_ = 0;   // Its first row.
+  int64_t last_panel_begin_ = 0;   // The panel's first row.
 
-  // The current pass. Kept as members to avoid allocations.
+  // State of the current pass. Members, to avoid allocations.
   std::vector<std::pair<TokenId, int>> sorted_;   // Tokens, each with its row.
   std::vector<std::pair<TokenId, int>>::const_iterator next_;
   std::vector<TensorPart> panels_;

@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// In eight sums, so that a compiler can keep them in a vector.
+// Sums in eight parts, so that a compiler can keep the sums in a vector.
 float Dot(const float* a, const float* b, int64_t count) {
   float sums[8] = {};
   int64_t i = 0;

@@ -1,4 +1,4 @@
-// Tells from a row's hidden state half-way through the layers which tokens the whole model will like: scores by which a draft is pruned
+// Predicts, from a row's hidden state between two layers, which tokens the whole model will like. The scores prune a draft
 // (spec/policies/prune_rule.h).
 //
 //   ASSIGN_OR_RETURN(const ExitPredictor predictor, ExitPredictor::Load("exit.safetensors", config, layout, source));
@@ -6,16 +6,16 @@
 //   ASSIGN_OR_RETURN(const TensorView<const float> hidden, pass.Hidden());
 //   RETURN_IF_ERROR(predictor.Score({{hidden.row(0), tokens, absl::MakeSpan(scores)}}, pool));
 //
-// The file is what scripts/train/exit_predictor.py writes. It names the layer and the kind of map in its texts:
+// scripts/train/exit_predictor.py writes the file. The file's texts name the layer and the kind of map:
 //
 //   "vocabulary"  predictor.weight [vocabulary, width]   a token's score is its row times the state (Lever, section 4.3)
 //   "width"       predictor.map [width, width]           its product with the state goes through the model's output norm, and a token's
 //                                                        score is its row of the model's head times that
 //
-// in F32, F16 or BF16, which memory keeps. Only rows of tokens that are asked for are read, of W or of the head. Scores depend on the state
-// and the token alone, and no text depends on them. Errors are InvalidArgument with file, field, found and expected.
-// Threads: Score may be called from several threads at once with other pools, but where the kind is "width" from that alone which may
-// acquire of the source.
+// in F32, F16 or BF16, which memory keeps. Score reads only the rows of the asked tokens, from W or from the head. Scores depend on the
+// state and the token alone. No generated text depends on scores. Errors: InvalidArgument with file, field, found and expected. Threads:
+// several threads may call Score at once with different pools. With kind "width", only the thread that may acquire from the source may call
+// Score.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,8 @@ class ExitPredictor {  // Move-only.
  public:
   enum class Kind { kVocabulary, kWidth };
 
-  // For the model of which these are configuration, layout and weights; the last two must outlive it where the kind is "width". Also the
-  // errors of the source, and those of opening a file.
+  // Loads a predictor for the model with this configuration, layout and weights. The layout and the source must outlive a predictor of kind
+  // "width". Also returns the errors of the source and of opening a file.
   static absl::StatusOr<ExitPredictor> Load(const std::string& path, const ModelConfig& config, const WeightLayout& layout,
                                             WeightSource& source);
   static absl::StatusOr<ExitPredictor> Read(const SafetensorsFile& file, const ModelConfig& config, const WeightLayout& layout,
@@ -54,19 +54,20 @@ class ExitPredictor {  // Move-only.
   ExitPredictor(ExitPredictor&& other) noexcept;
   ~ExitPredictor();
 
-  int layer() const { return layer_; }   // States are those after so many layers: 1 to below the model's.
+  int layer() const { return layer_; }   // States are taken after this number of layers: 1 to below the model's.
   Kind kind() const { return kind_; }
-  int64_t bytes() const;                 // Memory, without the model's.
-  // InvalidArgument (what, found, expected) unless it was made for a model of this shape and, where it reads the head, for this source.
+  int64_t bytes() const;                 // Memory, without the model's memory.
+  // Returns InvalidArgument (field, found, expected) unless the predictor was made for a model of this shape and, if kWidth, for this
+  // source.
   absl::Status CheckFits(const ModelConfig& config, const WeightSource& source) const;
 
   struct Question {
     const float* state = nullptr;               // [width], after layer() layers.
     absl::Span<const TokenId> tokens = {};      // Any, in any order.
-    absl::Span<float> scores = {};              // [tokens], to be filled: comparable within a question, as logits are.
+    absl::Span<float> scores = {};              // [tokens], written by Score: comparable within a question, as logits are.
   };
-  // InvalidArgument (found, expected) for a token outside the vocabulary; the errors of the source. REQUIRES: as many scores as tokens;
-  // no parts of the source's weights are leased.
+  // Writes the scores of all questions. Returns InvalidArgument (found, expected) for a token outside the vocabulary; the errors of the
+  // source. REQUIRES: as many scores as tokens; no parts of the source's weights are leased.
   absl::Status Score(absl::Span<const Question> questions, ThreadPool& pool) const;
 
  private:
@@ -75,17 +76,17 @@ class ExitPredictor {  // Move-only.
   absl::Status KeepMap(const SafetensorsFile& file);
   void ScoreByRows(absl::Span<const Question> questions) const;
   absl::Status ScoreByHead(absl::Span<const Question> questions, ThreadPool& pool) const;
-  // What the map and the norm make of each question's state: [questions, width].
+  // Returns each question's state after map and norm: [questions, width].
   absl::StatusOr<std::vector<float>> MapStates(absl::Span<const Question> questions, ThreadPool& pool) const;
 
   Kind kind_;
   int layer_;
   int layers_, vocabulary_;       // The model's.
   int64_t width_;
-  float cap_;                     // The logits', by the model; 0: none.
+  float cap_;                     // The cap of the model's logits; 0: none.
   BlockFormat format_ = BlockFormat::kF32;
   std::vector<std::byte> rows_;   // kVocabulary: W, row by row.
-  AlignedBuffer packed_;          // kWidth: what map_ views.
+  AlignedBuffer packed_;          // kWidth: the memory behind map_.
   std::optional<PackedMatrix> map_;
   std::unique_ptr<const HeadRows> head_;
 };

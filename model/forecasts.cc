@@ -15,7 +15,7 @@ namespace {
 constexpr char kKeys[] = "prefix.keys", kValues[] = "prefix.values", kEmbeddings[] = "forecasts";
 constexpr char kMark[] = "tessera.model.vectors";
 
-// A length of a tensor's shape that may be chosen freely. dimensions: that the tensor has.
+// Returns a length of a tensor's shape that may be any number. dimensions: of the tensor.
 absl::StatusOr<int> LengthOf(const SafetensorsFile& file, absl::string_view name, size_t dimensions, size_t which, int most) {
   const SafetensorsTensor* const tensor = file.FindTensor(name);
   if (tensor == nullptr) return file.WrongTensor(name, "", absl::StrCat("found nothing, expected ", dimensions, " dimensions"));

@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// So that the number of slots, rounded up to whole blocks, is an int.
+// Bounds the slots, so that the number of slots, rounded up to whole blocks, is an int.
 constexpr int kMostSlots = std::numeric_limits<int>::max() / KvView::kSlotsPerBlock * KvView::kSlotsPerBlock;
 
 absl::Status CheckOptions(const KvCache::Options& options) {
@@ -41,7 +41,7 @@ absl::Status CheckOptions(const KvCache::Options& options) {
 
 int SlotsOf(const KvCache::Options& options) { return static_cast<int>(AlignUp(options.slots, KvView::kSlotsPerBlock)); }
 
-// The slots that a window needs, as the header says, or all slots.
+// Returns the slots that a window needs (see kv_cache.h), or all slots.
 int SlotsOf(const KvCache::Options& options, int window) {
   const int all = SlotsOf(options);
   if (window == 0) return all;
@@ -50,13 +50,13 @@ int SlotsOf(const KvCache::Options& options, int window) {
   return wanted > all / options.sequences ? all : static_cast<int>(wanted * options.sequences);
 }
 
-// The window of a layer if it saves slots, else 0.
+// Returns the window of a layer if the window saves slots, else 0.
 int WindowOf(const KvCache::Options& options, int layer) {
   if (options.windows.empty() || SlotsOf(options, options.windows[layer]) == SlotsOf(options)) return 0;
   return options.windows[layer];
 }
 
-// Window -> layers that have it.
+// Returns the layers of each window.
 std::map<int, int> LayersOfWindows(const KvCache::Options& options) {
   if (options.windows.empty()) return {{0, options.layers}};
   std::map<int, int> layers;
@@ -66,7 +66,7 @@ std::map<int, int> LayersOfWindows(const KvCache::Options& options) {
 
 struct GroupShape { int window; int layers; int slots; int64_t key_bytes = 0; int64_t value_bytes = 0; };
 
-// As KvView::KeyBytes and ValueBytes over all layers of a group, but checked. width: numbers of a head in one slot.
+// Like KvView::KeyBytes and ValueBytes over all layers of a group, but with checks. width: numbers of a head in one slot.
 absl::StatusOr<int64_t> CheckedBytes(const KvCache::Options& options, int layers, int slots, int64_t width) {
   ASSIGN_OR_RETURN(int64_t bytes, CheckedMul(slots, KvView::SlotBytes(options.format, width)));
   for (const int64_t factor : {int64_t{options.heads}, int64_t{layers}}) {
@@ -92,8 +92,8 @@ absl::StatusOr<std::vector<GroupShape>> ShapesOf(const KvCache::Options& options
 
 absl::StatusOr<AlignedBuffer> AllocateFor(absl::string_view what, int64_t bytes, const KvCache::Options& options,
                                           const GroupShape& shape) {
-  // Small pages until Extend moves them: each layer and head fills its own part from its beginning, so the first token would back large
-  // pages for all of them.
+  // Small pages until Extend moves the group to large pages. Each layer and head fills its own part from the start, so the first token
+  // would back large pages for all parts.
   absl::StatusOr<AlignedBuffer> buffer = AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kSmall);
   if (buffer.ok()) return buffer;
   return absl::ResourceExhaustedError(absl::StrCat(
@@ -101,8 +101,8 @@ absl::StatusOr<AlignedBuffer> AllocateFor(absl::string_view what, int64_t bytes,
       " slots): found no memory for ", bytes, " bytes (", buffer.status().message(), "); a shorter context needs less"));
 }
 
-// Copies `count` elements of each slot, the i-th at index(slot, i). All are read before any is written, since a slot may be both source and
-// target.
+// Copies `count` elements of each slot, the i-th at index(slot, i). All elements are read before any is written, since a slot may be both
+// source and target.
 template <typename Element, typename Index>
 void MoveElements(absl::Span<const SlotTree::Move> moves, int count, Element* elements, Index index) {
   std::vector<Element> held;
@@ -126,7 +126,7 @@ void MoveHead(absl::Span<const SlotTree::Move> moves, const KvView& view, int he
   MoveElements(moves, 1, view.ValueScales(0, head), [](int slot, int) { return slot; });
 }
 
-// In the first layer of the view.
+// Moves slots in the first layer of the view.
 void MoveSlots(absl::Span<const SlotTree::Move> moves, const KvView& view) {
   if (moves.empty()) return;
   for (int head = 0; head < view.heads(); ++head) {
@@ -190,7 +190,7 @@ KvView KvCache::View(int first_layer) const {
 
 KvCache::SequenceId KvCache::NewSequence() {
   SequenceId sequence = -1;
-  for (Group& group : groups_) sequence = group.tree->NewSequence();  // The same id in each.
+  for (Group& group : groups_) sequence = group.tree->NewSequence();  // The same id in each group.
   return sequence;
 }
 
@@ -246,14 +246,14 @@ absl::Status KvCache::Extend(SequenceId sequence, int count) {
 
 void KvCache::UseLargePages(Group& group) {
   if (group.on_large_pages || group.tree->free_slots() > group.tree->slots() / 2) return;
-  group.on_large_pages = true;  // They take at most twice the memory in use.
+  group.on_large_pages = true;  // Large pages take at most twice the memory in use.
   MoveToLargePages(group.keys.bytes());
   MoveToLargePages(group.values.bytes());
 }
 
 absl::Status KvCache::Adopt(SequenceId sequence, int length, absl::Span<const int> held_from) {
   CHECK_EQ(held_from.size(), places_.size());
-  std::vector<int> first(groups_.size(), 0);  // By group, of the positions that are held.
+  std::vector<int> first(groups_.size(), 0);  // By group: the first held position.
   for (int layer = 0; layer < options_.layers; ++layer) {
     int& of_group = first[GroupOf(layer)];
     CHECK(held_from[layer] >= 0 && held_from[layer] <= length) << "layer " << layer << ": " << held_from[layer] << " of " << length;
@@ -339,7 +339,7 @@ int KvCache::Shrink(int least) {
   }
   const int before = slots_;
   slots_ = group.tree->DropEnd(least);
-  if (slots_ < before) group.on_large_pages = true;   // Not from now on: a large page would take again what is given back.
+  if (slots_ < before) group.on_large_pages = true;   // From now on no large pages: a large page would take the returned memory again.
   const auto give = [&](AlignedBuffer& buffer, int64_t width) {
     return ForEachPartBeyond(slots_, buffer, width, [&](int64_t offset, int64_t part) { return buffer.GiveBack(offset, part).ok(); });
   };

@@ -1,4 +1,4 @@
-// Keys and values of positions, out of their slots and into them.
+// Copies keys and values of positions out of slots and into slots.
 #include <algorithm>
 #include <cstring>
 
@@ -20,7 +20,7 @@ void ForEachSlot(SlotPath path, int first, int count, Visit visit) {
   }
 }
 
-// Calls copy(place, bytes) for each piece of what a slot holds in the first layer of the view.
+// Calls copy(place, bytes) for each piece of a slot's contents in the first layer of the view.
 template <typename Element, typename Copy>
 void ForEachPiece(const KvView& view, int slot, Copy copy) {
   for (int head = 0; head < view.heads(); ++head) {

@@ -15,7 +15,7 @@ namespace {
 
 static_assert(kMostAdapterRank == kLargestAdapterRank, "what a file may hold is what kernels take");
 
-// REQUIRES: it is one of AdapterPair's names.
+// REQUIRES: `matrix` is one of AdapterPair's names.
 LoraTarget TargetOf(absl::string_view matrix) {
   int target = 0;
   while (LoraTargetName(static_cast<LoraTarget>(target)) != matrix) ++target;   // CHECKs that there is such a target.
@@ -24,7 +24,8 @@ LoraTarget TargetOf(absl::string_view matrix) {
 
 template <typename Number>
 void Transpose(const Number* numbers, int64_t rows, int64_t columns, Number* transposed) {
-  for (int64_t column = 0; column < columns; ++column) {   // Few, the rank: written in order, and read again and again from the cache.
+  // Few columns (the rank): written in order, and read again and again from the cache.
+  for (int64_t column = 0; column < columns; ++column) {
     for (int64_t row = 0; row < rows; ++row) transposed[column * rows + row] = numbers[row * columns + column];
   }
 }
@@ -37,13 +38,13 @@ absl::Span<const float> FloatsOf(const AdapterMatrix& matrix) {
   return {reinterpret_cast<const float*>(matrix.bytes.data()), matrix.bytes.size() / sizeof(float)};
 }
 
-// Whether the file's numbers are kept as they are: in their 16 bits, or in 32 where no 16 hold them.
+// Returns true if the file's numbers keep their format: 16 bits, or 32 if no format of 16 bits holds the numbers.
 bool KeepsItsBits(const AdapterPair& pair) {
   if (pair.a.format != BlockFormat::kF32 || pair.b.format != BlockFormat::kF32) return Has16Bits(pair);
   return NarrowestFormatFor(FloatsOf(pair.a), FloatsOf(pair.b)) == BlockFormat::kF32;
 }
 
-// B as it is kept.
+// Returns B in the adapter's order.
 std::vector<std::byte> Transposed(const AdapterMatrix& b) {
   std::vector<std::byte> transposed(b.bytes.size());
   if (InfoOf(b.format).bytes_per_block == static_cast<int32_t>(sizeof(uint16_t))) {
@@ -54,7 +55,7 @@ std::vector<std::byte> Transposed(const AdapterMatrix& b) {
   return transposed;
 }
 
-// Takes the pair's bytes.
+// Sets a pair in the adapter. Takes the pair's bytes.
 absl::Status SetPair(AdapterPair& pair, float scale, bool known_finite, LoraAdapter& adapter) {
   const int target = static_cast<int>(TargetOf(pair.matrix));
   CHECK_EQ(static_cast<int64_t>(pair.b.bytes.size()), pair.b.rows * pair.b.columns * InfoOf(pair.b.format).bytes_per_block)
@@ -70,11 +71,11 @@ absl::Status SetPair(AdapterPair& pair, float scale, bool known_finite, LoraAdap
   LoraMatrices matrices = {.in = pair.a.columns, .out = b.rows, .rank = pair.rank, .scale = scale, .a = pair.a.Floats(),
                            .b = std::vector<float>(b_floats.size())};
   Transpose(b_floats.data(), b.rows, b.columns, matrices.b.data());
-  std::vector<std::byte>().swap(pair.a.bytes);   // Gives the memory back, which an assignment would not.
+  std::vector<std::byte>().swap(pair.a.bytes);   // Frees the memory; an assignment would not.
   return adapter.Set(pair.layer, target, matrices);
 }
 
-// Makes an adapter of a file's pairs, in any order.
+// Makes an adapter from a file's pairs, in any order.
 class LoraMaker {
  public:
   static absl::StatusOr<LoraMaker> Create(const std::string& path, const ModelConfig& config, float scale) {

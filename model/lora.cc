@@ -29,7 +29,7 @@ absl::Status CheckPositive(const std::string& place, absl::string_view field, in
   return absl::InvalidArgumentError(absl::StrCat(place, " ", field, ": found ", found, ", expected 1 or more"));
 }
 
-// A or B. The format is one of plain floats.
+// Checks A or B. The format must be a format of plain floats.
 absl::Status CheckNumbers(const std::string& place, absl::string_view field, const LoraNumbers& of, const std::vector<std::byte>& numbers,
                           int64_t columns) {
   const BlockFormat format = of.format;
@@ -70,7 +70,7 @@ std::vector<std::byte> Narrowed(absl::Span<const float> numbers, BlockFormat for
   return narrowed;
 }
 
-// Adds `count` numbers in the format that they had before they were widened, exactly, to the one that they have.
+// Adds `count` numbers to the hash, in the format before widening; the conversion from the present format is exact.
 void AddNumbers(Sha256& hash, const void* first, int64_t count, BlockFormat has, BlockFormat had) {
   const auto* const numbers = static_cast<const std::byte*>(first);
   if (has == had) return hash.Add({numbers, static_cast<size_t>(count * InfoOf(has).bytes_per_block)});
@@ -83,7 +83,7 @@ void AddNumbers(Sha256& hash, const void* first, int64_t count, BlockFormat has,
   }
 }
 
-// Whether a format of 16 bits has each of the numbers, the sign of a zero included.
+// Returns true if a format of 16 bits holds each of the numbers, including the sign of a zero.
 template <uint16_t (*kNarrow)(float), float (*kWiden)(uint16_t)>
 bool Holds(absl::Span<const float> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](float number) {

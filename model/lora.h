@@ -1,14 +1,17 @@
-// A low-rank adapter (LoRA, Hu et al. 2021) as a model reads it: for each layer and each matrix it changes, A, B and a scale.
+// A low-rank adapter (LoRA, Hu et al. 2021) in the form that a model reads: for each layer and each changed matrix, A, B and a scale.
 //
 //   ASSIGN_OR_RETURN(LoraAdapter adapter, LoraAdapter::Create(/*layers=*/30, kLoraTargets));
 //   RETURN_IF_ERROR(adapter.Set(layer, LoraTarget::kQuery, {.in = 576, .out = 576, .rank = 8, .scale = 2, .a = a, .b = b}));
 //   const AdapterProduct* of_row = adapter.Layer(layer).data();       // an entry of RunArguments::adapters
 //
-// A row that has the adapter gets y += scale * B (A x) wherever the adapter changes a matrix; results of other matrices, and of rows
-// without adapter, keep their bits. Adapters are inputs of a graph, not part of it: each row of each pass names its own. Threads: Set from
-// one thread, before the adapter is used; from then on nothing changes, and any thread may read. Moving an adapter leaves its numbers where
-// they are; the pointers in Layer() stay valid while the adapter lives, wherever it is moved. Numbers are kept in 16 bits where that holds
-// them exactly, which halves memory and changes no bit of a result.
+// A row with the adapter gets y += scale * B (A x) for each matrix that the adapter changes. Results of other matrices, and of rows without
+// adapter, keep their bits. Adapters are inputs of a graph, not part of the graph: each row of each pass names its own adapter. Numbers are
+// kept in 16 bits if 16 bits hold the numbers exactly: this halves memory and changes no bit of a result.
+//
+// Threads: call Set from one thread, before the adapter is used. Afterwards nothing changes, and any thread may read.
+//
+// Lifetime: moving an adapter does not move its numbers. The pointers in Layer() stay valid while the adapter lives, wherever the adapter
+// is moved.
 #pragma once
 
 #include <cstddef>
@@ -31,85 +34,86 @@ namespace tessera {
 enum class LoraTarget { kQuery, kKey, kValue, kOutput, kGate, kUp, kDown };
 constexpr int kLoraTargets = 7;
 
-// As GGUF names the tensor between "blk.N." and ".weight": "attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up",
+// Returns the tensor's name in GGUF between "blk.N." and ".weight": "attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up",
 // "ffn_down".
 absl::string_view LoraTargetName(LoraTarget target);
 
-// Inputs and outputs of the matrix of a layer that a target changes.
+// Inputs and outputs of the layer's matrix that a target changes.
 struct LoraShape { int64_t in = 0; int64_t out = 0; };
 LoraShape LoraShapeOf(const ModelConfig& config, LoraTarget target);
 
-// What an adapter adds to one matrix of shape [out, in].
+// The matrices that an adapter adds to one matrix of shape [out, in].
 struct LoraMatrices {
-  int64_t in = 0;        // The shape of the model's matrix, not of the file that a and b come from: they are checked against it.
+  int64_t in = 0;        // The shape of the model's matrix, not the file's shape. a and b are checked against this shape.
   int64_t out = 0;
   int rank = 0;
   float scale = 0;       // Usually alpha / rank.
   std::vector<float> a = {};  // [rank, in], row-major.
-  std::vector<float> b = {};  // [rank, out], row-major: the transpose of what most files hold.
+  std::vector<float> b = {};  // [rank, out], row-major: most files hold the transpose.
 };
 
-// The same as it is kept.
+// The same matrices in the format that memory keeps.
 struct LoraNumbers {
   int64_t in = 0;
   int64_t out = 0;
   int rank = 0;
   float scale = 0;
-  BlockFormat format = BlockFormat::kF16;   // Both are in it: kF32, kF16 or kBF16.
+  BlockFormat format = BlockFormat::kF16;   // Format of a and b: kF32, kF16 or kBF16.
   std::vector<std::byte> a = {};
   std::vector<std::byte> b = {};
-  bool known_finite = false;                // Each number was looked at, as files' readers do.
+  bool known_finite = false;                // Each number was checked, as the readers of files do.
 };
 
-// The format of least bytes that holds all these numbers exactly, the sign of a zero included: FP16, else BF16, else FP32.
+// Returns the format with the fewest bytes that holds all numbers exactly, including the sign of a zero: FP16, else BF16, else FP32.
 BlockFormat NarrowestFormatFor(absl::Span<const float> a, absl::Span<const float> b);
 
 class LoraAdapter {  // Move-only.
  public:
-  // The adapter changes nothing until Set. placeholders: those of one layer, kLoraTargets for a decoder. InvalidArgument names the number
-  // (or the product of the two) that is not in 1 .. kMostPlaces, found and expected.
+  // Makes an adapter that changes nothing until Set. placeholders: the number per layer, kLoraTargets for a decoder. Returns
+  // InvalidArgument (number or product, found, expected) unless both numbers and their product are in 1 .. kMostPlaces.
   static absl::StatusOr<LoraAdapter> Create(int layers, int placeholders);
   static constexpr int kMostPlaces = 1 << 20;
 
   LoraAdapter(LoraAdapter&&) = default;
   LoraAdapter& operator=(LoraAdapter&&) = default;
 
-  // InvalidArgument (layer, placeholder, field, found, expected) if a number is out of range or not finite, or a or b is not of
-  // the size its shape gives, or for a format that is none of those above; AlreadyExists if the place was set before. An error changes
-  // nothing.
-  // Keeps them as NarrowestFormatFor says.
+  // Sets the matrices of one place, in the format of NarrowestFormatFor. Returns InvalidArgument (layer, placeholder, field, found,
+  // expected) if a number is out of range or not finite, if the size of a or b does not match the shape, or for any other format than the
+  // three above. Returns AlreadyExists if the place was set before. An error changes nothing.
   absl::Status Set(int layer, int placeholder, const LoraMatrices& matrices);
   absl::Status Set(int layer, LoraTarget target, const LoraMatrices& matrices) {
     return Set(layer, static_cast<int>(target), matrices);
   }
-  // Keeps them as they are.
+  // Sets the matrices of one place, in the given format.
   absl::Status SetNumbers(int layer, int placeholder, LoraNumbers numbers);
 
-  // InvalidArgument (what, found, expected) unless it is for models of this shape: their layers, and each matrix that it changes.
+  // Returns InvalidArgument (field, found, expected) unless the adapter fits models of this shape: the number of layers, and each changed
+  // matrix.
   absl::Status CheckFits(const ModelConfig& config) const;
 
-  // The placeholders() entries of a layer; those never set have a null `a`. The entries of the next layers follow behind, so
-  // for a graph of n layers Layer(first).data() points at all n * placeholders() it takes. REQUIRES: 0 <= layer < layers().
+  // Returns the placeholders() entries of a layer. Entries that were never set have a null `a`. The entries of the next layers follow. For
+  // a graph of n layers, Layer(first).data() therefore points at all n * placeholders() entries. REQUIRES: 0 <= layer < layers().
   absl::Span<const AdapterProduct> Layer(int layer) const;
 
   int layers() const { return static_cast<int>(products_.size()) / placeholders_; }
   int placeholders() const { return placeholders_; }
   int64_t bytes() const { return bytes_; }  // Memory of all A and B, padding included.
-  // Tells this adapter from every other of the process, equal ones included; never 0, and never used again. A moved adapter takes it along.
+  // Returns an id that no other adapter of the process has, equal adapters included. The id is never 0 and never used again. A moved
+  // adapter keeps its id.
   uint64_t id() const { return id_; }
-  // Says that this is the adapter with that id, read again. REQUIRES: their sums are the same, and no other has the id now.
+  // Declares this adapter to be the adapter `id`, read again. REQUIRES: both adapters have the same Sum(), and no other adapter has the id
+  // now.
   void BecomeAgain(uint64_t id) { id_ = id; }
-  // Returns the SHA-256 of what it changes and how: places, shapes, ranks, scales, formats and numbers as they were set. It is the same in
-  // every process, and by whichever set or padding the numbers lie. Reads all numbers: 0.6 ms for each MB where the CPU has instructions
-  // for it.
+  // Returns the SHA-256 of the adapter's changes: places, shapes, ranks, scales, formats and numbers as set. The sum is the same in every
+  // process, with any AdapterSet and any padding. Reads all numbers: 0.6 ms per MB if the CPU has SHA instructions.
   Sha256Sum Sum() const;
 
-  // The rank at each place, layer by layer; 0: nothing is changed there.
+  // Returns the rank at each place, layer by layer; 0: the place is unchanged.
   std::vector<int> Ranks() const;
-  LoraShape shape(int place) const { return shapes_[static_cast<size_t>(place)]; }   // {0, 0} where the rank is 0.
-  // Gives A and B of each place the memory of this rank, the rest zeros, as inputs of a graph have it that takes adapters of several ranks.
-  // Places that the adapter does not change have the shape of `shapes`, and stay unbound. Products keep their own ranks: padding is never
-  // multiplied. REQUIRES: both have layers() * placeholders() entries; no rank is below the adapter's own.
+  LoraShape shape(int place) const { return shapes_[static_cast<size_t>(place)]; }   // {0, 0} if the rank is 0.
+  // Pads A and B of each place with zeros to the memory of the given rank. A graph for adapters of several ranks takes such inputs. Places
+  // that the adapter does not change get the shape of `shapes`, and stay unbound. Products keep their own ranks: padding is never
+  // multiplied. REQUIRES: `ranks` and `shapes` have layers() * placeholders() entries; no rank is below the adapter's own.
   void PadTo(const std::vector<int>& ranks, const std::vector<LoraShape>& shapes);
 
  private:
@@ -122,9 +126,9 @@ class LoraAdapter {  // Move-only.
   int64_t bytes_ = 0;
   uint64_t id_;
   std::vector<AdapterProduct> products_;       // [layer][placeholder]
-  std::vector<LoraShape> shapes_;              // The same.
-  std::vector<BlockFormat> set_formats_;       // The same: as they were set. An AdapterSet may have them wider.
-  // What products_ point to: A of place p at [2 p], B at [2 p + 1]. Empty where they are an AdapterSet's.
+  std::vector<LoraShape> shapes_;              // [layer][placeholder]
+  std::vector<BlockFormat> set_formats_;       // [layer][placeholder]: the formats at Set. An AdapterSet may widen the numbers.
+  // The memory behind products_: A of place p at [2 p], B at [2 p + 1]. Empty if an AdapterSet holds the memory.
   std::vector<std::vector<std::byte>> numbers_;
 };
 

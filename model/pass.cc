@@ -17,7 +17,7 @@ int MostAtOnce(const LayerRun& run, const CompiledModel& model) {
   return run.chunk_rows > 0 ? run.chunk_rows : run.graph_rows > 0 ? run.graph_rows : model.rows_together();
 }
 
-// What a run means for so many rows: the rows of its largest chunk, and at least how many its graph has.
+// Resolves a run for `rows` rows: the rows of the largest chunk, and the minimum rows of the graph.
 LayerRun AtOnce(const LayerRun& run, int rows, const CompiledModel& model) {
   const int most = MostAtOnce(run, model);
   const int chunk = rows == 0 ? most : static_cast<int>(CeilDiv(rows, CeilDiv(rows, most)));
@@ -29,15 +29,15 @@ struct WalkPlan {
   const CompiledModel& model;
   int first = 0, to = 0;
   absl::Span<const LayerRun> runs = {};   // Empty: all by default.
-  bool spares = false;                    // The last layer will compute keys and values alone of some rows.
+  bool spares = false;                    // For some rows the last layer will compute only keys and values.
 
   LayerRun RunOf(int layer) const {
     const size_t index = static_cast<size_t>(layer - first);
     return index < runs.size() ? runs[index] : LayerRun();
   }
 
-  // The first graph that a layer needs for so many rows. None for layer `to` where that is not known: how it will be run, if the caller
-  // says how layers are, or whether the last one spares rows, before Finish.
+  // Returns the first graph that a layer needs for `rows` rows. Returns none for layer `to` if the run of this layer is unknown: the caller
+  // chooses the runs, or Finish decides whether the last layer spares rows.
   GraphNeed NeedOf(int layer, int rows) const {
     const int last = model.layers() - 1;
     if (layer > last) return {model.output_norm(), rows};
@@ -73,7 +73,7 @@ absl::Status Pass::OrEnd(const absl::Status& status) {
 
 void Pass::End() {
   if (runner_ == nullptr) return;
-  if (timeline_ != nullptr && timeline_ == runner_->blocks_->timeline()) {   // Another may have been set, and this one be gone.
+  if (timeline_ != nullptr && timeline_ == runner_->blocks_->timeline()) {   // Another timeline may have been set, and this one be gone.
     timeline_->Record({Zone::kPass, Resource::kCpu, given_, begin_ns_, timeline_->Now()});
   }
   runner_->is_open_ = false;
@@ -186,8 +186,8 @@ absl::Status Pass::Embed(GraphNeed next) {
   return absl::OkStatus();
 }
 
-// Keys and values of all rows, then the whole layer for those that are wanted; they store theirs once more, the same bits. The layer's
-// weights are leased once for both: a unit that was given back comes again in the next pass.
+// Computes keys and values of all rows, then the whole layer for the wanted rows. The wanted rows store their keys and values once more,
+// with the same bits. The layer's weights are leased once for both: a unit that was given back returns only in the next pass.
 absl::Status Pass::RunLastLayer(absl::Span<const int> places, const LayerRun& run) {
   PassRunner& runner = *runner_;
   const CompiledModel& model = runner.model_;
@@ -206,8 +206,8 @@ absl::Status Pass::RunLastLayer(absl::Span<const int> places, const LayerRun& ru
   return absl::OkStatus();
 }
 
-// Computes a block of the next layer for all rows, in chunks that are as even as possible. hidden: the buffers that the block reads and
-// writes. REQUIRES: the block's units are leased.
+// Computes a block of the next layer for all rows, in chunks of nearly equal size. hidden: the buffers that the block reads and writes.
+// REQUIRES: the block's units are leased.
 absl::Status Pass::RunChunks(int block, const LayerRun& run, absl::Span<const int> hidden, GraphNeed next) {
   PassRunner& runner = *runner_;
   const int count = runner.rows_->size();

@@ -55,7 +55,7 @@ void SetBound(PassCost& pass) {
 
 struct PlacedBytes { int64_t bytes = 0; bool on_npu = false; };
 
-// A matrix: in tiles on the NPU; without, in its block format on the CPU, or in codes of 8 bits on the NPU.
+// Returns the bytes of a matrix: in tiles on the NPU; without tiles in the block format on the CPU, or in codes of 8 bits on the NPU.
 PlacedBytes BytesOnPhone(const GraphWeight& weight, const ExecutionStyle& style) {
   constexpr int64_t kTile = 32;
   const int64_t tiles = CeilDiv(weight.spec.in_features, kTile) * CeilDiv(weight.spec.out_features, kTile);
@@ -111,7 +111,7 @@ Graph PassCoster::Shape(Graph graph, const ModelConfig& config, const WeightReci
 }
 
 void PassCoster::MeasureMemory(const ModelConfig& config, const WeightLayout& layout) {
-  // The embedding table is the CPU's; where it is the head too, and the head the CPU's, it has been counted.
+  // The embedding table is on the CPU. If the table is also the head, and the CPU computes the head, the table has been counted.
   if (!config.tied_head || options_.style.plain_matrices == ComputePlace::kNpu) {
     for (const TensorPart& part : layout.Parts(EmbeddingNeed(config).name)) memory_.cpu_weights += part.bytes;
   }

@@ -1,12 +1,13 @@
-// What passes of a model cost on a phone, by its profile: time, what bounds it, memory, and the work of each kind of operator.
+// Predicts the cost of a model's passes on a phone by the phone's profile: time, the bound on time, memory, and the work of each kind of
+// operator.
 //
 //   ASSIGN_OR_RETURN(const PassCoster coster, PassCoster::Create(config, layout, recipe, profile, {.style = style, .context = 4096}));
 //   ASSIGN_OR_RETURN(const PassCost pass, coster.Of({.rows = 8, .positions = 640, .logit_rows = 8}));
 //   ASSIGN_OR_RETURN(const PassCost prompt, coster.OfPrompt(/*tokens=*/512, /*chunk_rows=*/512));
 //   Print(pass.seconds, BoundName(pass.bound), coster.memory().weights);
 //
-// Nothing is computed: a file's header, or a known shape (files/known_shapes.h), is enough. The costs are those by which a ModeledDevice
-// moves its clock (npu/modeled/operator_cost.h). Thread-safe once made.
+// No numbers are computed: a file's header, or a known shape (files/known_shapes.h), is enough. A ModeledDevice moves its clock by the same
+// costs (npu/modeled/operator_cost.h). Threads: thread-safe once made.
 #pragma once
 
 #include <cstdint>
@@ -24,33 +25,33 @@
 namespace tessera {
 
 struct PassShape {
-  int64_t rows = 1;        // A static graph: those that it is compiled for.
-  int64_t positions = 1;   // In the cache, with these rows. Static graphs look at the whole context.
+  int64_t rows = 1;        // Static graphs: the number of rows that the graph is compiled for.
+  int64_t positions = 1;   // In the cache, including these rows. Static graphs attend to the whole context.
   int64_t logit_rows = 1;
   int64_t attention_rows = -1;   // CostSetting::attention_rows.
 };
 
-// Operators of one kind, together. What bounds them is what bounds most of their time.
+// The operators of one kind, together. `bound` is the bound with the most time.
 struct KindCost : OperatorCost {
-  double bounded[kBounds] = {};                         // Seconds, by what bounds an operator.
+  double bounded[kBounds] = {};                         // Seconds, by bound of the operator.
 };
 
 struct PassCost {
   double seconds = 0;
-  Bound bound = Bound::kCall;                           // What bounds most of it.
+  Bound bound = Bound::kCall;                           // The bound with the most time.
   double busy[kBounds] = {};
-  double layer_seconds = 0, head_seconds = 0, call_seconds = 0;   // Its parts.
+  double layer_seconds = 0, head_seconds = 0, call_seconds = 0;   // Parts of `seconds`.
   int64_t read_bytes = 0;
-  double joules = 0;                                    // Powers are assumed: compare ratios alone.
+  double joules = 0;                                    // Powers are assumed: compare only ratios.
   std::map<std::string, KindCost> operators = {};       // Sums by label: a product's first weight ("attn_q.weight"), else "Attention".
 };
 
-// Bytes on the phone.
+// Bytes in the phone's memory.
 struct PhoneMemory {
-  int64_t weights = 0;          // The NPU's: once, also where graphs do not share them, since one is loaded at a time.
-  int64_t cpu_weights = 0;      // Embedding table, and the head where it is the CPU's.
+  int64_t weights = 0;          // On the NPU: counted once even if graphs do not share weights, since one graph is loaded at a time.
+  int64_t cpu_weights = 0;      // Embedding table, and the head if the CPU computes the head.
   int64_t keys_and_values = 0;  // For the whole context.
-  int64_t activations = 0;      // In the graph with most rows.
+  int64_t activations = 0;      // In the graph with the most rows.
   int64_t total() const { return weights + cpu_weights + keys_and_values + activations; }
 };
 
@@ -58,55 +59,57 @@ class PassCoster {
  public:
   struct Options {
     ExecutionStyle style = {};
-    int64_t context = 4096;      // That static graphs are compiled for, and the cache has room for.
-    int64_t most_rows = 512;     // In any pass, for activations.
-    int calls_per_pass = 1;      // Graphs that the phone has a model cut into.
+    int64_t context = 4096;      // Static graphs are compiled for this context, and the cache has room for it.
+    int64_t most_rows = 512;     // Maximum rows of any pass, for activations.
+    int calls_per_pass = 1;      // Graphs into which the phone cuts a model.
     int adapter_rank = 0;
-    bool masks_adapters = false;   // As CostSetting has it.
+    bool masks_adapters = false;   // As in CostSetting.
     WeightArrangement arrangement = WeightArrangement::kSuperGroups;
     ModeledExp exp = ModeledExp::kTable;
   };
 
-  // recipe: the forms of matrices on the phone; the layout's own count nothing. The errors of CostOfGraph; InvalidArgument (found,
-  // expected) for options out of range.
+  // Makes a coster. recipe: the forms of matrices on the phone; the layout's own forms are ignored. Returns the errors of CostOfGraph;
+  // InvalidArgument (found, expected) for options out of range.
   static absl::StatusOr<PassCoster> Create(const ModelConfig& config, const WeightLayout& layout, const WeightRecipe& recipe,
                                            const DeviceProfile& profile, const Options& options);
 
   absl::StatusOr<PassCost> Of(const PassShape& shape) const;
 
-  // The graphs of a pass in the order in which they run, and what each costs: layers by number from 0 on; then, as what comes after the
-  // last layer, the output norm and the head. The errors of Of. What calls take is PassCost::call_seconds.
+  // Visits the graphs of a pass in the order of the run, each with its cost. Layers are numbered from 0; the output norm and the head get
+  // the number behind the last layer. Returns the errors of Of. Costs of calls are not visited: see PassCost::call_seconds.
   absl::Status Walk(const PassShape& shape, absl::FunctionRef<void(int layer, const Graph& graph, const GraphCost& cost)> visit) const;
 
-  // A prompt of so many tokens, read in passes of chunk_rows with the logits of its last token; of static graphs, all are full.
+  // Returns the cost of a prompt of `tokens` tokens, read in passes of chunk_rows, with the logits of the last token. Static graphs are
+  // counted as full.
   absl::StatusOr<PassCost> OfPrompt(int64_t tokens, int64_t chunk_rows) const;
 
-  // The same model with graphs in another form, such as one in which a pass of npu/graph_passes.h was left out.
+  // Returns the same model with graphs in another form, for example without one pass of npu/graph_passes.h.
   PassCoster InForm(const GraphForm& form) const;
-  // The same model with other adapters, or none (0). REQUIRES: a rank that Options may have; of adapters under a mask, any.
+  // Returns the same model with other adapters, or without adapters (0). REQUIRES: a rank that is valid in Options; any rank for masked
+  // adapters.
   PassCoster WithAdapters(int rank, bool masked) const;
 
   const PhoneMemory& memory() const { return memory_; }
-  // All matrices that a pass reads, together, on the phone.
+  // Returns the average over all matrices that a pass reads, on the phone.
   double bits_per_weight() const { return bits_ / weights_; }
-  // Sessions that the NPU's part needs, each of which can address so many bytes.
+  // Returns the number of sessions that the NPU's part needs. Each session can address a limited number of bytes.
   int64_t sessions() const;
-  // Loading all graphs of one row capacity.
+  // Returns the seconds to load all graphs of one row capacity.
   double LoadSeconds() const;
 
  private:
   PassCoster(const DeviceProfile& profile, const Options& options) : profile_(profile), options_(options) {}
 
   CostSetting SettingOf(const PassShape& shape) const;
-  CostSetting HeadSettingOf(const PassShape& shape) const;   // For output norm and head.
+  CostSetting HeadSettingOf(const PassShape& shape) const;   // The setting of output norm and head.
   absl::Status Add(const Graph& graph, const CostSetting& setting, int times, PassCost& pass, double& seconds) const;
-  // The graph with the recipe's forms of matrices, whose bytes are counted.
+  // Returns the graph with the recipe's forms of matrices, and counts the matrices' bytes.
   Graph Shape(Graph graph, const ModelConfig& config, const WeightRecipe& recipe);
   void MeasureMemory(const ModelConfig& config, const WeightLayout& layout);
 
   DeviceProfile profile_;
   Options options_;
-  std::vector<std::pair<Graph, int>> layers_;   // Each distinct layer, and how many there are.
+  std::vector<std::pair<Graph, int>> layers_;   // Each distinct layer, and the number of such layers.
   std::vector<Graph> others_;                   // Output norm, then the head.
   PhoneMemory memory_;
   double bits_ = 0, weights_ = 0;

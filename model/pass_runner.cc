@@ -14,10 +14,10 @@
 namespace tessera {
 namespace {
 
-// One row of hidden states.
+// Returns the bytes of one row of hidden states.
 int64_t RowBytes(const ModelConfig& config) { return RowStride(config.width) * static_cast<int64_t>(sizeof(float)); }
 
-// Bends logits so that none is beyond the cap: cap * tanh(logit / cap). Takes some 10 ns for each.
+// Caps logits softly: cap * tanh(logit / cap). Takes some 10 ns per logit.
 void Cap(double cap, TensorView<float> logits) {
   for (int64_t row = 0; row < logits.rows(); ++row) {
     for (float& logit : absl::MakeSpan(logits.row(row), static_cast<size_t>(logits.columns()))) {
@@ -71,7 +71,8 @@ absl::Status PassRunner::LoadAllButLayers() {
 absl::Status PassRunner::SwitchGraphs(int first, int end, int rows) {
   GraphStore& store = blocks_->store();
   store.SplitLoads();
-  absl::Status first_error;   // The others are switched none the less: a graph that stayed would be one too many beside that of a pass.
+  // The other layers are switched all the same: a graph that stayed would be one too many next to the graph of a pass.
+  absl::Status first_error;
   for (int layer = first; layer < end; ++layer) {
     first_error.Update(store.Switch(model_.layer(layer), rows));
     if (layer == model_.layers() - 1) first_error.Update(store.Switch(model_.last_keys_and_values(), rows));
@@ -152,7 +153,7 @@ absl::Status PassRunner::LogitsOf(size_t rows, StateOf state_of, TensorView<floa
   return absl::OkStatus();
 }
 
-// Into the buffer of hidden states that no layer has written last. REQUIRES: all these states are there.
+// Normalizes into the buffer of hidden states that no layer has written last. REQUIRES: all states of state_of are available.
 absl::Status PassRunner::Normalize(size_t begin, size_t end, StateOf state_of) {
   const int64_t stride = RowStride(config_.width);
   float* const picked = chosen_.as<float>();
@@ -177,7 +178,7 @@ absl::Status PassRunner::Normalize(size_t begin, size_t end, StateOf state_of) {
   return absl::OkStatus();
 }
 
-// Each part of the head is leased once, however many rows there are: it may have to be read from far.
+// Leases each part of the head once, for any number of rows: the part may have to be read from a slow store.
 absl::Status PassRunner::RunHead(int rows, TensorView<float> logits) {
   const BoundBuffer normed = Hidden(1 - current_);
   const int end = model_.head(model_.head_parts());

@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// A graph of the other device, with its pack if it holds its weights.
+// A graph of the other device, with the graph's pack if the graph holds weights.
 class ReadingDevice::Graph : public LoadedGraph {
  public:
   explicit Graph(std::unique_ptr<LoadedGraph> its_numbers) : numbers(std::move(its_numbers)) {}
@@ -24,8 +24,8 @@ class ReadingDevice::Graph : public LoadedGraph {
   bool is_ready() const override { return numbers->is_ready() && (load == nullptr || load->is_ready()); }
 
   const std::unique_ptr<LoadedGraph> numbers;
-  ReadingDevice* device = nullptr;            // These are set
-  Pack* pack = nullptr;                       // where it
+  ReadingDevice* device = nullptr;            // These members are set
+  Pack* pack = nullptr;                       // if the graph
   int64_t place = 0;                          // holds weights.
   std::unique_ptr<PartLoader::Load> load;
 };

@@ -1,5 +1,5 @@
-// A device whose graphs of layers hold their weights: loading such a graph reads them from a packed file, past the page cache, while others
-// run. Another device computes.
+// A device whose layer graphs hold their weights. Loading such a graph reads the weights from a packed file, past the page cache, while
+// other graphs run. Another device computes.
 //
 //   HostDevice numbers(pool);
 //   ReadingDevice device(numbers, *file, model, {});          // a TsrReader, and a CompiledModel of that file's layout
@@ -8,11 +8,11 @@
 //   RETURN_IF_ERROR(device.Start());                          // from here on loads are read, in the order in which they were asked for
 //   RETURN_IF_ERROR(store.Run({model.layer(0), 256}, arguments));  // waits for its graph; arguments have no weights
 //
-// Bits are those of the other device. Embeddings, norm and head hold no weights: those come with the arguments, as elsewhere. All packs
-// (a pack: the weights of one graph) lie in one memory, which has room for one pack of each block, or for one of each of a block's graphs;
-// so there is never more in memory than memory_bytes(). A run whose graph's weights cannot be read has the error of PartLoader, and the
-// next run of it reads them again. Before Start nothing is read or allocated, and runs of layers are FailedPrecondition. Threads: those of
-// Device, and one that reads.
+// Results have the bits of the other device. Graphs of embeddings, norm and head hold no weights: the weights come with the arguments, as
+// on other devices. A pack is the weights of one graph. All packs lie in one memory, with room for one pack per block, or for one pack per
+// graph of each block. Memory therefore never holds more than memory_bytes(). If a graph's weights cannot be read, the run returns the
+// error of PartLoader, and the next run of the graph reads the weights again. Before Start nothing is read or allocated, and runs of layers
+// return FailedPrecondition. Threads: as for Device, and one more thread that reads.
 #pragma once
 
 #include <cstdint>
@@ -32,25 +32,26 @@ namespace tessera {
 class ReadingDevice : public Device {
  public:
   struct Options {
-    // Each block has one graph at a time, as where graphs change places; else all its graphs at once.
+    // True: each block has one graph at a time, for graphs that change places. False: all graphs of a block at once.
     bool one_graph_of_each_block = true;
     PartLoader::Options reading = {};
   };
-  // The other device and the file must outlive this one, which keeps nothing of the model. REQUIRES: the file's units are those of the
-  // layout that the model was compiled for (ModelFile::HoldsUnitsOf).
+  // Makes the device. `numbers` and `file` must outlive this device, which keeps nothing of the model. REQUIRES: the file's units are the
+  // units of the layout that the model was compiled for (ModelFile::HoldsUnitsOf).
   ReadingDevice(Device& numbers, const TsrReader& file, const CompiledModel& model, Options options);
   ~ReadingDevice() override;
 
-  int64_t memory_bytes() const { return memory_bytes_; }   // Where packs lie.
-  bool HoldsUnit(int unit) const { return unit_is_held_[static_cast<size_t>(unit)]; }   // Graphs read it, or some of it.
-  // The errors of PartLoader::Start.
+  int64_t memory_bytes() const { return memory_bytes_; }   // Memory for packs.
+  // True if graphs read the unit or a part of the unit.
+  bool HoldsUnit(int unit) const { return unit_is_held_[static_cast<size_t>(unit)]; }
+  // Returns the errors of PartLoader::Start.
   absl::Status Start() { return loader_.Start(memory_bytes_); }
-  // As PartLoader::AwaitAll.
+  // Waits as PartLoader::AwaitAll does.
   absl::Status AwaitLoads() { return loader_.AwaitAll(); }
   PartLoader::Stats stats() const { return loader_.stats(); }
   const PartLoader& loader() const { return loader_; }
   int64_t held_bytes() const { return held_bytes_; }           // Packs of graphs that are loaded now, or being loaded,
-  int64_t most_held_bytes() const { return most_held_bytes_; }   // and at most so far.
+  int64_t most_held_bytes() const { return most_held_bytes_; }   // and the maximum so far.
 
   absl::string_view name() const override { return numbers_.name(); }
   Resource resource() const override { return numbers_.resource(); }
@@ -63,7 +64,7 @@ class ReadingDevice : public Device {
   int64_t ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int longest_path) const override {
     return numbers_.ScratchBytes(graphs, longest_path);
   }
-  // A graph that holds no weights.
+  // Loads a graph that holds no weights.
   absl::StatusOr<std::unique_ptr<LoadedGraph>> Load(const CompiledGraph& graph) override;
 
   bool HoldsWeights(int block) const override;
@@ -76,11 +77,11 @@ class ReadingDevice : public Device {
 
  private:
   class Graph;
-  // What the graphs of a block read; empty: they hold no weights.
+  // The weights that the graphs of a block read; empty: the graphs hold no weights.
   struct Pack {
     std::vector<UnitPart> parts;        // By graph weight.
     int64_t bytes = 0;
-    std::vector<int64_t> free_places;   // Places of the memory, for one graph each.
+    std::vector<int64_t> free_places;   // Places in the memory, each for one graph.
   };
 
   Device& numbers_;
@@ -88,7 +89,7 @@ class ReadingDevice : public Device {
   std::vector<bool> unit_is_held_;
   int64_t memory_bytes_ = 0;
   int64_t held_bytes_ = 0, most_held_bytes_ = 0;
-  RunArguments arguments_;              // Those of the run under way, with the graph's own weights.
+  RunArguments arguments_;              // Arguments of the current run, with the graph's own weights.
   PartLoader loader_;
 };
 

@@ -68,7 +68,7 @@ absl::Status ReadLayer(const TensorFile& file, absl::string_view key, int least,
   return absl::OkStatus();
 }
 
-// In the order of the numbers, whatever the machine.
+// Sums in the order of the numbers, on every machine.
 double Sum(const float* weights, const float* values, int64_t count, float bias) {
   double sum = bias;
   for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(weights[i]) * static_cast<double>(values[i]);

@@ -1,4 +1,4 @@
-// A reward head: says of the hidden state at a token how likely the text up to there is right.
+// A reward head: predicts from a token's hidden state how likely the text up to the token is right.
 //
 //   ASSIGN_OR_RETURN(const RewardHead head, RewardHead::Open("reward.safetensors", model_file, config, layout, source));
 //   RETURN_IF_ERROR(pass.RunTo(head.layer()));
@@ -13,15 +13,17 @@
 //   kOwn          reward.out.weight [1, width], reward.out.bias [1]; or, with a hidden layer of N, reward.hidden.weight [N, width],
 //                 reward.hidden.bias [N], reward.out.weight [1, N], and the text "activation": "relu": scripts/train/reward.py
 //
-// In all of them the state is the one that the model's head reads, so the model's output norm is applied first: that is what
-// hidden_states[-1] and last_hidden_state are in the public models' code. The score is the sigmoid of the head's number in all of them:
-// between 0 and 1, in the number's order (numbers above 36 round to 1). A text "layer" names a layer below the last one, whose state goes
-// through the same norm; "layers" must be the model's, and so must "tessera.model.vectors", its mark (model/files/marked_model.h).
+// All layouts read the state that the model's head reads, behind the model's output norm. The public models' code names this state
+// hidden_states[-1] and last_hidden_state. All layouts return the sigmoid of the head's number: between 0 and 1, in the number's order
+// (numbers above 36 round to 1). A text "layer" names a layer below the last one, whose state goes through the same norm. "layers" must be
+// the model's number, and "tessera.model.vectors" must be the model's mark (model/files/marked_model.h).
 //
-// Other tensors are refused by name. So is a file with a whole fine-tuned model in it: which weights run is said by --model, and a head
-// belongs to the weights that it was trained with, so it has to be taken out of such a file on purpose. The file is hostile until checked.
-// Errors are InvalidArgument with file, tensor or text, found and expected; those of SafetensorsFile, GgufFile and the source.
-// A score depends on the state alone, to the bit. Thread-safe: constant once made.
+// Other tensors are refused by name. A file with a whole fine-tuned model in it is refused, too: --model says which weights run, and a head
+// belongs to the weights that it was trained with. Take the head out of such a file on purpose. The file is hostile until checked.
+//
+// Errors: InvalidArgument with file, tensor or text, found and expected; the errors of SafetensorsFile, GgufFile and the source.
+//
+// A score depends on the state alone, to the bit. Threads: thread-safe, constant once made.
 #pragma once
 
 #include <cstdint>
@@ -48,25 +50,25 @@ class RewardHead {  // Move-only.
   enum class Layout : uint8_t { kValueHead, kClassifier, kOwn };
   static constexpr int64_t kMostHidden = 8192;
 
-  // For the model of which these are file, configuration, layout and weights, whose output norm is copied.
+  // Opens a head for the model with this file, configuration, layout and weights. Copies the model's output norm.
   static absl::StatusOr<RewardHead> Open(const std::string& path, const MarkedModel& model, const ModelConfig& config,
                                          const WeightLayout& layout, WeightSource& source);
-  // Without a norm, for states that come after it, and without a look at the model's mark.
+  // Reads a head without a norm, for states behind the norm, and without a check of the model's mark.
   static absl::StatusOr<RewardHead> Read(const SafetensorsFile& file, const ModelConfig& config);
   RewardHead(RewardHead&& other) noexcept;
   ~RewardHead();
 
   Layout layout() const { return layout_; }
-  int layer() const { return layer_; }    // States are those after so many layers: 1 to the model's.
+  int layer() const { return layer_; }    // States are taken after this number of layers: 1 to the model's.
   int64_t width() const { return width_; }
-  int64_t hidden() const { return static_cast<int64_t>(hidden_bias_.size()); }   // Units of its hidden layer; 0: none.
+  int64_t hidden() const { return static_cast<int64_t>(hidden_bias_.size()); }   // Units of the head's hidden layer; 0: none.
   int64_t bytes() const;
-  // InvalidArgument (what, found, expected) unless it was made for a model of this shape.
+  // Returns InvalidArgument (field, found, expected) unless the head was made for a model of this shape.
   absl::Status CheckFits(const ModelConfig& config) const;
 
-  // state: [width], after layer() layers. NaN where the state has one.
+  // Returns the score of a state. state: [width], after layer() layers. NaN if the state has a NaN.
   double Score(const float* state) const;
-  // The number that the score is the sigmoid of.
+  // Returns the number in front of the sigmoid.
   double Logit(const float* state) const;
 
  private:
@@ -81,10 +83,10 @@ class RewardHead {  // Move-only.
   std::vector<float> hidden_weight_, hidden_bias_;   // [hidden, width] and [hidden]; empty: none.
   std::vector<float> out_weight_;                    // [width] or [hidden].
   float out_bias_ = 0;
-  std::unique_ptr<const OutputNorm> norm_;           // Null: states come after it.
+  std::unique_ptr<const OutputNorm> norm_;           // Null: states come from behind the norm.
 };
 
-// "value head", "classifier", "own".
+// Returns "value head", "classifier" or "own".
 absl::string_view RewardLayoutName(RewardHead::Layout layout);
 
 }  // namespace tessera

@@ -16,7 +16,7 @@ namespace {
 
 #include "tessera/model/files/architectures/family_samplings.inc"  // kRows: a FamilySampling each.
 
-// "SmolLM2 Instruct" becomes "smollm2-instruct".
+// Returns "smollm2-instruct" for "SmolLM2 Instruct".
 std::string Normalized(absl::string_view name) {
   std::string text = absl::AsciiStrToLower(name);
   std::replace_if(text.begin(), text.end(), [](char c) { return c == ' ' || c == '_'; }, '-');
@@ -25,7 +25,7 @@ std::string Normalized(absl::string_view name) {
 
 std::string TextUnder(const GgufFile& file, absl::string_view key) { return Normalized(file.StringOr(key, "").value_or("")); }
 
-// "135m", "0.5b".
+// Returns true for "135m" and "0.5b".
 bool IsSize(absl::string_view part) {
   if (part.size() < 2 || (part.back() != 'b' && part.back() != 'm')) return false;
   part.remove_suffix(1);

@@ -1,11 +1,11 @@
-// How the makers of a family of models sample, for files that do not say it themselves (recommended_sampling.h).
+// The sampling that the makers of a family of models recommend, for files without a recommendation (recommended_sampling.h).
 //
 //   if (const FamilySampling* family = FamilySamplingOf(*file); family != nullptr && family->temperature.has_value()) {
 //     options.temperature = *family->temperature;                                       // 0.2 for SmolLM2
 //   }
 //
-// A family is told by general.architecture and by general.basename or, without a basename, by general.name up to the size: "SmolLM2 135M
-// Instruct" is a smollm2. Thread-safe (constant data and a pure function).
+// A family is recognized by general.architecture and general.basename. Without a basename, general.name up to the size counts: "SmolLM2
+// 135M Instruct" is a smollm2. Thread-safe (constant data and a pure function).
 #pragma once
 
 #include <optional>
@@ -15,16 +15,17 @@
 
 namespace tessera {
 
-// Fields are those of SamplingOptions (model/text/sampler.h), within their ranges; none: the makers do not say.
+// The recommendation for one family. Fields are the fields of SamplingOptions (model/text/sampler.h), within the same ranges; nullopt: no
+// recommendation.
 struct FamilySampling {
   const char* family;        // "SmolLM2"
-  const char* source;        // Where the makers say it.
+  const char* source;        // Source of the recommendation.
   const char* architecture;
   const char* basenames;     // In lower case, with dashes: "smollm2,smollm".
   const char* sizes = "";    // Sizes as in general.size_label: "0.5b,1.5b"; empty: all.
-  const char* with = "";     // Text in general.name or general.finetune, so written; empty: none.
-  const char* without = "";  // Text that is in neither; empty: none.
-  bool has_template = false;            // Only files with a chat template: a base model of this name is sampled otherwise.
+  const char* with = "";     // Text in general.name or general.finetune, with this spelling; empty: none.
+  const char* without = "";  // Text in neither field; empty: none.
+  bool has_template = false;            // Only files with a chat template: a base model of this name is sampled differently.
   std::optional<float> temperature = std::nullopt;
   std::optional<int> top_k = std::nullopt;
   std::optional<float> top_p = std::nullopt;
@@ -32,10 +33,10 @@ struct FamilySampling {
   std::optional<float> repetition_penalty = std::nullopt;
 };
 
-// All rows; of two that fit a file the first counts.
+// Returns all rows. If two rows fit a file, the first counts.
 absl::Span<const FamilySampling> FamilySamplings();
 
-// Null: no family of the table.
+// Returns the file's row; null: no family of the table.
 const FamilySampling* FamilySamplingOf(const GgufFile& file);
 
 }  // namespace tessera

@@ -1,8 +1,8 @@
-// The number that general.file_type has for a model whose matrices are of a block format; some readers refuse a file without it.
+// The number in general.file_type for a model whose matrices have a block format. Some readers refuse a file without this number.
 //
 //   writer.Number("general.file_type", FileTypeOf(BlockFormat::kQ4_0));   // 2
 //
-// A pure function.
+// Threads: thread-safe (a pure function).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// 1024, by which readers look at the tensors instead, for a format that has no number.
+// Returns 1024 for a format without a number: readers then look at the tensors instead.
 uint32_t FileTypeOf(BlockFormat format);
 
 }  // namespace tessera

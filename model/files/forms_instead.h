@@ -1,9 +1,10 @@
-// Which matrices of a model take another block format than a recipe says, since their rows are no whole blocks of that one.
+// Lists the matrices of a model that take another block format than the recipe's, since the rows are no whole blocks of the recipe's
+// format.
 //
 //   const std::vector<FormInstead> instead = FormsInstead(*file, config.tied_head, recipe);
 //   Say(FormsInsteadText(instead));     // "Q5_0 instead of Q4_K in 2 matrices (attn_q, ffn_up), whose rows of 576 weights are no ..."
 //
-// FormatForRows (weight_recipe.h) says which. Thread-safe (pure functions).
+// FormatForRows (weight_recipe.h) chooses the other format. Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,10 @@ struct FormInstead {
   int64_t row = 0;             // Weights.
 };
 
-// In the order of the file.
+// Returns the matrices in the order of the file.
 std::vector<FormInstead> FormsInstead(const GgufFile& file, bool tied_head, const WeightRecipe& recipe);
 
-// One sentence for each pair of formats, without a full stop, with "; " between; empty if there is none.
+// Returns one sentence per pair of formats, without a full stop, separated by "; "; empty if there is none.
 std::string FormsInsteadText(absl::Span<const FormInstead> instead);
 
 }  // namespace tessera

@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-// Element `index` of the value, which lies in the file at any address.
+// Returns element `index` of the value. The element may lie at any address.
 template <typename T>
 T At(const GgufValue& value, uint64_t index = 0) {
   T element;
@@ -52,7 +52,7 @@ int64_t SignedAt(const GgufValue& value, uint64_t index) {
   }
 }
 
-// Type and value, for messages: `INT32 -3`, `STRING "chatml"`, `an array of 12 FLOAT32`.
+// Returns type and value, for messages: `INT32 -3`, `STRING "chatml"`, `an array of 12 FLOAT32`.
 std::string Describe(const GgufValue& value) {
   const absl::string_view type = GgufTypeName(value.element_type);
   if (value.type == GgufType::kArray) return absl::StrCat("an array of ", value.count, " ", type);
@@ -66,7 +66,7 @@ std::string Describe(const GgufValue& value) {
   }
 }
 
-// Where element `index` starts in the file. REQUIRES: index < value.count.
+// Returns the start of element `index` in the file. REQUIRES: index < value.count.
 int64_t OffsetOf(const GgufValue& value, int64_t index) {
   if (value.element_type != GgufType::kString) {
     return value.offset + index * static_cast<int64_t>(value.bytes.size() / value.count);

@@ -1,4 +1,4 @@
-// Reads GGUF model files (versions 2 and 3, little-endian): metadata and a table of tensors, whose bytes are read on demand.
+// Reads GGUF model files (versions 2 and 3, little-endian): metadata and a table of tensors. The tensors' bytes are read on demand.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, GgufFile::Open("model.gguf"));
 //   ASSIGN_OR_RETURN(absl::string_view architecture, file->String("general.architecture"));
@@ -8,12 +8,18 @@
 //     RETURN_IF_ERROR(file->Read(tensor, /*begin=*/0, absl::MakeSpan(bytes)));
 //   }
 //
-// A model that was split into model-00001-of-00003.gguf and so on is opened by any of its parts, and read as one file.
-// The file is hostile until checked: Open verifies every count, length, offset and size against the file before it is used,
-// and allocates no more than the file's size justifies. Errors are InvalidArgument with file, field, byte offset, the value found and the
-// value expected; NotFound for a missing file or key; DataLoss if the file becomes shorter while it is read. Metadata is in memory and
-// lives as long as the GgufFile. Thread-safe after Open. For the rules beyond those of the format see model/files/gguf_parser.cc and, for
-// split models, model/files/internal/gguf_split.h.
+// A model that was split into model-00001-of-00003.gguf and so on is opened by any part, and read as one file. The file is hostile until
+// checked: Open verifies every count, length, offset and size against the file before use, and allocates no more than the file's size
+// justifies.
+//
+// Errors: InvalidArgument with file, field, byte offset, the value found and the value expected; NotFound for a missing file or key.
+// DataLoss if the file becomes shorter during reading.
+//
+// Lifetime: metadata is in memory and lives as long as the GgufFile.
+//
+// Threads: thread-safe after Open.
+//
+// For the rules beyond the rules of the format see model/files/gguf_parser.cc and, for split models, model/files/internal/gguf_split.h.
 #pragma once
 
 #include <cstddef>
@@ -50,10 +56,10 @@ struct GgufValue {
   GgufType type;                              // kArray: see element_type.
   GgufType element_type;                      // The type of an array's elements, never kArray; else equal to type.
   uint64_t count = 1;                         // Elements of an array; else 1.
-  absl::Span<const std::byte> bytes;          // The raw little-endian elements; strings have their lengths before them.
-  int64_t offset = 0;                         // Where the value starts in the file, for messages.
+  absl::Span<const std::byte> bytes;          // The raw little-endian elements. Strings have their lengths in front.
+  int64_t offset = 0;                         // Start of the value in the file, for messages.
 
-  // A string, or an array of them. REQUIRES: element_type == kString.
+  // Returns a string, or the strings of an array. REQUIRES: element_type == kString.
   LengthPrefixedStrings Strings() const { return {{reinterpret_cast<const char*>(bytes.data()), bytes.size()}, count}; }
 };
 
@@ -62,13 +68,13 @@ struct GgufTensor {
   std::vector<int64_t> shape;                 // Fastest dimension first, as in the file: {in_features, out_features}.
   const BlockFormatInfo* format;
   int64_t size;                               // In bytes.
-  int64_t offset;                             // Where the bytes start in their file.
-  int64_t shape_offset;                       // Where the shape starts in its file, for messages.
+  int64_t offset;                             // Start of the bytes in the tensor's file.
+  int64_t shape_offset;                       // Start of the shape in the tensor's file, for messages.
   int part = 0;                               // The file of a split model, from 0.
 };
 
-// A tensor in a format that is not read, among those that change no text of some architecture (model/files/internal/architecture.h). Any
-// other such tensor refuses the file.
+// A tensor in a format that is not read. Only tensors that change no text of some architecture may have such a format
+// (model/files/internal/architecture.h). For any other such tensor Open refuses the file.
 struct GgufUnreadTensor {
   absl::string_view name;
   absl::Status problem;                       // File, tensor, type found and types expected.
@@ -78,27 +84,26 @@ class GgufFile {
  public:
   static absl::StatusOr<std::unique_ptr<GgufFile>> Open(const std::string& path);
   static absl::StatusOr<std::unique_ptr<GgufFile>> Open(std::unique_ptr<RandomAccessFile> file);
-  // The same for bytes in memory, which must outlive the result. `name` is used as the path in messages.
+  // Opens bytes in memory, which must outlive the result. `name` is used as the path in messages.
   static absl::StatusOr<std::unique_ptr<GgufFile>> Parse(absl::Span<const std::byte> bytes, const std::string& name);
-  // The same for headers alone, as HeaderOf gives them, of all parts of a model in order. For models whose tensors' data is kept in another
-  // form. Everything works, but Read only for tensors of KeepTensor; sizes and offsets are checked against the size that each file had.
+  // Opens headers alone, from HeaderOf, of all parts of a model in order. For models whose tensors' data is kept in another form. Every
+  // function works, but Read works only for tensors of KeepTensor. Sizes and offsets are checked against the size of each original file.
   struct Header { SharedBytes bytes; int64_t file_bytes; };
   static absl::StatusOr<std::unique_ptr<GgufFile>> ParseHeaders(std::vector<Header> parts, const std::string& name);
-  // For headers alone: the bytes of a tensor, which Read then gives. InvalidArgument (tensor, found, expected) if the header has no such
-  // tensor, or one of another size.
+  // Keeps the bytes of a tensor, for headers alone. Read then returns the bytes. Returns InvalidArgument (tensor, found, expected) if the
+  // header has no such tensor, or a tensor of another size.
   absl::Status KeepTensor(absl::string_view name, SharedBytes bytes);
   ~GgufFile();
 
-  // Everything before the data of the tensors, as it is in the file: version, metadata, the table of tensors. REQUIRES: 0 <= part <
-  // parts().
+  // Returns all bytes of the file in front of the tensors' data: version, metadata, the table of tensors. REQUIRES: 0 <= part < parts().
   absl::StatusOr<Header> HeaderOf(int part) const;
 
   const std::string& path() const { return path_; }                  // A split model has the path of its first part.
   uint32_t version() const { return version_; }
   int64_t size() const;                                              // In bytes, of all parts.
   int64_t CachedBytes() const;                                       // Bytes of all parts in the page cache now (RandomAccessFile).
-  int64_t unused_bytes() const;      // Between tensors beyond their alignment, and after the last.
-  // A split model has parts, 0 to parts() - 1; any other is its own part 0.
+  int64_t unused_bytes() const;      // Between tensors beyond the alignment, and after the last.
+  // A split model has parts 0 to parts() - 1; any other model has only part 0.
   int parts() const { return 1 + static_cast<int>(more_parts_.size()); }
   const std::string& PathOfPart(int part) const { return Part(part).path_; }  // REQUIRES: 0 <= part < parts().
   const std::string& PathOf(const GgufTensor& tensor) const { return PathOfPart(tensor.part); }
@@ -106,14 +111,14 @@ class GgufFile {
   // Keys in file order, for printing.
   absl::Span<const std::pair<absl::string_view, GgufValue>> metadata() const { return metadata_; }
   const GgufValue* Find(absl::string_view key) const;  // Null if absent.
-  // InvalidArgument with file, key and byte offset before the problem, which reads "found 3, expected 4". `index` is the element at fault,
-  // or -1 for the whole value. If the key is absent and its default is refused, there is no offset.
+  // Returns InvalidArgument with file, key and byte offset in front of the problem, which reads "found 3, expected 4". `index` is the wrong
+  // element, or -1 for the whole value. If the key is absent and the default is refused, there is no offset.
   absl::Status WrongValue(absl::string_view key, absl::string_view problem, int64_t index = -1) const;
-  // The same, where the problem is "found TYPE VALUE, expected ...". REQUIRES: the key is there.
+  // Returns WrongValue with the problem "found TYPE VALUE, expected ...". REQUIRES: the key is present.
   absl::Status Unexpected(absl::string_view key, absl::string_view expected) const;
 
-  // Typed access. NotFound if the key is absent; InvalidArgument (file, key, type found, type expected, value) if the type does
-  // not fit. Uint takes any integer type with a value >= 0, Int any that fits; Float takes both float widths.
+  // Typed access. Returns NotFound if the key is absent; InvalidArgument (file, key, type found, type expected, value) if the type does not
+  // fit. Uint takes any integer type with a value >= 0, Int any value that fits; Float takes both float widths.
   absl::StatusOr<absl::string_view> String(absl::string_view key) const;
   absl::StatusOr<uint64_t> Uint(absl::string_view key) const;
   absl::StatusOr<int64_t> Int(absl::string_view key) const;
@@ -121,10 +126,10 @@ class GgufFile {
   absl::StatusOr<bool> Bool(absl::string_view key) const;
   absl::StatusOr<LengthPrefixedStrings> Strings(absl::string_view key) const;
   absl::StatusOr<std::vector<float>> Floats(absl::string_view key) const;   // Array of FLOAT32.
-  absl::StatusOr<std::vector<int32_t>> Ints(absl::string_view key) const;   // Array of INT32 or UINT32; each must fit.
+  absl::StatusOr<std::vector<int32_t>> Ints(absl::string_view key) const;   // Array of INT32 or UINT32; each element must fit.
   absl::StatusOr<std::vector<bool>> Bools(absl::string_view key) const;     // Array of BOOL.
 
-  // The same with a default for an absent key; a key of the wrong type is still an error.
+  // Typed access with a default for an absent key; a key of the wrong type is still an error.
   absl::StatusOr<absl::string_view> StringOr(absl::string_view key, absl::string_view otherwise) const;
   absl::StatusOr<uint64_t> UintOr(absl::string_view key, uint64_t otherwise) const;
   absl::StatusOr<double> FloatOr(absl::string_view key, double otherwise) const;
@@ -132,16 +137,16 @@ class GgufFile {
 
   absl::Span<const GgufTensor> tensors() const { return tensors_; }  // In file order.
   const GgufTensor* FindTensor(absl::string_view name) const;        // Null if absent.
-  absl::Span<const GgufUnreadTensor> unread_tensors() const { return unread_tensors_; }  // None of them is among tensors().
-  // Fills `out` with the tensor's bytes from `begin` on. Errors name file and tensor; FailedPrecondition if there are only
-  // headers. REQUIRES: the range lies in the tensor.
+  absl::Span<const GgufUnreadTensor> unread_tensors() const { return unread_tensors_; }  // Tensors outside tensors().
+  // Fills `out` with the tensor's bytes from `begin` on. Errors name file and tensor. Returns FailedPrecondition if there are only headers.
+  // REQUIRES: the range lies in the tensor.
   absl::Status Read(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> out) const;
-  // All tensors, part by part and there from the first byte to the last, at the drive's speed: use(i, begin, bytes) gets bytes of
-  // tensors()[i] from its byte `begin` on, in order, and its error ends the reading. A file that the page cache does not have is read past
-  // it, and no more than two mebibytes of it are in memory at once. FailedPrecondition as Read.
+  // Reads all tensors, part by part and from the first byte of a part to the last, at the drive's speed. use(i, begin, bytes) gets bytes of
+  // tensors()[i] from byte `begin` on, in order. An error of `use` ends the reading. A file outside the page cache is read past the page
+  // cache, with at most two mebibytes of the file in memory at once. Returns FailedPrecondition like Read.
   absl::Status ReadThrough(absl::FunctionRef<absl::Status(size_t tensor, int64_t begin, absl::Span<const std::byte> bytes)> use) const;
-  // RandomAccessFile::CheckUnchanged of each part: what was read is of one file if this is OK afterwards. A GGUF file has no checksums, so
-  // a writer that sets the time of writing back is not noticed.
+  // Calls RandomAccessFile::CheckUnchanged for each part. OK afterwards means that all bytes read came from one file. A GGUF file has no
+  // checksums, so a writer that restores the modification time is not noticed.
   absl::Status CheckUnchanged() const;
 
  private:
@@ -156,7 +161,7 @@ class GgufFile {
   std::string path_;
   std::unique_ptr<GgufBytes> bytes_;
   uint32_t version_ = 0;
-  int64_t header_end_ = 0;                             // Where the table of tensors ends.
+  int64_t header_end_ = 0;                             // End of the table of tensors.
   int64_t unused_bytes_ = 0;
   std::vector<std::pair<absl::string_view, GgufValue>> metadata_;
   ByName<size_t> key_index_;

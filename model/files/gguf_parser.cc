@@ -1,4 +1,4 @@
-// The one pass over a GGUF file that decides whether it is valid. Beyond what the format forbids, it refuses:
+// The one pass over a GGUF file that decides whether the file is valid. Refuses files that the format forbids, and in addition:
 //
 //   - nested arrays (no model has them, and their depth would be the file's choice);
 //   - metadata and a table of tensors longer than GgufBytes::kLongestHeader, which are all that is kept in memory;
@@ -6,9 +6,9 @@
 //   - more than kMostEntries or kMostTensors: the only things that take more memory than their bytes in the file;
 //   - keys and names that are not printable UTF-8, and a key or name that occurs twice, since it is unclear which one counts.
 //
-// It accepts tensors in any order, gaps between them, and bytes after the last; and a tensor in a format that is not read, if its name
-// says that no text depends on it. Lists grow as entries are read, never by a count that the
-// file states, so memory depends only on what was read.
+// Accepted are tensors in any order, gaps between tensors, and bytes after the last tensor. A tensor in a format that is not read is
+// accepted if, by its name, no text depends on the tensor. Lists grow as entries are read, never by a count that the file states. Memory
+// therefore depends only on the read bytes.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -31,7 +31,7 @@ constexpr uint64_t kSmallestEntry = 8 + 1 + 4 + 1;             // Key length, a 
 constexpr uint64_t kSmallestTensor = 8 + 1 + 4 + 8 + 4 + 8;  // Name length, a name, n_dims, a dimension, type, offset.
 constexpr uint64_t kAnyLength = std::numeric_limits<uint64_t>::max();
 
-uint64_t BytesOfElement(GgufType type) {  // For a string that of its length, the least it takes.
+uint64_t BytesOfElement(GgufType type) {  // For a string: bytes of the length, the minimum.
   switch (type) {
     case GgufType::kUint8: case GgufType::kInt8: case GgufType::kBool: return 1;
     case GgufType::kUint16: case GgufType::kInt16: return 2;
@@ -105,7 +105,7 @@ absl::Status GgufParser::ParseHeader() {
   return absl::OkStatus();
 }
 
-// Reads a number of things, at most `most`, that take `each` bytes or more: so many bytes must be left.
+// Reads a number of things, at most `most`, of `each` bytes or more: the file must have enough bytes left.
 absl::StatusOr<uint64_t> GgufParser::ReadCount(const char* field, absl::string_view thing, uint64_t each, uint64_t most) {
   ASSIGN_OR_RETURN(const uint64_t count, cursor_.Read<uint64_t>(field));
   const uint64_t left = cursor_.left();
@@ -233,7 +233,7 @@ absl::Status GgufParser::ParseTensor(uint64_t index) {
   if (offset % alignment_ != 0 || offset > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
     return cursor_.Error("offset", absl::StrCat("found ", offset, ", expected a multiple of ", alignment_, " within the file"));
   }
-  tensor.offset = static_cast<int64_t>(offset);  // From the start of the data, until PlaceTensors knows where that is.
+  tensor.offset = static_cast<int64_t>(offset);  // From the start of the data, until PlaceTensors knows this start.
   file_.tensors_.push_back(std::move(tensor));
   return absl::OkStatus();
 }

@@ -19,7 +19,7 @@ absl::Span<const std::byte> AsBytes(absl::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-// Takes the bytes of one tensor and checks that there are as many as planned.
+// Takes the bytes of one tensor and checks the number of bytes against the plan.
 class TensorSink {
  public:
   TensorSink(AtomicFileWriter& file, absl::string_view name, int64_t bytes) : file_(file), name_(name), bytes_(bytes) {}

@@ -1,4 +1,4 @@
-// Writes GGUF model files (version 3): metadata, a table of tensors, and the tensors' bytes as they are made, piece by piece.
+// Writes GGUF model files (version 3): metadata, a table of tensors, and the tensors' bytes, piece by piece as the bytes are made.
 //
 //   GgufWriter writer;
 //   writer.String("general.name", "an example").Number<uint32_t>("general.quantization_version", 2);
@@ -8,9 +8,9 @@
 //     return absl::OkStatus();
 //   }));
 //
-// Memory depends on metadata and names, not on the size of the model: the bytes are not kept. The file is replaced whole or not at all
+// Memory depends on metadata and names, not on the size of the model: tensors' bytes are not kept. The file is replaced whole or not at all
 // (base/file.h). A file that GgufFile would refuse is not written: FileSize, HeaderOnly and Write return the first mistake, InvalidArgument
-// with key or tensor, found and expected. Thread-compatible.
+// with key or tensor, found and expected. Threads: thread-compatible.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@
 
 namespace tessera {
 
-// The GGUF type of a C++ number.
+// Returns the GGUF type of a C++ number.
 template <typename T>
 constexpr GgufType GgufTypeOf() {
   if constexpr (std::is_same_v<T, bool>) return GgufType::kBool;
@@ -43,7 +43,7 @@ constexpr GgufType GgufTypeOf() {
 
 class GgufWriter {
  public:
-  // Metadata. Keys keep this order.
+  // Adds metadata. Keys keep this order.
   template <typename T>
   GgufWriter& Number(absl::string_view key, T value) { return Entry(key, GgufTypeOf<T>(), BytesOf(value)); }
   template <typename T>
@@ -54,23 +54,23 @@ class GgufWriter {
   }
   GgufWriter& String(absl::string_view key, absl::string_view value);
   GgufWriter& Strings(absl::string_view key, absl::Span<const std::string> values);
-  GgufWriter& Copy(absl::string_view key, const GgufValue& value);  // A value of another file.
+  GgufWriter& Copy(absl::string_view key, const GgufValue& value);  // Copies a value of another file.
 
-  // Adds a tensor; Write asks for its bytes. Tensors keep this order. shape: fastest dimension first, as in GgufTensor.
+  // Adds a tensor; Write asks for the tensor's bytes. Tensors keep this order. shape: fastest dimension first, as in GgufTensor.
   GgufWriter& Tensor(absl::string_view name, BlockFormat format, std::vector<int64_t> shape);
 
   int tensors() const { return static_cast<int>(tensors_.size()); }
   int64_t TensorBytes(int tensor) const { return tensors_[static_cast<size_t>(tensor)].bytes; }
   absl::StatusOr<int64_t> FileSize() const;
-  // What GgufFile::HeaderOf would give for the file, without writing it: for models whose numbers nobody reads.
+  // Returns the result that GgufFile::HeaderOf would have for the file, without writing the file: for models whose numbers nobody reads.
   absl::StatusOr<GgufFile::Header> HeaderOnly() const;
 
   using Append = absl::FunctionRef<absl::Status(absl::Span<const std::byte> bytes)>;
-  // Appends all bytes of tensor number `tensor`, in as many pieces as it likes.
+  // Appends all bytes of tensor number `tensor`, in any number of pieces.
   using Produce = absl::FunctionRef<absl::Status(int tensor, Append append)>;
   using Progress = std::function<void(int64_t done, int64_t total)>;  // Bytes of the file.
-  // Errors: those of `produce`; InvalidArgument (tensor, found, expected) if it appends too much or too little; the system's error if the
-  // file cannot be written. `path` is then unchanged.
+  // Writes the file. Returns the errors of `produce`; InvalidArgument (tensor, found, expected) if `produce` appends too many or too few
+  // bytes; the system's error if the file cannot be written. After an error `path` is unchanged.
   absl::Status Write(const std::string& path, Produce produce, const Progress& progress = nullptr) const;
 
  private:
@@ -79,11 +79,11 @@ class GgufWriter {
     BlockFormat format;
     std::vector<int64_t> shape;
     int64_t bytes = 0;
-    int64_t offset = 0;     // Where the bytes start, from those of the first tensor.
+    int64_t offset = 0;     // Start of the bytes, relative to the first tensor's bytes.
   };
 
   template <typename T>
-  static std::string BytesOf(T value) {  // Little-endian, as every machine this runs on is.
+  static std::string BytesOf(T value) {  // Little-endian, like every machine that runs this.
     static_assert(std::endian::native == std::endian::little);
     return std::string(reinterpret_cast<const char*>(&value), sizeof value);
   }
@@ -96,7 +96,7 @@ class GgufWriter {
   absl::StatusOr<std::string> Header() const;  // Everything before the tensors' bytes.
 
   absl::Status status_;         // The first mistake.
-  std::string entries_;         // As they are in the file.
+  std::string entries_;         // In the file's form.
   uint64_t entry_count_ = 0;
   std::unordered_set<std::string, TextHash, TextEqual> names_;  // "metadata KEY" and "tensor NAME".
   std::vector<Planned> tensors_;

@@ -26,15 +26,17 @@ constexpr int64_t kLargestOldFile = int64_t{256} << 20;  // A dense model of 100
 constexpr char kType[] = "general.type", kTypeName[] = "imatrix";
 constexpr char kDatasets[] = "imatrix.datasets", kChunks[] = "imatrix.chunk_count", kChunkSize[] = "imatrix.chunk_size";
 constexpr char kSquares[] = ".in_sum2", kSums[] = ".in_sum", kCounts[] = ".counts";
-constexpr char kModelName[] = "tessera.model.name", kModelVectors[] = "tessera.model.vectors";  // Ours; others pass over them.
+// Keys of Tessera; other programs ignore both.
+constexpr char kModelName[] = "tessera.model.name", kModelVectors[] = "tessera.model.vectors";
 constexpr double kMostRows = 9007199254740992.0;  // 2^53: beyond it counts are not whole numbers in a double, either.
 
 absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
   return status.ok() ? status : absl::Status(status.code(), absl::StrCat(prefix, ": ", status.message()));
 }
 
-// The older form: numbers of 32 bits, little-endian. A count of entries; for each the name, the number of calls (chunks of text), the
-// number of values and the values, which are mean squares times calls; then, unless the file is very old, the chunks and the text's name.
+// The older form of a file: numbers of 32 bits, little-endian. The file starts with a count of entries. Each entry has the name, the number
+// of calls (chunks of text), the number of values and the values, which are mean squares times calls. Then follow, unless the file is very
+// old, the chunks and the text's name.
 class OldForm {
  public:
   OldForm(absl::string_view bytes, Importance& importance) : bytes_(bytes), importance_(importance) {}
@@ -86,7 +88,7 @@ class OldForm {
     Importance::Entry entry;
     ASSIGN_OR_RETURN(entry.rows, Number("calls", 1, kMost));
     ASSIGN_OR_RETURN(const int64_t count, Number("values", 1, kMost));
-    // No overflow: a count of 31 bits. Nothing is allocated before the bytes are known to be there.
+    // No overflow: a count of 31 bits. Allocation comes after a check that the bytes are there.
     ASSIGN_OR_RETURN(const absl::string_view values, Take("values", count * static_cast<int64_t>(sizeof(float))));
     entry.mean_squares.resize(static_cast<size_t>(count));
     std::memcpy(entry.mean_squares.data(), values.data(), values.size());
@@ -111,10 +113,10 @@ class OldForm {
   const absl::string_view bytes_;
   Importance& importance_;
   int64_t offset_ = 0;
-  std::string place_;   // The entry that is being read.
+  std::string place_;   // The current entry.
 };
 
-// The GGUF form: for each matrix the sums of squares, and the number of rows over which they were taken.
+// The GGUF form of a file: for each matrix the sums of squares, and the number of rows in the sums.
 class GgufForm {
  public:
   GgufForm(const GgufFile& file, Importance& importance) : file_(file), importance_(importance) {}
@@ -148,7 +150,7 @@ class GgufForm {
     return absl::OkStatus();
   }
 
-  // 0 for a key that is not there.
+  // Returns the number under a key; 0 if the key is absent.
   absl::StatusOr<uint32_t> Number(const char* key) const {
     ASSIGN_OR_RETURN(const uint64_t number, file_.UintOr(key, 0));
     constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
@@ -160,7 +162,7 @@ class GgufForm {
     return absl::InvalidArgumentError(absl::StrCat(file_.PathOf(tensor), ": tensor ", tensor.name, ": ", problem));
   }
 
-  // Entries are read with their sums of squares; other tensors must belong to an entry.
+  // Reads an entry with its sums of squares; other tensors must belong to an entry.
   absl::Status ReadTensor(const GgufTensor& tensor) {
     absl::string_view name = tensor.name;
     const bool squares = absl::ConsumeSuffix(&name, kSquares);

@@ -1,14 +1,17 @@
-// Statistics of activations: for each matrix of a model and each of its inputs, the mean square of what a pass over text gave it. A wrong
-// weight costs as much as its input is large, so a search for scales weighs errors by these.
+// Statistics of activations: for each matrix of a model and each input of the matrix, the mean square over a pass of text. The cost of a
+// wrong weight grows with the size of the weight's input, so a search for scales weighs errors by these statistics.
 //
 //   ASSIGN_OR_RETURN(const Importance importance, Importance::Read("statistics.gguf"));
 //   RETURN_IF_ERROR(importance.CheckFits(*file, config));                          // statistics of another model are refused
 //   absl::Span<const float> squares = importance.Of("blk.0.ffn_up.weight");        // one per input; empty: not known
 //
-// tessera_quantize statistics collects them. Files are those of the "importance matrix" that other programs make, too: the GGUF form is
-// read and written, the older binary form (.dat, .imatrix) is read; the first bytes decide which, not the name. A file is hostile until
-// checked: errors are InvalidArgument with file, entry or tensor, the value found and the value expected; those of GgufFile for a GGUF
-// file. Thread-compatible.
+// tessera_statistics collects the statistics. Other programs write the same files as an "importance matrix". The GGUF form is read and
+// written, and the older binary form (.dat, .imatrix) is read. The first bytes decide the form, not the name.
+//
+// A file is hostile until checked. Errors: InvalidArgument with file, entry or tensor, the value found and the value expected; the errors
+// of GgufFile for a GGUF file.
+//
+// Threads: thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -30,46 +33,47 @@ namespace tessera {
 class Importance {
  public:
   struct Entry {
-    std::vector<float> mean_squares = {};  // [in_features]. In early files of the older form all times one factor.
-    int64_t rows = 0;                      // Over which the mean is taken; the older form counts chunks of text instead.
+    std::vector<float> mean_squares = {};  // [in_features]. In early files of the older form: all times one factor.
+    int64_t rows = 0;                      // Rows in the mean; the older form counts chunks of text instead.
   };
-  // What was read to collect them, for people.
+  // The texts behind the statistics, for people.
   struct Text {
     std::vector<std::string> datasets = {};
     uint32_t chunks = 0;
-    uint32_t chunk_size = 0;               // Tokens; 0: not known.
+    uint32_t chunk_size = 0;               // Tokens; 0: unknown.
   };
-  // Tells models apart, whatever their matrices' format: vectors (norms, biases) are the same numbers in each.
+  // Tells models apart regardless of the matrices' format: vectors (norms, biases) are the same numbers in each format.
   struct ModelMark {
     std::string name = {};                 // general.name, for people.
     uint32_t vectors = 0;                  // CRC-32C of all vectors as FP32, in the order of AllNeeds.
     friend bool operator==(const ModelMark&, const ModelMark&) = default;
   };
 
-  // Reads a file of either form. NotFound if there is none; ResourceExhausted for one of the older form above 256 MiB.
+  // Reads a file of either form. Returns NotFound for a missing file; ResourceExhausted for a file of the older form above 256 MiB.
   static absl::StatusOr<Importance> Read(const std::string& path);
-  // REQUIRES: the data of the model's tensors can be read. The errors of FindNeeded and GgufFile::Read.
+  // Returns the mark of a model. REQUIRES: the data of the model's tensors can be read. Returns the errors of FindNeeded and
+  // GgufFile::Read.
   static absl::StatusOr<ModelMark> MarkOf(const GgufFile& model, const ModelConfig& config);
 
-  // InvalidArgument (tensor, found, expected) if the tensor has an entry already, or unless the entry has inputs and rows, and all its
-  // numbers are finite and at least 0.
+  // Adds an entry. Returns InvalidArgument (tensor, found, expected) if the tensor has an entry already, or unless the entry has inputs and
+  // rows, and all numbers are finite and at least 0.
   absl::Status Add(absl::string_view tensor, Entry entry);
   void SetText(Text text) { text_ = std::move(text); }
   void SetMark(ModelMark mark) { mark_ = std::move(mark); }
 
-  // By tensor, "blk.0.ffn_up.weight", in the order of names.
+  // Returns the entries by tensor, "blk.0.ffn_up.weight", in the order of names.
   const std::map<std::string, Entry>& entries() const { return entries_; }
   const Text& text() const { return text_; }
-  const std::optional<ModelMark>& mark() const { return mark_; }   // nullopt: the file does not say which model's they are.
-  // The mean squares of a tensor's inputs, while this lives unchanged; they may all be 0. Empty: not known.
+  const std::optional<ModelMark>& mark() const { return mark_; }   // nullopt: the file does not name the model.
+  // Returns the mean squares of a tensor's inputs, valid while this object lives unchanged. All may be 0. Empty: unknown.
   absl::Span<const float> Of(absl::string_view tensor) const;
 
-  // OK if they are this model's, as far as can be told: each matrix of each layer has an entry, each entry is of a matrix of the model
-  // (embedding table and head may have one) and has as many inputs, and the mark, if there is one, is the model's. InvalidArgument (file,
-  // tensor, found, expected) names the first difference.
+  // Returns OK if the statistics belong to this model, as far as can be checked: each matrix of each layer has an entry; each entry belongs
+  // to a matrix of the model (embedding table and head may have one) with the same number of inputs; the mark, if present, is the model's.
+  // Otherwise returns InvalidArgument (file, tensor, found, expected) for the first difference.
   absl::Status CheckFits(const GgufFile& model, const ModelConfig& config) const;
 
-  // Writes the GGUF form, whole or not at all. The errors of GgufWriter; InvalidArgument (tensor, input) for a sum beyond FP32.
+  // Writes the GGUF form, whole or not at all. Returns the errors of GgufWriter; InvalidArgument (tensor, input) for a sum beyond FP32.
   absl::Status Write(const std::string& path) const;
 
  private:

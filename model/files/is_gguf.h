@@ -1,8 +1,8 @@
-// Whether a file begins as a GGUF file does, where a name may lead to files of several kinds.
+// Tells whether a file begins like a GGUF file, for names that may lead to files of several kinds.
 //
 //   ASSIGN_OR_RETURN(const bool is_gguf, IsGguf("reward.gguf"));
 //
-// Errors are those of opening and reading it. Thread-safe.
+// Errors: the errors of opening and reading the file. Thread-safe.
 #pragma once
 
 #include <string>

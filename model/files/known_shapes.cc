@@ -25,11 +25,11 @@
 namespace tessera {
 namespace {
 
-// Where there is a window, the last of so many layers has none, and the others turn by a base of their own.
+// If there is a window, the last of each 6 layers has none, and the others turn by a separate base.
 constexpr int kWindowPeriod = 6;
 constexpr float kWindowRopeBase = 10'000;
 
-// What all sizes of a family share.
+// Facts that all sizes of a family share.
 struct Family {
   const char* architecture;
   float rope_base;
@@ -48,8 +48,8 @@ struct Shape {
   const char* source;
   const char* assumed = "";
   const char* differs = "";
-  double slow_factor = 0;    // By which the pairs that turn slowest are slowed down (FrequencyFactors); 0: none.
-  double linear_factor = 0;  // By which positions are divided in layers without a window; 0: none.
+  double slow_factor = 0;    // Slow-down of the pairs that turn slowest (FrequencyFactors); 0: none.
+  double linear_factor = 0;  // Divisor of positions in layers without a window; 0: none.
   int window = 0;
 };
 
@@ -60,7 +60,7 @@ const Shape* FindShape(absl::string_view name) {
   return found == std::end(kShapes) ? nullptr : &*found;
 }
 
-// or_else: what might stand there instead of a name.
+// or_else: alternatives to a name.
 absl::Status UnknownShape(absl::string_view name, absl::string_view or_else) {
   std::vector<std::string> names;
   for (const Shape& shape : kShapes) names.push_back(shape.name);
@@ -96,7 +96,7 @@ void PutMetadata(const Shape& shape, const ShapeFormats& formats, GgufWriter& wr
   writer.Number(full("rope.freq_base_swa"), kWindowRopeBase);
 }
 
-// As much of it as decides which tensors there are.
+// Returns the parts of the configuration that decide which tensors there are.
 ModelConfig PartsOf(const Shape& shape) {
   ModelConfig config;
   config.width = shape.width;
@@ -130,8 +130,8 @@ void PutTensors(const Shape& shape, const ShapeFormats& formats, GgufWriter& wri
   if (shape.slow_factor > 0) writer.Tensor(kRopeFactors, BlockFormat::kF32, {shape.head_size / 2});
 }
 
-// One factor for each pair, as converters compute rope_freqs.weight: pairs that turn often in the first context keep their speed, those
-// that turn less than once are slowed down by the whole factor, and between these it is mixed.
+// Returns one factor per pair, computed as converters compute rope_freqs.weight. Pairs that turn often in the first context keep their
+// speed. Pairs that turn less than once are slowed down by the whole factor. Factors between are mixed.
 SharedBytes FrequencyFactors(const Shape& shape) {
   constexpr double kFirstContext = 8192, kFewTurns = 1, kManyTurns = 4;  // rope_scaling of config.json, the same in all sizes.
   std::vector<float> factors;

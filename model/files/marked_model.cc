@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-// The CRC-32C of a packed model's vectors, of which it reads the blocks that hold them, each checked.
+// The CRC-32C of a packed model's vectors. Reads only the blocks with vectors, each checked.
 class PackedVectors {
  public:
   explicit PackedVectors(const TsrReader& reader) : reader_(reader) {}
@@ -24,7 +24,7 @@ class PackedVectors {
   absl::Status Add(const TensorPart& part) {
     const int64_t end = part.offset + part.weight.spec.in_features * static_cast<int64_t>(sizeof(float));
     for (int64_t at = part.offset; at < end;) {
-      const int64_t begin = at / kTsrBlockBytes * kTsrBlockBytes;   // The block's, in the unit.
+      const int64_t begin = at / kTsrBlockBytes * kTsrBlockBytes;   // Start of the block, in the unit.
       RETURN_IF_ERROR(ReadBlock(part.unit, begin));
       const int64_t stop = std::min(end, begin + kTsrBlockBytes);
       crc_ = Crc32c(bytes_.bytes().subspan(static_cast<size_t>(at - begin), static_cast<size_t>(stop - at)), crc_);
@@ -50,7 +50,7 @@ class PackedVectors {
 
   const TsrReader& reader_;
   AlignedBuffer bytes_;
-  int64_t block_ = -1;   // That is in bytes_.
+  int64_t block_ = -1;   // The block in bytes_.
   uint32_t crc_ = 0;
 };
 

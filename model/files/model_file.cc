@@ -19,10 +19,10 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostReaders = 4;  // More would hardly clear and copy memory faster.
+constexpr int kMostReaders = 4;  // More readers would hardly clear and copy memory faster.
 
-// Reading is work of the system, which clears pages and copies. So it gets threads even if few threads compute. But the CPU on which the
-// header is parsed meanwhile gets a reading thread only if that is worth it (late_threads).
+// Reading is work of the system, which clears pages and copies. Reading therefore gets threads even if few threads compute. But the CPU
+// that parses the header meanwhile gets a reading thread only if the thread is worth it (late_threads).
 absl::StatusOr<std::unique_ptr<LoadingSource>> StartLoading(const TsrReader& reader, const std::atomic<bool>* cancel) {
   const int cpus = AvailableCpus(), threads = std::min(cpus, kMostReaders);
   return LoadingSource::Start(reader, {.threads = threads, .late_threads = threads == cpus && cpus > 1 ? 1 : 0, .cancel = cancel});
@@ -42,7 +42,7 @@ absl::Status CheckLayout(const TsrReader& reader) {
                                                  "; pack the model again"));
 }
 
-// recipe: its name. Empty: without one.
+// recipe: the recipe's name. Empty: without a recipe.
 std::string PackAgain(const std::string& recipe) {
   return absl::StrCat("pack the GGUF model again: tessera_pack ", recipe.empty() ? "" : absl::StrCat("-recipe=", recipe, " "),
                       "MODEL.gguf MODEL.tsr");
@@ -58,7 +58,7 @@ absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& pa
   if (packed) {
     ASSIGN_OR_RETURN(file->packed_, TsrReader::Open(std::move(opened)));
     if (weights == Weights::kAtOnce) {
-      // If there is no memory for the weights, the header may still show what is wrong with the file; LoadWeights tries again later.
+      // If there is no memory for the weights, the header may still show the file's faults; LoadWeights tries again later.
       if (auto loading = StartLoading(*file->packed_, cancel); loading.ok()) file->loading_ = *std::move(loading);
     }
     RETURN_IF_ERROR(CheckLayout(*file->packed_));
@@ -68,7 +68,7 @@ absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& pa
     ASSIGN_OR_RETURN(file->recipe_, OpenRecipe(file->packed_->layout(), attachments, read, file->packed_->path()));
   } else {
     absl::StatusOr<std::unique_ptr<GgufFile>> gguf = GgufFile::Open(std::move(opened));
-    if (!gguf.ok() && absl::EndsWith(path, ".tsr")) {  // Perhaps cut so short that it cannot be recognized.
+    if (!gguf.ok() && absl::EndsWith(path, ".tsr")) {  // Perhaps too short to be recognized.
       return absl::Status(gguf.status().code(), absl::StrCat(gguf.status().message(), "; nor does it begin as a .tsr file does"));
     }
     ASSIGN_OR_RETURN(file->gguf_, std::move(gguf));
@@ -135,7 +135,7 @@ absl::StatusOr<std::unique_ptr<WeightSource>> ModelFile::LoadWeights(const Weigh
   if (packed_ == nullptr) return LoadResident(*gguf_, layout, pool, options);
   CHECK(options.importance == nullptr) << path();
   if (!HoldsUnitsOf(layout)) {
-    loading_.reset();  // Its copy of the units would stay in memory beside what is made of them.
+    loading_.reset();  // Or loading_'s copy of the units would stay in memory next to the new units.
     ASSIGN_OR_RETURN(const WeightLayout of_file, LayoutOfFile(layout));
     if (HasFormOf(layout)) return LoadSomeUnits(*packed_, of_file, layout, pool, cancel);
     return LoadRetiled(*packed_, of_file, layout, pool, cancel);

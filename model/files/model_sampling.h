@@ -1,5 +1,5 @@
-// How a model wants its tokens chosen: each value is the file's (recommended_sampling.h), else that of the model's family
-// (family_sampling.h), else the usual one.
+// Finds the sampling for a model: each value comes from the file (recommended_sampling.h), else from the model's family
+// (family_sampling.h), else from the defaults.
 //
 //   const ModelSampling model = SamplingOfModel(*file);
 //   for (const RecommendedSampling::Wrong& each : model.wrong) RETURN_IF_ERROR(each.problem);
@@ -24,8 +24,8 @@ inline constexpr char kOfFile[] = "file";
 
 struct ModelSampling {
   SamplingOptions options;
-  std::map<std::string, std::string> origins = {};   // By the names of options' fields; a field of the usual value is not there.
-  // Those of RecommendedSampling.
+  std::map<std::string, std::string> origins = {};   // By the names of options' fields; a field with the default is absent.
+  // As in RecommendedSampling.
   std::vector<std::string> not_applied = {};
   std::vector<RecommendedSampling::Wrong> wrong = {};
 

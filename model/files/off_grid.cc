@@ -22,7 +22,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kChangedTogether = int64_t{1} << 20;  // Numbers that are in memory at once, or one row.
+constexpr int64_t kChangedTogether = int64_t{1} << 20;  // Numbers in memory at once, or one row.
 constexpr double kLargestFactor = 1.25;
 constexpr float kLargest = std::numeric_limits<float>::max();
 
@@ -34,7 +34,7 @@ absl::Span<const std::byte> BytesOf(absl::Span<const float> values) {
   return {reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof(float)};
 }
 
-// Where the channels of a layer come from, and their factors.
+// The sources of a layer's channels, and the channels' factors.
 struct Channels {
   std::vector<int64_t> from;
   std::vector<double> factors;  // FP32 numbers.
@@ -58,8 +58,8 @@ Channels ChannelsOf(uint64_t seed, int layer, int64_t count) {
 
 }  // namespace
 
-// Row i is made from the file's row rows[i], its number j from number columns[j] of that, times both factors. Empty: rows or columns stay
-// where they are, factors are 1. A vector has rows of one number.
+// Number j of row i is made from number columns[j] of the file's row rows[i], times both factors. Empty: rows or columns stay in place,
+// factors are 1. A vector has rows of one number.
 struct OffGridModel::Change {
   std::vector<int64_t> rows = {}, columns = {};
   std::vector<double> row_factors = {}, column_factors = {};
@@ -69,7 +69,7 @@ struct OffGridModel::Change {
 };
 
 absl::StatusOr<OffGridModel::Role> OffGridModel::RoleOf(const std::string& label, const std::string& place) {
-  // All tensors that layers have. One that is not here may read what a norm gives, or an inner channel.
+  // All tensors that layers have. Any other tensor may read the output of a norm, or an inner channel.
   static constexpr std::pair<absl::string_view, Role> kRoles[] = {
       {"attn_norm.weight", Role::kNorm},
       {"attn_q.weight", Role::kAfterAttentionNorm},
@@ -138,7 +138,7 @@ BlockFormat OffGridModel::FormatOf(absl::string_view tensor) const {
 
 absl::StatusOr<std::vector<float>> OffGridModel::ReadVector(const std::string& name) const {
   const GgufTensor* const tensor = file_->FindTensor(name);
-  CHECK(tensor != nullptr) << "tensor " << name;  // Plan has checked that it is there.
+  CHECK(tensor != nullptr) << "tensor " << name;  // Plan has checked that the tensor exists.
   const BlockFormatInfo& format = *tensor->format;
   std::vector<std::byte> bytes(static_cast<size_t>(tensor->size));
   RETURN_IF_ERROR(file_->Read(*tensor, 0, absl::MakeSpan(bytes)));
@@ -179,7 +179,7 @@ absl::Status OffGridModel::AppendVector(const GgufTensor& tensor, const Change& 
   return append(BytesOf(out));
 }
 
-// Rows [rows.begin, rows.end) of the copy.
+// Writes rows [rows.begin, rows.end) of the copy.
 absl::Status OffGridModel::ChangeRows(const GgufTensor& tensor, const Change& change, Share rows, float* out) const {
   const BlockFormatInfo& format = *tensor.format;
   const int64_t columns = tensor.shape[0], row_bytes = columns / format.values_per_block * format.bytes_per_block;

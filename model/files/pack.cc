@@ -21,7 +21,7 @@ namespace tessera {
 namespace {
 
 // All threads fill units, and a thread that finds the next unit ready writes it, in order. Unit i lies in buffer i % buffers, which is free
-// once unit i - buffers is written. Units are begun in order, so the next one to be written is always under way.
+// once unit i - buffers is written. Units are begun in order, so the next unit to write is always under way.
 class UnitPacker {
  public:
   UnitPacker(const GgufFile& file, const WeightLayout& layout, const FillOptions& options, TsrWriter& writer,
@@ -30,7 +30,7 @@ class UnitPacker {
     for (int unit = 0; unit < layout.units(); ++unit) largest_ = std::max(largest_, layout.UnitBytes(unit));
   }
 
-  // The buffers of at most `threads` threads: each has one that it fills and one that waits to be written.
+  // Allocates the buffers of at most `threads` threads: each thread fills one buffer while another waits to be written.
   absl::Status Allocate(int threads) {
     const int64_t buffers = std::clamp<int64_t>(kPackMemory / std::max<int64_t>(largest_, 1), 1, 2 * threads);
     for (int64_t i = 0; i < buffers; ++i) {
@@ -40,7 +40,7 @@ class UnitPacker {
     return absl::OkStatus();
   }
 
-  // Runs on each thread. Returns when no work is left, or something has failed.
+  // Runs on each thread. Returns when no work is left, or after a failure.
   void Work() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
@@ -94,7 +94,7 @@ class UnitPacker {
   int64_t largest_ = 0;
   std::vector<AlignedBuffer> buffers_;
 
-  std::mutex mutex_;  // Guards all below.
+  std::mutex mutex_;  // Guards all members below.
   std::condition_variable changed_;
   int next_ = 0, written_ = 0;
   bool writing_ = false;
@@ -105,7 +105,7 @@ class UnitPacker {
 
 WeightEncoding EncodingOf(const WeightRecipe& recipe) { return recipe.has_tiles() ? WeightEncoding::kTiles : WeightEncoding::kPacked; }
 
-// Opens what will be written as a run opens it: a model that runs from GGUF must be the same model from the packed file.
+// Opens the future file like a run: a model that runs from GGUF must be the same model from the packed file.
 absl::Status CheckContents(const PackPlan& plan, const ModelConfig& config, const std::string& path) {
   const std::vector<TsrAttachment>& all = plan.contents.attachments;
   std::vector<TsrReader::Attachment> attachments;

@@ -1,13 +1,14 @@
-// Packs a GGUF model into a .tsr file: its weights as kernels read them, so that running the model converts nothing.
+// Packs a GGUF model into a .tsr file: weights in the form that kernels read, so that running the model converts nothing.
 //
 //   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(*file));                 // from a GgufFile; plan.file_bytes
 //   ASSIGN_OR_RETURN(const TsrSummary summary,
 //                    PackModel(*file, plan, "model.tsr", pool, [](PackStage, int64_t done, int64_t total) {}));
 //
-// All threads pack. Memory holds kPackMemory bytes of units at once and a little more, however large the model is. The file is verified
-// after it is written, and appears whole or not at all (storage/tsr_writer.h). A split model becomes one file. With a recipe matrices take
-// other forms (weight_recipe.h); with one that has tiles the file is for devices that compute with them. PackPlan opens
-// what will be written as a run does, and compares. Errors are those of WeightLayout, FillUnit and TsrWriter. Thread-compatible.
+// All threads pack. Memory holds kPackMemory bytes of units at once and a little more, regardless of the model's size. The file is verified
+// after writing, and appears whole or not at all (storage/tsr_writer.h). A split model becomes one file. With a recipe, matrices take other
+// forms (weight_recipe.h). A file with tiles is for devices that compute with tiles. PackPlan opens the header of the future file like a
+// run does. Configuration, recipe and units must match. Errors: the errors of WeightLayout, FillUnit and TsrWriter. Threads:
+// thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ struct PackPlan {
 
 enum class PackStage { kPacking, kVerifying };
 
-// progress: called on any thread, one at a time, with the bytes written or verified so far and in all. REQUIRES: the plan was made from
-// `file`.
+// Packs the model. progress: called on any thread, one at a time, with the bytes written or verified so far and in all. REQUIRES: the plan
+// was made from `file`.
 absl::StatusOr<TsrSummary> PackModel(const GgufFile& file, const PackPlan& plan, const std::string& path, ThreadPool& pool,
                                      const std::function<void(PackStage stage, int64_t done, int64_t total)>& progress,
                                      const FillOptions& options = {});

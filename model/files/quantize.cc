@@ -26,20 +26,20 @@ WeightForm FormFor(const GgufTensor& tensor, const WeightRecipe& recipe, bool ti
   return recipe.FormOf(tensor.name, tied_head, tensor.format->format, tensor.shape[0]);
 }
 
-// The form's name if GGUF files cannot hold it; else empty.
+// Returns the form's name if GGUF files cannot hold the form; else empty.
 std::string NameIfNotInGguf(const WeightForm& form) {
   if (form.tile.has_value()) return TileSchemeName(*form.tile);
   return InfoOf(form.format).in_gguf() ? "" : InfoOf(form.format).name;
 }
 
-// Can the format be written, and are the tensor's rows whole blocks of it?
+// Checks that the format can be written, and that the tensor's rows are whole blocks of the format.
 absl::Status CheckFormat(const GgufFile& file, const GgufTensor& tensor, BlockFormat format) {
   absl::Status status = CheckWritten(format);
   status.Update(BytesOfRows(format, tensor.shape[1], tensor.shape[0]).status());
   return status.ok() ? status : absl::Status(status.code(), absl::StrCat(PlaceOf(file, tensor), ": ", status.message()));
 }
 
-// Empty: errors of all inputs count the same.
+// Returns the importance of a tensor's inputs; empty: errors of all inputs count the same.
 absl::StatusOr<absl::Span<const float>> ImportanceFor(const GgufFile& file, const GgufTensor& tensor, BlockFormat format,
                                                       const Importance* importance) {
   absl::Span<const float> inputs;
@@ -88,7 +88,7 @@ absl::StatusOr<std::string> QuantizedModel::NotInGguf(const GgufFile& file, cons
 
 // nullopt: no layer changes.
 std::optional<uint32_t> QuantizedModel::FileType() const {
-  std::map<BlockFormat, int64_t> weights;  // How many of the layers each format has.
+  std::map<BlockFormat, int64_t> weights;  // Number of layers' weights in each format.
   bool changes = false;
   for (size_t i = 0; i < formats_.size(); ++i) {
     const GgufTensor& tensor = file_->tensors()[i];

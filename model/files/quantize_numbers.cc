@@ -20,7 +20,7 @@ float LargestOf(BlockFormat format) {
   return format == BlockFormat::kBF16 ? kLargestBFloat16 : kLargestHalf;  // As a number, or as a block's scale.
 }
 
-// Without this check the K formats would silently replace a number that is too large by a smaller one.
+// Refuses numbers that are too large: the K formats would silently store a smaller number.
 absl::Status CheckNumbers(const NumbersToQuantize& numbers, Share part, const float* values) {
   const float largest = LargestOf(numbers.format);
   const float* const end = values + (part.end - part.begin);

@@ -6,7 +6,7 @@
 //     return absl::OkStatus();
 //   }, append));
 //
-// The bytes do not depend on the threads; memory grows neither with the tensor nor with its rows. Thread-compatible.
+// The bytes do not depend on the threads. Memory grows neither with the tensor nor with the tensor's rows. Threads: thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ namespace tessera {
 
 struct NumbersToQuantize {
   std::string name = {};  // For messages.
-  BlockFormat format = BlockFormat::kF32;  // REQUIRES: one that is written (CheckWritten).
+  BlockFormat format = BlockFormat::kF32;  // REQUIRES: a format that can be written (CheckWritten).
   int64_t count = 0;      // Whole blocks.
-  // How much an error counts, by input: of each number of a row. Empty: all the same. REQUIRES: the format has a search
-  // (BlockFormatInfo::search), rows are whole blocks, importance is finite and not negative.
+  // Weight of an error by input, for each number of a row. Empty: all equal. REQUIRES: the format has a search (BlockFormatInfo::search),
+  // rows are whole blocks, importance is finite and not negative.
   absl::Span<const float> importance = {};
 };
 
-// Numbers that are in memory at once. Each piece begins at a multiple of this.
+// Maximum numbers in memory at once. Each piece begins at a multiple of this number.
 inline constexpr int64_t kQuantizedTogether = 1 << 20;
 
-// fill: writes numbers [part.begin, part.end), a part of one piece that begins with a block of any format; called by several threads at
-// once. Errors: those of `fill` and `append`; InvalidArgument (name, place, found, expected) for a NaN, and for numbers that are larger
-// than FP16 can hold, or BF16 or FP32 where that is the format.
+// Quantizes the numbers. fill: writes numbers [part.begin, part.end), a part of one piece; the part begins with a block of any format.
+// Several threads call `fill` at once. Returns the errors of `fill` and `append`; InvalidArgument (name, place, found, expected) for a NaN,
+// and for numbers larger than FP16 can hold, or larger than BF16 or FP32 can hold if that is the format.
 absl::Status QuantizeNumbers(const NumbersToQuantize& numbers, ThreadPool& pool,
                              absl::FunctionRef<absl::Status(Share part, float* out)> fill, GgufWriter::Append append);
 

@@ -34,7 +34,7 @@ absl::string_view TemplateKey(const GgufFile& file, bool with_tools) {
   return file.Find(kTemplate) == nullptr && file.Find(kDefault) != nullptr ? kDefault : kTemplate;
 }
 
-// Templates of other names, for messages: " for dialogues (only "rag")".
+// Lists templates of other names, for messages: " for dialogues (only "rag")".
 std::string OnlyOthers(const GgufFile& file) {
   std::vector<std::string> names;
   for (const auto& [key, value] : file.metadata()) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kPrefix[] = "general.sampling.";
 
-// A number of any type.
+// Reads a number of any type.
 absl::StatusOr<double> NumberUnder(const GgufFile& file, absl::string_view key) {
   if (const absl::StatusOr<double> number = file.Float(key); number.ok()) return *number;
   if (const absl::StatusOr<int64_t> whole = file.Int(key); whole.ok()) return static_cast<double>(*whole);
@@ -23,7 +23,7 @@ class Reader {
  public:
   Reader(const GgufFile& file, RecommendedSampling& sampling) : file_(file), sampling_(sampling) {}
 
-  // The number under a key, if it is there and fits.
+  // Reads the number under a key, if the number is present and in range.
   void Read(const char* name, const char* field, double above, bool or_equal, double most, const char* expected,
             std::optional<float>& number) {
     Put(name, field, number, [&](double found, const std::string& key) -> absl::StatusOr<float> {
@@ -33,7 +33,7 @@ class Reader {
     });
   }
 
-  // The same for a whole number. Below 0 it stands for `unlimited`.
+  // Like Read, for a whole number. Numbers below 0 mean `unlimited`.
   void ReadWhole(const char* name, const char* field, int unlimited, std::optional<int>& number) {
     constexpr int kMost = std::numeric_limits<int>::max();
     Put(name, field, number, [&](double found, const std::string& key) -> absl::StatusOr<int> {
@@ -57,10 +57,10 @@ class Reader {
   RecommendedSampling& sampling_;
 };
 
-// Whether a key of no field asks for a step which the sampler does not have.
+// Returns true if a key of no field asks for a step that the sampler does not have.
 bool AsksForMore(const GgufFile& file, absl::string_view key) {
   const auto is = [&](const char* name) { return key == absl::StrCat(kPrefix, name); };
-  if (is("mirostat_tau") || is("mirostat_eta") || is("xtc_threshold")) return false;  // They matter with the two below alone.
+  if (is("mirostat_tau") || is("mirostat_eta") || is("xtc_threshold")) return false;  // Only relevant with the two keys below.
   if (is("mirostat") || is("xtc_probability")) {
     const absl::StatusOr<double> number = NumberUnder(file, key);
     return !number.ok() || *number != 0;

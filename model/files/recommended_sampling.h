@@ -17,7 +17,8 @@
 
 namespace tessera {
 
-// Fields are those of SamplingOptions (model/text/sampler.h), within their ranges; none: the file does not say.
+// The recommendation of a file. Fields are the fields of SamplingOptions (model/text/sampler.h), within the same ranges; nullopt: no
+// recommendation.
 struct RecommendedSampling {
   std::optional<float> temperature = std::nullopt;
   std::optional<int> top_k = std::nullopt;
@@ -25,9 +26,9 @@ struct RecommendedSampling {
   std::optional<float> min_p = std::nullopt;
   std::optional<float> repetition_penalty = std::nullopt;
   std::optional<int> penalty_window = std::nullopt;
-  // Keys whose values ask for steps that the sampler does not have, or for another order of them.
+  // Keys with values that ask for steps that the sampler does not have, or for another order of steps.
   std::vector<std::string> not_applied = {};
-  // Fields whose keys hold something else: InvalidArgument with file, key, offset, the value found and the value expected.
+  // Fields whose keys hold an unusable value: InvalidArgument with file, key, offset, the value found and the value expected.
   struct Wrong { std::string field; absl::Status problem; };
   std::vector<Wrong> wrong = {};
 

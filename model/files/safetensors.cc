@@ -40,7 +40,7 @@ std::string TypeNames() {
 
 const SafetensorsTypeInfo& InfoOf(SafetensorsType type) { return kTypes[static_cast<int>(type)]; }
 
-// The one pass over a file that decides whether it is valid.
+// The one pass over a file that decides whether the file is valid.
 class SafetensorsParser {
  public:
   explicit SafetensorsParser(SafetensorsFile* file) : file_(*file) {}
@@ -73,7 +73,7 @@ class SafetensorsParser {
   absl::Status PlaceTensors();
 
   SafetensorsFile& file_;
-  int64_t data_begin_ = 0;   // Where the header ends.
+  int64_t data_begin_ = 0;   // End of the header.
 };
 
 absl::StatusOr<int64_t> SafetensorsParser::ReadLength() {
@@ -101,7 +101,7 @@ absl::StatusOr<JsonValue> SafetensorsParser::ReadHeader(int64_t length) {
     const std::string found = Quoted(absl::string_view(text).substr(0, 8));
     return Wrong("header at byte 8", absl::StrCat("found ", found, ", expected JSON that begins with {"));
   }
-  // The parser takes such a byte for the end of the text.
+  // The JSON parser takes a NUL byte for the end of the text.
   if (const size_t zero = text.find('\0'); zero != std::string::npos) {
     return Wrong(absl::StrCat("header at byte ", zero + kSafetensorsLengthBytes), "found a zero byte, expected JSON");
   }
@@ -161,7 +161,7 @@ absl::Status SafetensorsParser::ReadExtent(const JsonValue& entry, SafetensorsTe
   return absl::OkStatus();
 }
 
-// Each byte after the header belongs to one tensor.
+// Checks that each byte after the header belongs to one tensor.
 absl::Status SafetensorsParser::PlaceTensors() {
   std::vector<SafetensorsTensor>& tensors = file_.tensors_;
   std::sort(tensors.begin(), tensors.end(), [](const SafetensorsTensor& a, const SafetensorsTensor& b) {

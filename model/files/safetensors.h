@@ -1,5 +1,5 @@
-// Reads safetensors files, in which adapters and draft heads are published: a header of JSON that names tensors, and the tensors' bytes,
-// which are read on demand.
+// Reads safetensors files, the format of published adapters and draft heads: a header of JSON that names tensors, and the tensors' bytes.
+// The bytes are read on demand.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsFile> file, SafetensorsFile::Open("adapter_model.safetensors"));
 //   for (const SafetensorsTensor& tensor : file->tensors()) {
@@ -7,12 +7,15 @@
 //     RETURN_IF_ERROR(file->Read(tensor, /*begin=*/0, absl::MakeSpan(bytes)));
 //   }
 //
-// The file is hostile until checked: Open verifies every length, type, shape and offset against the file before it is used, and allocates
-// no more than the header's size justifies, at most some ten times kLongestHeader. Beyond what the format forbids (tensors that share
-// bytes, bytes that belong to no tensor, names given twice) it refuses what nobody could read as it was meant: fields of a tensor that are
-// not known, names that are not printable UTF-8, more than kMostDimensions dimensions. Errors are InvalidArgument with file, tensor, the
-// value found and the value expected; NotFound for a missing file; ResourceExhausted for a header of more than a million values; DataLoss
-// if the file becomes shorter while it is read. Thread-safe after Open.
+// The file is hostile until checked: Open verifies every length, type, shape and offset against the file before use. Open allocates no more
+// than the header's size justifies, at most some ten times kLongestHeader. Open refuses files that the format forbids: tensors that share
+// bytes, bytes that belong to no tensor, names given twice. Open also refuses files without a clear meaning: unknown fields of a tensor,
+// names that are not printable UTF-8, more than kMostDimensions dimensions.
+//
+// Errors: InvalidArgument with file, tensor, the value found and the value expected; NotFound for a missing file. ResourceExhausted for a
+// header of more than a million values; DataLoss if the file becomes shorter during reading.
+//
+// Threads: thread-safe after Open.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +42,8 @@ inline constexpr int kSafetensorsTypes = static_cast<int>(SafetensorsType::kF64)
 
 struct SafetensorsTypeInfo {
   SafetensorsType type;
-  const char* name;   // As files have it: "F16".
-  int bytes;          // What one number takes.
+  const char* name;   // As in files: "F16".
+  int bytes;          // Bytes of one number.
 };
 const SafetensorsTypeInfo& InfoOf(SafetensorsType type);
 
@@ -50,53 +53,55 @@ struct SafetensorsTensor {
   std::vector<int64_t> shape;  // Slowest dimension first, as in the file: {out_features, in_features}. Empty: one number. May hold 0.
   int64_t count;               // Numbers.
   int64_t size;                // Bytes.
-  int64_t offset;              // Where the bytes start in the file.
+  int64_t offset;              // Start of the bytes in the file.
 };
 
 class SafetensorsFile {
  public:
-  // Limits, for memory that a small device can spare: one tensor takes some 120 bytes of a header.
+  // Limits, for the memory of a small device: one tensor takes some 120 bytes of a header.
   static constexpr int64_t kLongestHeader = int64_t{16} << 20;
   static constexpr int kMostDimensions = 8;
   static constexpr int kLongestName = 1024;
 
   static absl::StatusOr<std::unique_ptr<SafetensorsFile>> Open(const std::string& path);
-  // The same for bytes in memory, which must outlive the result. `name` is used as the path in messages.
+  // Opens bytes in memory, which must outlive the result. `name` is used as the path in messages.
   static absl::StatusOr<std::unique_ptr<SafetensorsFile>> Parse(absl::Span<const std::byte> bytes, const std::string& name);
 
   const std::string& path() const { return path_; }
   int64_t size() const { return size_; }  // In bytes.
 
-  // Texts that describe the file, in its order ("__metadata__").
+  // Returns texts that describe the file, in the file's order ("__metadata__").
   absl::Span<const std::pair<std::string, std::string>> metadata() const { return metadata_; }
   const std::string* FindMetadata(absl::string_view key) const;        // Null if absent.
 
-  absl::Span<const SafetensorsTensor> tensors() const { return tensors_; }  // In the order of their bytes.
+  absl::Span<const SafetensorsTensor> tensors() const { return tensors_; }  // Ordered by the place of the bytes.
   const SafetensorsTensor* FindTensor(absl::string_view name) const;        // Null if absent.
 
   // Fills `out` with the tensor's bytes from `begin` on. Errors name file and tensor. REQUIRES: the range lies in the tensor, which is one
   // of tensors().
   absl::Status Read(const SafetensorsTensor& tensor, int64_t begin, absl::Span<std::byte> out) const;
 
-  // All tensors from the first byte to the last, at the drive's speed: use(i, begin, bytes) gets bytes of tensors()[i] from its byte
-  // `begin` on, in order, and its error ends the reading. A file that the page cache does not have is read past it, and no more than two
-  // mebibytes of it are in memory at once.
+  // Reads all tensors from the first byte to the last, at the drive's speed. use(i, begin, bytes) gets bytes of tensors()[i] from byte
+  // `begin` on, in order. An error of `use` ends the reading. A file outside the page cache is read past the page cache, with at most two
+  // mebibytes of the file in memory at once.
   absl::Status ReadThrough(absl::FunctionRef<absl::Status(size_t tensor, int64_t begin, absl::Span<const std::byte> bytes)> use) const;
 
-  // The block format of a tensor of F32, F16 or BF16. InvalidArgument (file, tensor, found, expected) for other types.
+  // Returns the block format of a tensor of F32, F16 or BF16. Returns InvalidArgument (file, tensor, found, expected) for other types.
   absl::StatusOr<BlockFormat> FormatOf(const SafetensorsTensor& tensor) const;
-  // All bytes of a tensor of F32, F16 or BF16, in which no number is a NaN or an infinity, else InvalidArgument (file, tensor, the
-  // number's place).
+  // Reads all bytes of a tensor of F32, F16 or BF16. Returns InvalidArgument (file, tensor, the number's place) if a number is a NaN or an
+  // infinity.
   absl::StatusOr<std::vector<std::byte>> ReadFinite(const SafetensorsTensor& tensor) const;
-  // The same widened to FP32.
+  // Like ReadFinite, but widens the numbers to FP32.
   absl::StatusOr<std::vector<float>> ReadFloats(const SafetensorsTensor& tensor) const;
-  // The error of both, for bytes that were read otherwise. REQUIRES: they are all bytes of the tensor, which has such a format.
+  // Returns the error of ReadFinite and ReadFloats, for bytes that were read in another way. REQUIRES: `bytes` are all bytes of the tensor,
+  // which has such a format.
   absl::Status CheckFinite(const SafetensorsTensor& tensor, absl::Span<const std::byte> bytes) const;
 
-  // RandomAccessFile::CheckUnchanged: what was read is of one file if this is OK afterwards.
+  // Calls RandomAccessFile::CheckUnchanged. OK afterwards means that all bytes read came from one file.
   absl::Status CheckUnchanged() const { return file_ == nullptr ? absl::OkStatus() : file_->CheckUnchanged(); }
 
-  // InvalidArgument about a tensor, in the form of all others: `PATH: tensor "a" shape: PROBLEM`. An empty field: the tensor itself.
+  // Returns InvalidArgument about a tensor, in the form of all errors: `PATH: tensor "a" shape: PROBLEM`. An empty field: the tensor
+  // itself.
   absl::Status WrongTensor(absl::string_view name, absl::string_view field, absl::string_view problem) const;
 
  private:

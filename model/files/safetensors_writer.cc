@@ -43,7 +43,7 @@ absl::Status CheckNames(const std::string& path, absl::Span<const SafetensorsWri
   return absl::OkStatus();
 }
 
-// The tensors' numbers in the order of their bytes.
+// Returns the tensors' numbers in the order of the bytes.
 std::vector<size_t> OrderInFile(absl::Span<const SafetensorsWriter::Tensor> tensors) {
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -67,7 +67,7 @@ void PutMetadata(const SafetensorsWriter::Metadata& metadata, JsonWriter& json) 
   json.EndObject();
 }
 
-// Length and header, padded so that the data begin at a multiple of eight.
+// Returns length and header, padded so that the data begin at a multiple of eight.
 absl::StatusOr<std::string> Framed(const std::string& path, std::string header) {
   header.resize(static_cast<size_t>(AlignUp(static_cast<int64_t>(header.size()), kSafetensorsLengthBytes)), ' ');
   if (static_cast<int64_t>(header.size()) > SafetensorsFile::kLongestHeader) {

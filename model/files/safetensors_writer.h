@@ -1,4 +1,4 @@
-// Writes safetensors files: a header that names tensors, and their bytes, of which each tensor's come in order, piece by piece.
+// Writes safetensors files: a header that names tensors, and the tensors' bytes. The bytes of each tensor come in order, piece by piece.
 //
 //   ASSIGN_OR_RETURN(SafetensorsWriter writer,
 //                    SafetensorsWriter::Create("states.safetensors", {{"tokens", SafetensorsType::kI32, {count}},
@@ -7,9 +7,9 @@
 //   RETURN_IF_ERROR(writer.Append(/*tensor=*/0, all_tokens));
 //   RETURN_IF_ERROR(writer.Commit());
 //
-// Tensors lie in the file by the width of their numbers, wide ones first, then by name, as the format's own library writes them: each
-// begins at a multiple of that width. The same tensors always give the same bytes. Memory does not grow with the numbers. The file is
-// replaced whole or not at all (base/file.h). Thread-compatible.
+// Tensors lie in the file by the width of their numbers, wide numbers first, then by name, as the format's own library writes files: each
+// tensor begins at a multiple of this width. The same tensors always give the same bytes. Memory does not grow with the numbers. The file
+// is replaced whole or not at all (base/file.h). Threads: thread-compatible.
 #pragma once
 
 #include <cstddef>
@@ -35,22 +35,22 @@ class SafetensorsWriter {  // Move-only.
   };
   using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-  // Takes the disk's room for all of it. InvalidArgument (file, tensor or key, found, expected) for what SafetensorsFile would refuse, and
-  // for texts that are not printable UTF-8; else the errors of AtomicFileWriter.
+  // Starts the file, and reserves disk space for the whole file. Returns InvalidArgument (file, tensor or key, found, expected) for
+  // contents that SafetensorsFile would refuse, and for texts that are not printable UTF-8; otherwise the errors of AtomicFileWriter.
   static absl::StatusOr<SafetensorsWriter> Create(const std::string& path, std::vector<Tensor> tensors, const Metadata& metadata = {});
 
-  // The next bytes of tensor number `tensor` of those that Create was given. InvalidArgument (file, tensor, found, expected) if it
-  // has fewer left; else the system's error. REQUIRES: there is such a tensor.
+  // Appends the next bytes of tensor number `tensor` in Create's order. Returns InvalidArgument (file, tensor, found, expected) if fewer
+  // bytes are left; otherwise the system's error. REQUIRES: there is such a tensor.
   absl::Status Append(int tensor, absl::Span<const std::byte> bytes);
-  // InvalidArgument (file, tensor, found, expected) if a tensor lacks bytes; else the errors of AtomicFileWriter. The file is then as it
-  // was. REQUIRES: the last call.
+  // Ends the file. Returns InvalidArgument (file, tensor, found, expected) if a tensor lacks bytes; otherwise the errors of
+  // AtomicFileWriter. After an error the file is as before. REQUIRES: the last call.
   absl::Status Commit();
 
  private:
   struct Planned {
     std::string name;
     int64_t bytes = 0;
-    int64_t offset = 0;   // Where the bytes start in the file.
+    int64_t offset = 0;   // Start of the bytes in the file.
     int64_t written = 0;
   };
 

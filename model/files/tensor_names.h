@@ -1,4 +1,4 @@
-// The tensors of a model, by their GGUF names, with the shapes that its configuration requires.
+// The tensors of a model, by GGUF names, with the shapes that the model's configuration requires.
 //
 //   for (const TensorNeed& need : LayerNeeds(config, /*layer=*/0)) Check(need.name, need.rows, need.columns);
 //
@@ -24,29 +24,30 @@ struct TensorNeed {
   bool vector = false;
 };
 
-// Factors of RoPE's frequencies. No unit holds them: they are read with the configuration (RopeConfig::frequency_factors).
+// Factors of RoPE's frequencies. No unit holds the factors: the factors are read with the configuration (RopeConfig::frequency_factors).
 inline constexpr char kRopeFactors[] = "rope_freqs.weight";
 
-// The biases of a layer's products, each with the flag of LayerBiases that stands for it.
+// The biases of a layer's products, each with the flag of LayerBiases.
 struct LayerBias { const char* label; bool LayerBiases::*flag; };
 inline constexpr LayerBias kLayerBiases[] = {{"attn_q.bias", &LayerBiases::query},    {"attn_k.bias", &LayerBiases::key},
                                              {"attn_v.bias", &LayerBiases::value},    {"attn_output.bias", &LayerBiases::output},
                                              {"ffn_gate.bias", &LayerBiases::gate},   {"ffn_up.bias", &LayerBiases::up},
                                              {"ffn_down.bias", &LayerBiases::down}};
 
-// In the order in which a pass reads them.
+// Returns the tensors of a layer in the order of a pass.
 std::vector<TensorNeed> LayerNeeds(const ModelConfig& config, int layer);
 TensorNeed EmbeddingNeed(const ModelConfig& config);
 TensorNeed OutputNormNeed(const ModelConfig& config);
-TensorNeed HeadNeed(const ModelConfig& config);      // A matrix of its own, or the embedding table.
-TensorNeed HeadBiasNeed(const ModelConfig& config);  // Only where config.head_bias.
-// All of them, each once.
+TensorNeed HeadNeed(const ModelConfig& config);      // A separate matrix, or the embedding table.
+TensorNeed HeadBiasNeed(const ModelConfig& config);  // Only if config.head_bias.
+// Returns all tensors, each once.
 std::vector<TensorNeed> AllNeeds(const ModelConfig& config);
 
-// A tensor's shape with a 1 for each dimension that it does not have: [64] and [64, 1] are alike.
+// Returns a tensor's shape, padded with 1 for each missing dimension: [64] and [64, 1] become equal.
 std::array<int64_t, 4> PaddedShape(const GgufTensor& tensor);
 
-// The file's tensor of that name. InvalidArgument (file, tensor, offset, found, expected) if it is missing or has another shape.
+// Returns the file's tensor of this name. Returns InvalidArgument (file, tensor, offset, found, expected) if the tensor is missing or has
+// another shape.
 absl::StatusOr<const GgufTensor*> FindNeeded(const GgufFile& file, const TensorNeed& need);
 
 }  // namespace tessera

@@ -19,25 +19,25 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kReadAtOnce = int64_t{512} << 10;  // A thread reads so much at once, and checks it in its own cache.
+constexpr int64_t kReadAtOnce = int64_t{512} << 10;  // Bytes that a thread reads at once, and checks in the thread's own cache.
 
-// What was found in a tensor. Places are bytes of the tensor; -1: none.
+// The findings in a tensor. Places are bytes of the tensor; -1: none.
 struct Findings {
   int64_t bad_blocks = 0, first_bad = -1;
   int64_t first_unread = -1;
   absl::Status read;  // The error of reading first_unread.
 };
 
-// Reads tensors in pieces of whole blocks. A piece is only a number, since a file may have any number of them; findings are kept per
+// Reads tensors in pieces of whole blocks. A piece is only a number, since a file may have any number of pieces; findings are kept per
 // tensor. Thread-safe.
 class Scanner {
  public:
   explicit Scanner(const GgufFile& file) : file_(file), findings_(file.tensors().size()) {}
 
-  // Reads all pieces that no other thread reads. progress: called with the bytes that all threads have read.
+  // Reads pieces until all pieces are taken. progress: called with the bytes that all threads have read.
   void Run(const std::function<void(int64_t)>& progress) {
     std::vector<std::byte> buffer(kReadAtOnce);
-    int64_t first_piece = 0;  // The tensor's first.
+    int64_t first_piece = 0;  // The tensor's first piece.
     int64_t piece = next_++;
     for (size_t i = 0; i < findings_.size(); ++i) {
       const GgufTensor& tensor = file_.tensors()[i];
@@ -52,7 +52,7 @@ class Scanner {
     }
   }
 
-  // One for each tensor. REQUIRES: no thread is in Run.
+  // Returns one entry per tensor. REQUIRES: no thread is in Run.
   const std::vector<Findings>& findings() const { return findings_; }
 
  private:
@@ -106,7 +106,7 @@ class Verifier {
   }
 
  private:
-  // Messages begin with the path of the file at fault: the given file, or another part, whose path has the same length.
+  // Adds a problem. Messages begin with the path of the faulty file: the given file, or another part, whose path has the same length.
   void Add(const absl::Status& status, absl::string_view tensor = "", int64_t offset = -1) {
     const std::string message(status.message());
     const bool has_path = message.find(": ", path_.size()) == path_.size();
@@ -136,13 +136,13 @@ class Verifier {
     report_.unused_tensors = static_cast<int>(std::count(used_.begin(), used_.end(), false) + file.unread_tensors().size());
   }
 
-  // A problem for each block that is not as it was written.
+  // Adds a problem for each block that differs from the written block.
   void CheckUnits(const TsrReader& reader, const std::function<void(int64_t, int64_t)>& progress) {
     for (int unit = 0; unit < reader.units(); ++unit) report_.tensor_bytes += reader.UnitBytes(unit);
     for (const TsrDamage& damage : FindDamage(reader, pool_, progress)) Add(damage.status, "", damage.offset);
   }
 
-  // At most two problems per tensor: it cannot be read, and it holds a value that is not finite.
+  // Adds at most two problems per tensor: the tensor cannot be read, and the tensor holds a value that is not finite.
   void CheckNumbers(const GgufFile& file, const std::function<void(int64_t, int64_t)>& progress) {
     Scanner scanner(file);
     const int64_t total = report_.tensor_bytes;
@@ -172,7 +172,7 @@ class Verifier {
   const std::string path_;
   ThreadPool& pool_;
   VerifyReport report_;
-  std::vector<bool> used_;  // Per tensor; empty if that is not known.
+  std::vector<bool> used_;  // Per tensor; empty if unknown.
 };
 
 }  // namespace

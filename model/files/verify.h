@@ -3,11 +3,11 @@
 //   const VerifyReport report = VerifyModel("model.gguf", pool, [](int64_t done, int64_t total) {});
 //   for (const FileProblem& problem : report.problems) Show(problem.message);
 //
-// For GGUF it checks the format itself; that every tensor which the architecture needs is there with the right shape, and that no other
-// might change texts; that the tokenizer can be built and has no more tokens than the table has rows; that the chat template can be read,
-// if there is one, and the recommended sampling is possible; and that every value, scale and minimum of every tensor that is used is
-// finite. For a packed file it checks the same except the numbers, which were checked when it was packed; also that its units are those
-// that its header requires, and every checksum. Reads every tensor once, with all threads of the pool. Thread-compatible.
+// For a GGUF file VerifyModel checks the format itself. Every tensor that the architecture needs must be present with the right shape, and
+// no other tensor may change texts. The tokenizer must be buildable, with no more tokens than the table has rows. The chat template, if
+// any, must be readable, and the recommended sampling possible. Every value, scale and minimum of every used tensor must be finite. For a
+// packed file VerifyModel checks the same, except the numbers, which were checked at packing. In addition the units must be the units that
+// the header requires, and every checksum must match. Reads every tensor once, with all threads of the pool. Threads: thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ struct FileProblem {
 struct VerifyReport {
   std::vector<FileProblem> problems;
   int tensors = 0;
-  int unused_tensors = 0;    // Tensors that no part of the model reads; packing left them out.
-  std::vector<std::string> unused_reasons = {};  // Why these change no text, each reason once.
-  int64_t tensor_bytes = 0;  // For a packed file: bytes of its units.
+  int unused_tensors = 0;    // Tensors that no part of the model reads, and that packing left out.
+  std::vector<std::string> unused_reasons = {};  // Reasons why unused tensors change no text, each reason once.
+  int64_t tensor_bytes = 0;  // For a packed file: bytes of the file's units.
   int64_t unused_bytes = 0;  // Between tensors beyond the alignment, and after the last.
 };
 
-// progress: called on this thread, with bytes read so far and in all.
+// Verifies a model's file. progress: called on this thread, with bytes read so far and in all.
 VerifyReport VerifyModel(const std::string& path, ThreadPool& pool,
                          const std::function<void(int64_t done, int64_t total)>& progress);
 

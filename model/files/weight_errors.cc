@@ -25,7 +25,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kComparedTogether = int64_t{1} << 16;  // Numbers: whole blocks of every format.
-constexpr int64_t kMostMemory = int64_t{256} << 20;      // Bytes of units that are in memory at once, if one is not larger.
+constexpr int64_t kMostMemory = int64_t{256} << 20;      // Bytes of units in memory at once, unless one unit is larger.
 
 struct Sums {
   double errors = 0, squares = 0;
@@ -48,7 +48,7 @@ class NumberReader {
  public:
   NumberReader(const GgufFile& file, const GgufTensor& tensor) : file_(file), tensor_(tensor) {}
 
-  // Numbers [begin, begin + count), until the next call.
+  // Reads numbers [begin, begin + count), valid until the next call.
   absl::StatusOr<const float*> Read(int64_t begin, int64_t count) {
     const BlockFormatInfo& format = *tensor_.format;
     bytes_.resize(static_cast<size_t>(count / format.values_per_block * format.bytes_per_block));
@@ -77,7 +77,7 @@ absl::StatusOr<const GgufTensor*> FindMatrix(const GgufFile& file, const Written
       absl::StrCat(PlaceOf(file, *tensor), ": found ", weights, " weights, expected ", matrix.weights));
 }
 
-// Compares one matrix. Each piece has sums of its own, so that the threads' shares do not show in the result.
+// Compares one matrix. Each piece has separate sums, so that the threads' shares do not change the result.
 absl::StatusOr<Sums> Compare(const GgufFile& model, const GgufTensor& before, const GgufFile& copy, const GgufTensor& after,
                              int64_t weights, ThreadPool& pool) {
   std::vector<Sums> sums(static_cast<size_t>(CeilDiv(weights, kComparedTogether)));
@@ -114,7 +114,7 @@ int64_t PaddingOf(const TensorPart& part, WeightEncoding encoding) {
   return shape.panel_bytes * (shape.panels * PanelShape::kOutputs - spec.out_features) / PanelShape::kOutputs;
 }
 
-// How units come into memory: so many bytes each, read by several threads at once.
+// The way units come into memory: bytes per unit, read by several threads at once.
 struct Units {
   std::vector<int64_t> bytes;
   std::function<absl::Status(int unit, absl::Span<std::byte> out)> read;
@@ -143,7 +143,7 @@ class UnitComparer {
     return absl::OkStatus();
   }
 
-  // The sums of each matrix. REQUIRES: Run was OK.
+  // Returns the sums of each matrix. REQUIRES: Run was OK.
   absl::flat_hash_map<std::string, Sums> ByTensor() const {
     absl::flat_hash_map<std::string, Sums> all;
     for (int unit = 0; unit < layout_.units(); ++unit) {
@@ -209,7 +209,7 @@ class UnitComparer {
   int64_t largest_ = 0, total_ = 0;
   std::atomic<int> next_ = 0;
   std::atomic<int64_t> done_ = 0;
-  std::vector<std::vector<Sums>> sums_;  // By unit: of its matrices, in order. Each unit is written by one thread.
+  std::vector<std::vector<Sums>> sums_;  // By unit: the sums of the unit's matrices, in order. Each unit is written by one thread.
 };
 
 void PutSums(const Sums& sums, WrittenMatrix& matrix) {

@@ -49,7 +49,7 @@ absl::Status Wrong(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat("found ", parts...));
 }
 
-// The block formats that can be written.
+// Returns the block formats that can be written.
 std::vector<BlockFormat> WrittenFormats() {
   std::vector<BlockFormat> written;
   for (const BlockFormatInfo& info : AllBlockFormats()) {
@@ -65,13 +65,13 @@ std::vector<std::string> FormNames() {
   return names;
 }
 
-// -1: none of that name.
+// Returns -1 for an unknown name.
 int FindPart(absl::string_view name) {
   const auto found = std::find(std::begin(kPartNames), std::end(kPartNames), name);
   return found == std::end(kPartNames) ? -1 : static_cast<int>(found - std::begin(kPartNames));
 }
 
-// "blk.3.ffn_up.weight" and "ffn_up.weight" are ffn_up. -1: no part.
+// Returns the part of a tensor: "blk.3.ffn_up.weight" and "ffn_up.weight" are ffn_up. -1: no part.
 int PartOf(absl::string_view tensor, bool tied_head) {
   if (tensor == "output.weight") return kHead;
   if (tensor == "token_embd.weight") return tied_head ? kHead : kEmbedding;
@@ -85,7 +85,7 @@ int PartOf(absl::string_view tensor, bool tied_head) {
   return part < kFirstOfLayers ? -1 : part;
 }
 
-// The file's numbers exactly, where common groups can hold them.
+// Returns the scheme that holds the file's numbers exactly, if common groups can; else codes of 4 bits.
 TileScheme CommonTileOf(BlockFormat format) {
   for (const TileCode code : {TileCode::kInt4, TileCode::kIq4Nl, TileCode::kInt8}) {
     const TileScheme scheme = {code, TileScales::kCommonGroup};
@@ -94,8 +94,8 @@ TileScheme CommonTileOf(BlockFormat format) {
   return {TileCode::kInt4, TileScales::kCommonGroup};
 }
 
-// The formats with blocks of 32 that take the place of those with blocks of 256: one with as many bits a weight or a few more. For 2 and 3
-// bits it is the smallest, with a table of 16 numbers.
+// Formats with blocks of 32 that replace formats with blocks of 256: each with as many bits per weight or a few more. For 2 and 3 bits the
+// replacement is the smallest format, with a table of 16 numbers.
 struct Instead {
   BlockFormat wanted, taken;
 };
@@ -229,7 +229,7 @@ bool WeightRecipe::has_tiles() const {
   return std::any_of(forms_.begin(), forms_.end(), is_tile);
 }
 
-// The form that most parts of the layers have stands for all of them.
+// The form that most parts of the layers have is written once, for all parts.
 std::string WeightRecipe::text() const {
   const auto first = forms_.begin() + kFirstOfLayers;
   const auto most = std::max_element(first, forms_.end(), [&](const Form& a, const Form& b) {

@@ -1,10 +1,10 @@
-// Which form each matrix of a model takes: as its file has it, another block format, or tiles for a phone NPU's matrix unit.
+// Gives each matrix of a model a form: the file's own form, another block format, or tiles for a phone NPU's matrix unit.
 //
 //   ASSIGN_OR_RETURN(const WeightRecipe recipe, WeightRecipe::Parse("int4-tile,ffn_down=int8-tile,head=keep"));     // or "001"
 //   const WeightForm form = recipe.FormOf("blk.3.ffn_down.weight", /*tied_head=*/true, BlockFormat::kQ4_1, /*row=*/576);
 //   if (form.tile.has_value()) Use(TileSchemeName(*form.tile));                                                      // "int8-tile"
 //
-// A recipe is the name of a known one (KnownRecipes), or rules separated by commas, in any order:
+// A recipe is the name of a known recipe (KnownRecipes), or rules separated by commas, in any order:
 //
 //   FORM         all matrices of the layers; without it: keep
 //   PART=FORM    one part: head (output.weight, or token_embd.weight where that is the head), embedding (token_embd.weight, where it is
@@ -15,7 +15,7 @@
 //   int4-tile    a tile scheme (quant/tile_scheme.h); not for head and embedding, which are the CPU's (paper 001, section 7.2.2)
 //   common-tile  groups of 32 along the inputs, exactly the file's numbers where those are Q4_0, IQ4_NL or Q8_0; else int4-common
 //
-// Values: thread-safe once made.
+// Threads: values are thread-safe once made.
 #pragma once
 
 #include <array>
@@ -38,16 +38,16 @@ struct WeightForm {
   friend bool operator==(const WeightForm&, const WeightForm&) = default;
 };
 
-// What statistics of activations (importance.h) do for a matrix that takes a form. kSearched: they weigh errors in the search for its
-// scales. kNothing: it has no scales to search, being plain floats, or numbers that stay as they are. kNotSearched: its scales are what its
-// largest numbers say (Q4_0, Q8_0, int4-tensor), and statistics would be passed over.
+// The effect of activation statistics (importance.h) on a matrix that takes a form. kSearched: statistics weigh errors in the search for
+// the matrix's scales. kNothing: the matrix has no scales to search, since the numbers are plain floats, or stay unchanged. kNotSearched:
+// the largest numbers define the scales (Q4_0, Q8_0, int4-tensor), and statistics would be ignored.
 enum class ScaleSearch : uint8_t { kSearched, kNothing, kNotSearched };
-// format: in the file.
+// format: the format in the file.
 ScaleSearch ScaleSearchOf(const WeightForm& form, BlockFormat format);
 
-// Returns the format that rows of so many weights take where a recipe says `wanted`: `wanted` itself, if they are whole blocks of it. A K
-// format has blocks of 256; where those do not fit, one with blocks of 32 takes its place: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0
-// for Q6_K, as ggml's own quantizer does it, so that files can be compared. IQ4_NL takes the place of Q2_K and Q3_K: as many bits as Q4_0,
+// Returns the format for rows of `row` weights if a recipe says `wanted`: `wanted` itself, if rows are whole blocks of `wanted`. A K format
+// has blocks of 256. If such blocks do not fit, a format with blocks of 32 is the replacement: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0 for Q6_K.
+// ggml's own quantizer takes the same replacements, so that files can be compared. IQ4_NL replaces Q2_K and Q3_K: as many bits as Q4_0,
 // which ggml takes there, and a lower perplexity (docs/flags.md).
 BlockFormat FormatForRows(BlockFormat wanted, int64_t row);
 
@@ -58,25 +58,26 @@ class WeightRecipe {
  public:
   WeightRecipe() = default;  // Keeps all.
 
-  // InvalidArgument (found, expected) for a part, form or name that is not known, one that is there twice, an empty rule, a form that the
-  // part cannot have or that cannot be written.
+  // Parses a recipe. Returns InvalidArgument (found, expected) for an unknown part, form or name, a repeated part, two forms for all
+  // layers, an empty rule, a form that the part cannot have, or a form that cannot be written.
   static absl::StatusOr<WeightRecipe> Parse(absl::string_view text);
-  // "001": what a device that wants tiles gets of a file that names none.
+  // Returns "001": the recipe of a device that wants tiles, for a file without a recipe.
   static const WeightRecipe& Default();
 
-  // tensor: a matrix of the model, by its name in the file or in graphs ("blk.0.ffn_up.weight", "ffn_up.weight"). format: in the file.
-  // row: how many weights a row has (inputs): FormatForRows chooses the form by it. Matrices that are no part are kept.
+  // Returns the form of a matrix. tensor: a matrix of the model, by name in the file or in graphs ("blk.0.ffn_up.weight", "ffn_up.weight").
+  // format: the format in the file. row: the number of weights in a row (inputs). FormatForRows chooses the form by this number. A matrix
+  // that is no part is kept.
   WeightForm FormOf(absl::string_view tensor, bool tied_head, BlockFormat format, int64_t row) const;
-  // The same, whether or not rows are whole blocks of the form.
+  // Returns the form, whether or not rows are whole blocks of the form.
   WeightForm RuleFor(absl::string_view tensor, bool tied_head, BlockFormat format) const;
-  // InvalidArgument (found, expected) if a rule is about the embedding table of a model that has none beside its head.
+  // Returns InvalidArgument (found, expected) if a rule is about the embedding table of a model whose only table is the head.
   absl::Status CheckFor(bool tied_head) const;
 
   bool has_tiles() const;
   bool keeps_all() const { return *this == WeightRecipe(); }
-  // Rules that Parse takes; equal recipes have the same. "keep": keeps all.
+  // Returns the rules that Parse takes; equal recipes have equal rules. "keep": keeps all.
   std::string text() const;
-  std::string name() const;  // A known recipe's, else text().
+  std::string name() const;  // A known recipe's name, else text().
 
   friend bool operator==(const WeightRecipe&, const WeightRecipe&) = default;
 

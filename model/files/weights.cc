@@ -19,7 +19,7 @@ constexpr int64_t kLargestTotal = int64_t{1} << 42;  // Twice the largest known 
 
 }  // namespace
 
-// Gives tensors their places, one after the other.
+// Gives tensors places, one after the other.
 class LayoutPlanner {
  public:
   LayoutPlanner(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding, const WeightRecipe& recipe, int64_t largest_unit)
@@ -31,7 +31,7 @@ class LayoutPlanner {
   // The next tensor begins a new unit: a layer's units hold nothing of another layer.
   void BeginUnit() { begin_unit_ = true; }
 
-  // bias: cut as the matrix is, each part beside that of the matrix.
+  // bias: cut like the matrix, each part next to the part of the matrix.
   absl::Status Place(const TensorNeed& need, const TensorNeed* bias = nullptr) {
     ASSIGN_OR_RETURN(const GgufTensor* tensor, FindNeeded(file_, need));
     if (bias != nullptr) RETURN_IF_ERROR(FindNeeded(file_, *bias).status());
@@ -62,7 +62,7 @@ class LayoutPlanner {
     return weight;
   }
 
-  // With the name of the form, if that is the recipe's.
+  // Names the form if the recipe chose the form.
   absl::Status CannotHold(const GgufTensor& tensor, const GraphWeight& weight, const absl::Status& status) const {
     if (!weight.tile.has_value() && weight.spec.format == tensor.format->format) return status;
     const std::string form = weight.tile.has_value() ? TileSchemeName(*weight.tile) : InfoOf(weight.spec.format).name;
@@ -74,7 +74,7 @@ class LayoutPlanner {
     return bias == nullptr ? 0 : AlignUp(rows * static_cast<int64_t>(sizeof(float)), kAlignment);
   }
 
-  // Equal ranges of rows, each at most a unit.
+  // Places equal ranges of rows, each at most a unit.
   absl::Status PlaceInParts(const TensorNeed& need, GraphWeight weight, const TensorNeed* bias) {
     weight.spec.out_features = std::min<int64_t>(kRowsPerPanel, need.rows);
     ASSIGN_OR_RETURN(const int64_t panel_bytes, WeightBytes(weight, layout_.encoding_));
@@ -89,7 +89,8 @@ class LayoutPlanner {
     return absl::OkStatus();
   }
 
-  // Rows of a tensor, and as many numbers of its bias in the same unit, if a unit can hold both. No unit gets two parts of the bias.
+  // Appends rows of a tensor, and as many numbers of the tensor's bias in the same unit, if a unit can hold both. No unit gets two parts of
+  // the bias.
   absl::Status AppendRows(const TensorNeed& need, const GraphWeight& weight, int64_t first_row, const TensorNeed* bias) {
     ASSIGN_OR_RETURN(const int64_t bytes, WeightBytes(weight, layout_.encoding_));
     const int64_t together = AlignUp(bytes, kAlignment) + BytesOfBias(bias, weight.spec.out_features);
@@ -157,7 +158,7 @@ TensorPart WeightLayout::PanelOf(absl::string_view tensor, int64_t row) const {
   TensorPart panel = *std::prev(after);
   const int64_t before = (row - panel.first_row) / kRowsPerPanel * kRowsPerPanel, rows = panel.weight.spec.out_features - before;
   CHECK(rows > 0 && !panel.weight.vector) << "tensor " << tensor << ": row " << row;
-  const auto bytes_of = [&](int64_t count) {  // These rows are a part of a planned tensor, so no size can be wrong.
+  const auto bytes_of = [&](int64_t count) {  // The rows are a part of a planned tensor, so no size can be wrong.
     panel.weight.spec.out_features = count;
     return count == 0 ? 0 : WeightBytes(panel.weight, encoding_).value();
   };

@@ -1,10 +1,10 @@
-// Runs the blocks of a compiled model, one after the other: leases a block's weights, and has its graph run over them.
+// Runs the blocks of a compiled model, one after the other: leases a block's weights, and runs the block's graph with the weights.
 //
 //   const BlockRunner::Leased leased = blocks.Lease(block);                // its weights are given back where this ends
 //   RETURN_IF_ERROR(leased.status());
 //   RETURN_IF_ERROR(blocks.Run({block, rows}, /*detail=*/layer, arguments, /*next=*/{next_block, rows}));
 //
-// Weights are leased block by block: one Leased at a time. Each Lease and Run looks first whether it is cancelled. Threads: one at a time.
+// Weights are leased block by block: one Leased at a time. Each Lease and Run first checks for cancellation. Threads: one at a time.
 #pragma once
 
 #include <atomic>
@@ -22,17 +22,17 @@ namespace tessera {
 
 class BlockRunner {
  public:
-  // All but the model must outlive it. A null timeline: nothing is recorded and no clock is read. Weights that the device's graphs hold
-  // (Device::HoldsWeights) are not leased.
+  // All arguments except the model must outlive the runner. A null timeline: nothing is recorded and no clock is read. Weights that the
+  // device's graphs hold (Device::HoldsWeights) are not leased.
   BlockRunner(const CompiledModel& model, WeightSource& source, Device& device, Timeline* timeline);
 
-  // Has the store load what the device can hold. Its errors.
+  // Loads into the store all graphs that the device can hold. Returns the store's errors.
   absl::Status LoadGraphs(const GraphLimits& limits) { return store_.Carry(PlanResidency(store_.Costs(), limits)); }
 
-  // From the next block on.
+  // Sets the source from the next block on.
   void SetSource(WeightSource& source) { source_ = &source; }
   void SetTimeline(Timeline* timeline) { timeline_ = timeline; }
-  // True in either flag: Cancelled. Null: never.
+  // Sets the flags. True in either flag: Cancelled. Null: never.
   void SetCancel(const std::atomic<bool>* always, const std::atomic<bool>* now) { cancel_[0] = always, cancel_[1] = now; }
   absl::Status CheckCancelled() const;
 
@@ -48,10 +48,11 @@ class BlockRunner {
     BlockRunner& runner_;
     const absl::Status status_;
   };
-  // The units of a block: none where its graphs hold their weights. Errors are those of the source.
+  // Leases the units of a block: none if the block's graphs hold their weights. Errors: the errors of the source.
   Leased Lease(int block);
 
-  // Adds the weights to the arguments, and runs. detail: of the timeline's event. REQUIRES: all units of graph.block are leased.
+  // Adds the weights to the arguments, and runs the graph. detail: the detail of the timeline's event. REQUIRES: all units of graph.block
+  // are leased.
   absl::Status Run(GraphNeed graph, int detail, RunArguments& arguments, GraphNeed next);
 
   GraphStore& store() { return store_; }
@@ -59,15 +60,16 @@ class BlockRunner {
   Timeline* timeline() const { return timeline_; }
 
  private:
-  // Where a weight lies.
+  // The place of a weight.
   struct Place { int unit; int64_t offset; int64_t bytes; };
-  // Where a block begins in places_ and units_. It ends where the next one begins.
+  // The first entries of a block in places_ and units_. The block ends where the next block begins.
   struct Begins { uint32_t places, units; };
 
   absl::Status LeaseUnits(int block);
 
-  // The model's blocks without what a run does not need, side by side: a layer's weights push all else out of the caches, so each line of
-  // it comes from memory in each layer of each pass. As CompiledModel has them, that took 13 us per token of SmolLM2.
+  // The model's blocks in compact form, with only the data that a run needs. A layer's weights push all other data out of the caches, so
+  // each line of block data comes from memory in each layer of each pass. With the blocks in the form of CompiledModel, this took 13 us per
+  // token of SmolLM2.
   std::vector<Begins> begins_;   // One more than blocks.
   std::vector<Place> places_;    // By graph weight.
   std::vector<int> units_;
@@ -76,7 +78,7 @@ class BlockRunner {
   Timeline* timeline_;
   GraphStore store_;
   const std::atomic<bool>* cancel_[2] = {nullptr, nullptr};
-  // Kept between blocks to spare allocations.
+  // Kept between blocks to avoid allocations.
   std::vector<WeightLease> leases_;   // In ascending order of units.
   std::vector<absl::Span<const std::byte>> weights_;
 };

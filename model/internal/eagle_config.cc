@@ -19,28 +19,28 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostWidth = 1 << 20;       // That any part of the head may have.
+constexpr int kMostWidth = 1 << 20;       // Maximum width of any part of the head.
 constexpr int64_t kMostText = int64_t{1} << 20;
-constexpr size_t kMostMeant = 64;         // Longer keys are no slips of the pen.
+constexpr size_t kMostMeant = 64;         // Longer keys are no typing errors.
 constexpr char kLayerIds[] = "eagle_aux_hidden_state_layer_ids";
 
-// What is read below, here or there.
+// Keys that are read below, here or there.
 constexpr absl::string_view kUsed[] = {"draft_vocab_size", "eagle_config", kLayerIds, "head_dim", "hidden_act", "hidden_size",
                                        "intermediate_size", "layer_types", "num_attention_heads", "num_hidden_layers",
                                        "num_key_value_heads", "rms_norm_eps", "rope_theta", "sliding_window", "target_hidden_size",
                                        "vocab_size"};
-// What changes the result in ways that are not computed here: it must be false, null, absent, or the value that means nothing.
+// Keys that change the result in ways that are not computed here: the value must be false, null, absent, or neutral.
 constexpr absl::string_view kRefused[] = {"attention_bias", "mlp_bias",    "tie_word_embeddings", "norm_before_residual",
                                           "norm_before_fc", "fc_norm",     "use_sliding_window",  "rope_scaling",
                                           "rope_parameters", "quantization_config"};
-// What published heads also say, and what changes nothing: names, numbers of special tokens, how it was trained and stored, and for how
-// long a text. Windows of layers count only with use_sliding_window.
+// Other keys of published heads, which change nothing: names, numbers of special tokens, training, storage, and the maximum length of a
+// text. Windows of layers count only with use_sliding_window.
 constexpr absl::string_view kHarmless[] = {
     "_name_or_path", "architectures", "attention_dropout", "bos_token_id", "decoder_start_token_id", "dtype", "eos_token_id",
     "initializer_range", "max_position_embeddings", "max_window_layers", "model_type", "pad_token_id", "pretraining_tp",
     "target_model_type", "torch_dtype", "transformers_version", "unk_token_id", "use_cache"};
 
-// In eagle_config: what other values mean is not computed here.
+// Keys in eagle_config whose other values are not computed here.
 struct Wanted {
   absl::string_view key;
   bool value;
@@ -54,7 +54,7 @@ bool IsIn(absl::string_view key, absl::Span<const absl::string_view> keys) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// A key that may mean anything is refused, unless nothing is said by it.
+// Refuses unknown keys, unless the value is null.
 absl::Status CheckLayerIdss(const JsonValue& json, absl::FunctionRef<bool(absl::string_view key)> is_known,
                        const std::vector<std::string>& used) {
   for (const std::string& key : json.Keys()) {
@@ -73,7 +73,7 @@ absl::Status CheckKnown(const JsonValue& json) {
   return CheckLayerIdss(json, is_known, used);
 }
 
-// The part that makers of heads add.
+// Checks the part that makers of heads add.
 absl::Status CheckEagleConfig(const JsonValue& json) {
   const absl::StatusOr<JsonValue> part = json.Value("eagle_config");
   if (!part.ok() || part->is_null()) return absl::OkStatus();
@@ -93,12 +93,12 @@ absl::Status CheckEagleConfig(const JsonValue& json) {
   return CheckLayerIdss(*part, is_known, used);
 }
 
-// All rows attend to all that was before them.
+// Checks that all rows attend to all earlier positions.
 absl::Status CheckWindows(const JsonValue& json) {
   const std::string expected = "nothing, or use_sliding_window false: all that was before is attended to here";
   const absl::StatusOr<JsonValue> window = json.Value("sliding_window"), types = json.Value("layer_types");
   const absl::StatusOr<JsonValue> uses = json.Value("use_sliding_window");
-  const bool is_off = uses.ok() && !uses->is_null();   // It is false: another value was refused before.
+  const bool is_off = uses.ok() && !uses->is_null();   // The value is false: another value was refused before.
   if (window.ok() && !window->is_null() && !is_off) return window->Error("one", expected);
   if (!types.ok() || types->is_null()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<std::string> names, types->AsStrings());
@@ -122,7 +122,7 @@ absl::Status CheckKinds(const JsonValue& json) {
   return value.Error(Quoted(activation), "\"silu\"");
 }
 
-// A number that must be what the model has, if it is there.
+// Checks a number that must equal the model's, if present.
 absl::Status CheckSame(const JsonValue& json, absl::string_view key, int expected) {
   ASSIGN_OR_RETURN(const int64_t found, json.IntOr(key, expected));
   if (found == expected) return absl::OkStatus();
@@ -166,8 +166,9 @@ absl::Status ReadNumbers(const JsonValue& json, EagleShape& shape) {
   return absl::OkStatus();
 }
 
-// Whose states are fused. Below eagle_config the list counts a layer's output by the layer's own number (as SGLang reads it), at the top by
-// the number of the layer that it enters (as vLLM does). Absent or empty: those of the paper's code.
+// Reads the list of fused states. Below eagle_config the list counts a layer's output by the layer's own number, as SGLang reads the list.
+// At the top the list counts by the number of the layer that takes the output, as vLLM does. Absent or empty: the layers of the paper's
+// code.
 absl::Status ReadLayers(const JsonValue& json, const ModelConfig& target, EagleShape& shape) {
   const int all = static_cast<int>(target.layers.size());
   JsonValue place = json;

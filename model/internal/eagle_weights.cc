@@ -56,7 +56,7 @@ absl::Status CheckNames(const SafetensorsFile& file, absl::Span<const Matrix> ma
   return absl::OkStatus();
 }
 
-// As the configuration has it or, if that does not say it, the matrix.
+// Returns the configuration's vocabulary or, without one, the matrix's.
 absl::StatusOr<int> VocabularyOf(const SafetensorsFile& file, const EagleShape& shape, int target_vocabulary) {
   if (shape.vocabulary > 0) return shape.vocabulary;
   const SafetensorsTensor* const head = file.FindTensor(kHead);
@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<int64_t>> ReadOffsets(const SafetensorsFile& file, in
   return offsets;
 }
 
-// That the mask of the model's tokens, if there is one, says the same.
+// Checks the mask of the model's tokens, if present, against the known tokens.
 absl::Status CheckMask(const SafetensorsFile& file, const std::vector<bool>& known) {
   if (file.FindTensor(kOfTarget) == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(const SafetensorsTensor* const tensor, FindShaped(file, kOfTarget, {static_cast<int64_t>(known.size())}));

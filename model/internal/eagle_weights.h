@@ -1,10 +1,10 @@
-// What an EAGLE-3 head's files hold, checked: its configuration, its matrices, its vocabulary.
+// Reads and checks the files of an EAGLE-3 head: configuration, matrices and vocabulary.
 //
 //   ASSIGN_OR_RETURN(EagleShape shape, ReadEagleShape(text, "eagle.safetensors.json", target));
 //   ASSIGN_OR_RETURN(auto weights, EagleWeights::Read(file, target, &shape));     // shape.vocabulary is lm_head.weight's
 //   ASSIGN_OR_RETURN(std::vector<TokenId> tokens, ReadEagleTokens(file, shape.vocabulary, target.vocabulary));
 //
-// Errors are those of EagleHead::Open. Thread-safe (pure functions).
+// Errors: the errors of EagleHead::Open. Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@
 
 namespace tessera {
 
-// All but the vocabulary, which is 0 if the text does not say it.
+// Reads the shape. The vocabulary is 0 if the text does not name one.
 absl::StatusOr<EagleShape> ReadEagleShape(absl::string_view text, absl::string_view source, const ModelConfig& target);
 
-// The model's token of each of the head's, each once.
+// Returns the model's token for each of the head's tokens, each token once.
 absl::StatusOr<std::vector<TokenId>> ReadEagleTokens(const SafetensorsFile& file, int vocabulary, int target_vocabulary);
 
 struct EagleWeights {
-  // Refuses tensors that no such head has. The shape gets the vocabulary of the head's matrix.
+  // Refuses tensors that no EAGLE-3 head has. Writes the rows of the head's matrix to shape->vocabulary.
   static absl::StatusOr<std::unique_ptr<EagleWeights>> Read(const SafetensorsFile& file, const ModelConfig& target, EagleShape* shape);
   int64_t bytes() const;
 
   FileMatrix fuse, query, key, value, output, gate, up, down, head;
-  FileMatrix embeddings;   // No matrix: the model's are used.
+  FileMatrix embeddings;   // No matrix: the head uses the model's embeddings.
   std::vector<float> input_norm, hidden_norm, post_norm, norm;
 };
 

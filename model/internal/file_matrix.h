@@ -1,11 +1,11 @@
-// Matrices and vectors of a safetensors file, checked and packed for the kernels (quant/matmul.h).
+// Reads matrices and vectors of a safetensors file, checked and packed for the kernels (quant/matmul.h).
 //
 //   ASSIGN_OR_RETURN(FileMatrix fc, ReadFileMatrix(file, "fc.weight", width, 3 * width));
 //   RETURN_IF_ERROR(MatMul(*fc.matrix, x, y, pool, scratch));
 //   ASSIGN_OR_RETURN(std::vector<float> norm, ReadFileVector(file, "norm.weight", width));
 //
-// Numbers keep the file's 32 or 16 bits. Errors: InvalidArgument with file, tensor, found and expected for one that is not there, has
-// another shape or type, or a number that is not finite; ResourceExhausted. Thread-safe (pure functions).
+// Numbers keep the file's 32 or 16 bits. Errors: InvalidArgument with file, tensor, found and expected for a missing tensor, another shape
+// or type, or a number that is not finite; ResourceExhausted. Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ namespace tessera {
 
 struct FileMatrix {
   AlignedBuffer buffer;
-  std::optional<PackedMatrix> matrix;   // Its bytes are the buffer's. Nothing: there is none.
+  std::optional<PackedMatrix> matrix;   // Views the buffer's bytes. nullopt: no matrix.
 };
 
-// The tensor, which has this shape; its type is not looked at.
+// Finds a tensor that must have this shape. The type is not checked.
 absl::StatusOr<const SafetensorsTensor*> FindShaped(const SafetensorsFile& file, absl::string_view name, absl::Span<const int64_t> shape);
 
 absl::StatusOr<FileMatrix> ReadFileMatrix(const SafetensorsFile& file, absl::string_view name, int64_t rows, int64_t columns);

@@ -11,7 +11,7 @@ namespace tessera {
 
 FreeSlots::FreeSlots(int slots, uint64_t scatter_seed) : scatter_seed_(scatter_seed), count_(slots), end_(slots) {
   if (scatter_seed_ == 0) {
-    runs_.reserve(slots / 2 + 1);   // Every other slot. What is never needed is never touched.
+    runs_.reserve(slots / 2 + 1);   // Every other slot. Unused capacity is never touched.
     runs_.push_back({0, slots});
   } else {
     scattered_.resize(slots);
@@ -93,13 +93,13 @@ std::vector<SlotRange>::iterator FreeSlots::RunAfter(int32_t slot) {
   return std::upper_bound(runs_.begin(), runs_.end(), slot, [](int32_t at, SlotRange run) { return at < run.begin; });
 }
 
-// Up to request.count slots side by side.
+// Takes up to request.count neighbouring slots.
 SlotRange FreeSlots::TakeRun(const Request& request) {
   // A free run that holds the slot after a taken one begins with it.
   auto found = RunAfter(request.after);
   int skipped = 0;
   if (request.after < 0 || found == runs_.end() || found->begin != request.after + 1) {
-    // The first of the largest.
+    // The first of the largest runs.
     found = std::max_element(runs_.begin(), runs_.end(), [](SlotRange a, SlotRange b) { return a.count < b.count; });
     constexpr int kBlock = KvView::kSlotsPerBlock;
     skipped = (request.position % kBlock - found->begin % kBlock + kBlock) % kBlock;

@@ -1,14 +1,14 @@
-// The free slots of a KV cache, as runs, and the rule by which they are given out.
+// Keeps the free slots of a KV cache, as runs, and gives slots out by a rule.
 //
 //   FreeSlots free(/*slots=*/1024, /*scatter_seed=*/0);
 //   std::vector<SlotRange> taken = free.Take({.position = 0, .count = 20, .after = -1});   // {{0, 20}}
 //   taken = free.Take({.position = 20, .count = 1, .after = 19});                          // {{20, 1}}
 //   free.Give({0, 21});
 //
-// The rule: go on at the slot right after the sequence's last one while it is free. Otherwise begin in the largest free run, at its first
-// slot with slot % 16 == position % 16. Attention reads such runs as whole vectors. The sequence that owns the slots before keeps up to 15
-// slots to grow into, so siblings do not cut each other into single slots. Take and Give cost a walk over the free runs, of which there are
-// about as many as sequences. Thread-compatible.
+// The rule: continue at the slot right after the sequence's last slot while that slot is free. Otherwise begin in the largest free run, at
+// the run's first slot with slot % 16 == position % 16. Attention reads such runs as whole vectors. The sequence in front of the run keeps
+// up to 15 slots to grow, so siblings do not cut each other into single slots. Take and Give walk over the free runs: about as many runs as
+// sequences. Threads: thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tessera {
 
 class FreeSlots {
  public:
-  // With a scatter_seed other than 0 the rule is off, and each slot given out is any of the free ones (for tests).
+  // A scatter_seed other than 0 turns the rule off: each slot is then any free slot (for tests).
   FreeSlots(int slots, uint64_t scatter_seed);
 
   struct Request {
@@ -28,20 +28,20 @@ class FreeSlots {
     int count;
     int after;     // The slot of position - 1, or -1.
   };
-  // Slots for the positions in order; not all neighbours are merged. REQUIRES: 0 <= count <= this->count().
+  // Returns slots for the positions in order; not all neighbours are merged. REQUIRES: 0 <= count <= this->count().
   std::vector<SlotRange> Take(Request request);
 
-  // The first free slots, whatever the rule. REQUIRES: it does not scatter, and 0 <= count <= this->count().
+  // Returns the first free slots, regardless of the rule. REQUIRES: scatters() is false, and 0 <= count <= this->count().
   std::vector<SlotRange> TakeLowest(int count);
 
-  // Allocates nothing: a text can end where memory has ended. REQUIRES: every slot of the range is taken.
+  // Frees the slots. Allocates nothing, so a sequence can end when memory is exhausted. REQUIRES: every slot of the range is taken.
   void Give(SlotRange range);
 
-  // Gives up the free slots at the end for good, as far down as the slot `least`. Returns where the slots end then.
+  // Gives up the free slots at the end for good, down to the slot `least`. Returns the new end of the slots.
   int DropEnd(int least);
 
   bool scatters() const { return scatter_seed_ != 0; }
-  // Whether the slot is free. When scattering, always false, since neighbours do not matter then.
+  // Returns true if the slot is free. Always false when scattering, since neighbours do not matter then.
   bool Has(int32_t slot) const;
   int count() const { return count_; }
 
@@ -53,9 +53,9 @@ class FreeSlots {
   const uint64_t scatter_seed_;
   uint64_t draws_ = 0;
   int count_ = 0;
-  int end_ = 0;                     // All slots are below it.
+  int end_ = 0;                     // All slots are below the end.
   std::vector<int32_t> scattered_;  // Scattering only: every free slot.
-  std::vector<SlotRange> runs_;     // Else: the free runs in order; no two touch. It has memory for as many as there can be.
+  std::vector<SlotRange> runs_;     // Otherwise: the free runs in order; no two touch. Has capacity for the maximum number of runs.
 };
 
 }  // namespace tessera

@@ -1,11 +1,11 @@
-// The output norm, and single rows of the head: what scores of few tokens take, where the whole head would be dear.
+// Holds the output norm, and reads single rows of the head: for scores of few tokens, when the whole head would be expensive.
 //
 //   ASSIGN_OR_RETURN(const HeadRows head, HeadRows::Create(config, layout, source));
 //   head.Normalize(state.data());                                                      // [width], in place
 //   RETURN_IF_ERROR(head.Visit({3, 17, 400}, [&](TokenId token, const float* row) { score[token] = Dot(state, row); }));
 //
-// Rows are read in panels of 32, as those of the embedding table are (embedding_table.h), in any encoding. A cap of logits is the caller's.
-// Threads: as the source's leases. Errors are those of the source.
+// Rows are read in panels of 32, like rows of the embedding table (embedding_table.h), in any encoding. The caller applies a cap of logits.
+// Threads: as for the source's leases. Errors: the errors of the source.
 #pragma once
 
 #include <string>
@@ -25,14 +25,14 @@ namespace tessera {
 
 class HeadRows {
  public:
-  // Reads the norm. Layout and source must outlive it. InvalidArgument (found, expected) for a head with a bias, and if a panel is larger
-  // than a source gives in parts.
+  // Reads the norm. Layout and source must outlive this object. Returns InvalidArgument (found, expected) for a head with a bias, or if a
+  // panel is larger than the parts that a source gives.
   static absl::StatusOr<HeadRows> Create(const ModelConfig& config, const WeightLayout& layout, WeightSource& source);
 
-  // state: [width].
+  // Applies the norm in place. state: [width].
   void Normalize(float* state) const { norm_.Apply(state); }
-  // In the order given, each row during the call: [width]. REQUIRES: the tokens ascend, and are of the vocabulary; no leases of parts are
-  // held.
+  // Visits the rows of the tokens in the given order. Each row, [width], is valid during its call. REQUIRES: the tokens ascend and are in
+  // the vocabulary; no leases of parts are held.
   absl::Status Visit(absl::Span<const TokenId> tokens, absl::FunctionRef<void(TokenId token, const float* row)> visit) const;
 
   const WeightSource* source() const { return source_; }

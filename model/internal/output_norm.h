@@ -1,9 +1,9 @@
-// A model's output norm, for states that were read out of a pass before it: what comes after it is then computed apart.
+// Applies a model's output norm to states that were read from a pass in front of the norm, so that the rest can be computed separately.
 //
 //   ASSIGN_OR_RETURN(const OutputNorm norm, OutputNorm::Read(config, layout, source));
 //   norm.Apply(state.data());                                                          // [width], in place
 //
-// Bits depend on the state alone. Errors of Read are those of the source. Thread-safe once read.
+// Bits depend on the state alone. Errors: Read returns the errors of the source. Threads: thread-safe once read.
 #pragma once
 
 #include <cstdint>

@@ -8,10 +8,10 @@
 namespace tessera {
 namespace {
 
-// What the paths of a group of the cache may hold.
+// Limits of the paths in a group of the cache.
 struct PathLimits {
   int slots = 0;
-  int64_t window = 0;   // The longest of its layers.
+  int64_t window = 0;   // The longest window of the group's layers.
 };
 
 PathLimits LimitsOf(const ModelConfig& config, const KvCache& cache, int group) {
@@ -25,7 +25,7 @@ PathLimits LimitsOf(const ModelConfig& config, const KvCache& cache, int group) 
   return limits;
 }
 
-// What is not held lies before every window.
+// Checks a path. Positions that are not held lie before every window.
 absl::Status CheckPath(int64_t row, SlotPath path, const PathLimits& limits) {
   if (path[0].begin == kNoSlot) {
     const int64_t before = PathLength(path) - limits.window;

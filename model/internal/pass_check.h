@@ -1,8 +1,8 @@
-// What must be true of each row of a pass, and of rows beside each other, before anything is computed.
+// Checks each row of a pass, and the rows against each other, before any computation.
 //
 //   RETURN_IF_ERROR(CheckPassRows(rows, config, cache, /*most_rows=*/512));
 //
-// Pure functions; thread-safe.
+// Threads: thread-safe (pure functions).
 #pragma once
 
 #include "absl/status/status.h"
@@ -14,10 +14,10 @@
 
 namespace tessera {
 
-// Tokens, positions, adapters and paths, each row alone. InvalidArgument: "row 3: token: found 300, expected 0 to 264".
+// Checks tokens, positions, adapters and paths, each row alone. Returns InvalidArgument: "row 3: token: found 300, expected 0 to 264".
 absl::Status CheckPassRows(absl::Span<const PassRow> rows, const ModelConfig& config, const KvCache& cache, int most_rows);
 
-// Such an error.
+// Makes an error of CheckPassRows.
 absl::Status RowError(int64_t row, absl::string_view what, int64_t found, absl::string_view expected);
 
 }  // namespace tessera

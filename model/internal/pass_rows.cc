@@ -78,7 +78,7 @@ void PassRows::SortSlots(absl::Span<const PassRow> rows, size_t group) {
   std::sort(sorted_slots_.begin(), sorted_slots_.end());
 }
 
-// If two rows stored to one slot, the last one would win, or either of them, depending on the threads.
+// Checks that no two rows store to one slot: the last row would win, or either row, depending on the threads.
 absl::Status PassRows::CheckSlotsDiffer() const {
   const auto twice = std::adjacent_find(sorted_slots_.begin(), sorted_slots_.end(),
                                         [](const SlotOfRow& a, const SlotOfRow& b) { return a.first == b.first; });
@@ -96,8 +96,9 @@ absl::Status PassRows::CheckChunks(int chunk_rows) {
   return absl::OkStatus();
 }
 
-// A chunk stores its keys and values before its rows attend to any. Those of later chunks are not there yet, so no row may attend to them.
-// What a path shares with the path of the row before was checked with that row. numbers: empty if the rows' are their places.
+// A chunk stores its keys and values before its rows attend to any. Keys and values of later chunks are not there yet, so no row may attend
+// to later chunks. Slots that a path shares with the path of the preceding row were checked with the preceding row. numbers: empty if the
+// rows' numbers are the places.
 absl::Status PassRows::CheckOrder(absl::Span<const PassRow> rows, absl::Span<const int> numbers, size_t group, int chunk_rows) const {
   const auto number_of = [&](int place) { return numbers.empty() ? place : numbers[static_cast<size_t>(place)]; };
   SlotPath before;
@@ -185,7 +186,7 @@ void PassRows::Keep(absl::Span<const int> places) {
   }
 }
 
-// Stays empty where no row has an adapter: then nothing is looked at per product.
+// Stays empty if no row has an adapter: no product then looks for adapters.
 void PassRows::FillAdapters(int layer, Share places) {
   adapters_.clear();
   const auto some = absl::MakeConstSpan(rows_).subspan(static_cast<size_t>(places.begin), static_cast<size_t>(places.end - places.begin));

@@ -43,9 +43,9 @@ void SlotTree::Extend(SequenceId sequence, int count) {
   if (count == 0) return;
   const Path& last = nodes_[node].ranges;
   const int after = last.empty() ? -1 : last.back().begin + last.back().count - 1;
-  if (node == kRoot || nodes_[node].sequences > 1 || !nodes_[node].children.empty()) {  // Others end or go on here.
+  if (node == kRoot || nodes_[node].sequences > 1 || !nodes_[node].children.empty()) {  // Other sequences end or continue here.
     const int child = AddNode(node, nodes_[node].end());
-    --nodes_[node].sequences;  // It has other sequences or children, so it stays as it is.
+    --nodes_[node].sequences;  // The node has other sequences or children, so it stays.
     ++nodes_[child].sequences;
     node_of_sequence_[sequence] = node = child;
   }
@@ -75,7 +75,7 @@ void SlotTree::Truncate(SequenceId sequence, int length) {
   CHECK(length >= 0 && length <= nodes_[node].end()) << length << " of " << nodes_[node].end() << " positions";
   if (length == nodes_[node].end()) return;
   const int end = SplitAt(node, length);
-  ++nodes_[end].sequences;  // Done first, so that this node is kept when the other is given up.
+  ++nodes_[end].sequences;  // Comes first, so that this node is kept when the other is given up.
   node_of_sequence_[sequence] = end;
   Detach(node);
 }
@@ -169,7 +169,7 @@ std::vector<SlotTree::Move> SlotTree::PackBelow(int end) {
   return moves;
 }
 
-// The slot of the position before those that come after `own`, the node's first slots; -1 if there is none.
+// Returns the slot of the position before `own`, the node's first slots; -1 if there is none.
 int32_t SlotTree::LastSlotBefore(int node, const Path& own) const {
   if (!own.empty()) return own.back().begin + own.back().count - 1;
   if (nodes_[node].given_up > 0) return -1;
@@ -190,7 +190,7 @@ void SlotTree::MakeRoom(int count) {
     CHECK(!spare.empty()) << "no room for " << count;
     Spare& most = *std::max_element(spare.begin(), spare.end(), [](Spare a, Spare b) { return a.positions < b.positions; });
     CHECK_GT(most.positions, 0) << "no room for " << count;
-    constexpr int kBlock = KvView::kSlotsPerBlock;  // Whole blocks, so that the next slots lie in their blocks as positions do.
+    constexpr int kBlock = KvView::kSlotsPerBlock;  // Whole blocks, so that later slots lie in blocks like their positions.
     const int given = std::min(most.positions, kBlock - nodes_[most.node].held_from() % kBlock);
     GiveUp(most.node, given);
     most.positions -= given;
@@ -203,13 +203,13 @@ std::vector<SlotTree::Spare> SlotTree::FindSpare() const {
   return spare;
 }
 
-// Records the positions that the node and its descendants can spare, and returns the first position that a next row of any of their
-// sequences reads. held_from: all positions from here to the node's beginning are held.
+// Records the positions that the node and its descendants can spare. Returns the first position that a next row of any of these sequences
+// reads. held_from: all positions from here to the start of the node are held.
 int SlotTree::FindSpare(int node, int held_from, std::vector<Spare>& spare) const {
   const Node& here = nodes_[node];
   if (here.given_up > 0) held_from = here.held_from();
   int needed_from = here.end();
-  // A sequence that cannot go on from here has no next row.
+  // A sequence that cannot continue from here has no next row.
   if (here.sequences > 0 && held_from <= FirstReached(here.end())) needed_from = FirstReached(here.end());
   for (const int child : here.children) needed_from = std::min(needed_from, FindSpare(child, held_from, spare));
   const int positions = std::min(needed_from, here.end()) - here.held_from();
@@ -304,12 +304,13 @@ int SlotTree::SplitAt(int node, int length) {
   return nodes_[node].end() == length || node == kRoot ? node : Split(node, length);
 }
 
-// The child keeps its number, and with it its sequences and children. Where memory has ended they stay two nodes: Release cannot fail.
+// The child keeps its number, and therefore its sequences and children. If memory is exhausted, both stay separate nodes: Release cannot
+// fail.
 void SlotTree::MergeIntoChild(int node) {
   const int child = nodes_[node].children.front();
   Node& head = nodes_[node];
   Node& tail = nodes_[child];
-  if (tail.given_up > 0) {  // Always the first positions: what the head holds of them is given up, too.
+  if (tail.given_up > 0) {  // Always the first positions: the head's positions among them are given up, too.
     for (const SlotRange& range : head.ranges) free_.Give(range);
     head.ranges.clear();
     head.given_up = head.count;

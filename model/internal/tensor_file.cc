@@ -15,17 +15,17 @@
 namespace tessera {
 namespace {
 
-// Keys with a dot have a prefix already.
+// Returns the key in GGUF. Keys with a dot already have a prefix.
 std::string GgufKey(absl::string_view key) {
   return absl::StrContains(key, '.') ? std::string(key) : absl::StrCat(TensorFile::kGgufPrefix, key);
 }
 
 std::string Listed(absl::Span<const int64_t> shape) { return absl::StrCat("[", absl::StrJoin(shape, ", "), "]"); }
 
-// As other files have it: GGUF's fastest dimension comes first.
+// Returns the shape in the order of other files: GGUF's fastest dimension comes first.
 std::vector<int64_t> ShapeOfGguf(const GgufTensor& tensor) { return {tensor.shape.rbegin(), tensor.shape.rend()}; }
 
-// GGUF may leave out slow dimensions of 1: [64] is [1, 64], too.
+// Compares shapes. GGUF may leave out slow dimensions of 1: [64] equals [1, 64].
 bool IsShape(std::vector<int64_t> found, absl::Span<const int64_t> expected) {
   while (found.size() < expected.size()) found.insert(found.begin(), 1);
   return std::equal(found.begin(), found.end(), expected.begin(), expected.end());

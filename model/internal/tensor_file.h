@@ -1,14 +1,13 @@
-// A small file of tensors and texts that say what they are: safetensors or GGUF, told apart by its first bytes.
+// A small file of tensors, with texts that describe the tensors: safetensors or GGUF, by the file's first bytes.
 //
 //   ASSIGN_OR_RETURN(const TensorFile file, TensorFile::Open("reward.safetensors"));
 //   for (const std::string& name : file.names()) ...
 //   ASSIGN_OR_RETURN(const std::vector<float> numbers, file.Read("score.weight", {1, width}));
 //   ASSIGN_OR_RETURN(const std::optional<std::string> layer, file.Text("layer"));
 //
-// Texts are a safetensors file's __metadata__; in GGUF they are strings below a prefix ("reward.layer") or, where they have a dot, as they
-// are. Numbers are F32, F16 or BF16, and
-// finite. Errors are InvalidArgument with file, tensor or text, found and expected; those of opening either kind of file. Thread-safe once
-// open.
+// In a safetensors file, texts are in __metadata__. In GGUF, texts are strings below a prefix ("reward.layer"), or, for keys with a dot,
+// under the key itself. Numbers are F32, F16 or BF16, and finite. Errors: InvalidArgument with file, tensor or text, found and expected;
+// the errors of opening either kind of file. Threads: thread-safe once open.
 #pragma once
 
 #include <cstdint>
@@ -33,17 +32,17 @@ class TensorFile {  // Move-only.
 
   static absl::StatusOr<TensorFile> Open(const std::string& path);
   explicit TensorFile(std::unique_ptr<GgufFile> file) : gguf_(std::move(file)) {}
-  // The file must outlive this.
+  // The file must outlive this object.
   explicit TensorFile(const SafetensorsFile& file) : safetensors_(&file) {}
 
   const std::string& path() const { return gguf_ != nullptr ? gguf_->path() : safetensors_->path(); }
   std::vector<std::string> names() const;   // In the file's order.
   bool Has(absl::string_view name) const;
-  // Slowest dimension first; nothing: there is no such tensor.
+  // Returns the shape, slowest dimension first; nullopt: no tensor of this name.
   std::optional<std::vector<int64_t>> ShapeOf(absl::string_view name) const;
-  // InvalidArgument if it is not there or has another shape, too.
+  // Reads a tensor. Also returns InvalidArgument if the tensor is missing or has another shape.
   absl::StatusOr<std::vector<float>> Read(absl::string_view name, absl::Span<const int64_t> shape) const;
-  // Nothing: the file says nothing of it.
+  // Returns the text for a key; nullopt: the file has none.
   absl::StatusOr<std::optional<std::string>> Text(absl::string_view key) const;
 
   absl::Status WrongTensor(absl::string_view name, absl::string_view field, absl::string_view problem) const;
@@ -52,8 +51,8 @@ class TensorFile {  // Move-only.
   absl::Status CheckUnchanged() const { return gguf_ != nullptr ? gguf_->CheckUnchanged() : safetensors_->CheckUnchanged(); }
 
  private:
-  std::unique_ptr<GgufFile> gguf_;           // Null: it is safetensors.
-  std::unique_ptr<SafetensorsFile> own_;     // That was opened here.
+  std::unique_ptr<GgufFile> gguf_;           // Null: the file is safetensors.
+  std::unique_ptr<SafetensorsFile> own_;     // A safetensors file opened here.
   const SafetensorsFile* safetensors_ = nullptr;
 };
 

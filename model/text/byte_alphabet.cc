@@ -12,7 +12,7 @@ constexpr bool StandsForItself(int byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || (byte >= 0xAE && byte <= 0xFF);
 }
 
-// The bytes for which U+0100, U+0101, ... stand.
+// Returns the bytes that U+0100, U+0101, ... represent.
 constexpr std::array<uint8_t, kStandIns> StandInBytes() {
   std::array<uint8_t, kStandIns> bytes{};
   int count = 0;

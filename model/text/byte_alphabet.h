@@ -1,9 +1,10 @@
-// The 256 printable characters by which byte-level vocabularies write bytes: "Ġ" (U+0120) for a space, "a" for an "a".
+// The 256 printable characters that byte-level vocabularies use for bytes: "Ġ" (U+0120) for a space, "a" for an "a".
 //
 //   ByteCharacter(' ');            // "Ġ", as UTF-8
 //   BytesFromAlphabet("Ġhello");   // " hello"
 //
-// GPT-2's table: the printable bytes of Latin-1 stand for themselves, the other 68 for U+0100 and up, in order. Thread-safe.
+// The table is GPT-2's: the printable bytes of Latin-1 represent themselves; the other 68 bytes become U+0100 and up, in order.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace tessera {
 
 std::string ByteCharacter(uint8_t byte);
 
-// Characters outside the alphabet, and bytes that are not UTF-8, are kept as they are.
+// Converts characters of the alphabet to bytes. Other characters, and bytes that are not UTF-8, are kept.
 std::string BytesFromAlphabet(absl::string_view text);
 
 }  // namespace tessera

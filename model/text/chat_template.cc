@@ -27,28 +27,28 @@ namespace {
 constexpr char kProbe[] = "tessera-probe";  // A word that no template writes by itself.
 constexpr char kWayOut[] = "name one of chatml, llama3, gemma and none instead";
 
-// What a dialogue is made of; arguments have other names.
+// Variables of dialogues; arguments have other names.
 constexpr absl::string_view kOfDialogues[] = {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token"};
-// The functions of templates, and a variable that they are always given.
+// Functions of templates, and a variable that templates always get.
 constexpr absl::string_view kOfTemplates[] = {"documents", "range", "namespace", "dict", "raise_exception", "strftime_now", "loop"};
 
-// Tokens that the package transformers gives to templates, too, where the model has them. No template in use needs one.
+// Tokens that the package transformers also gives to templates, if the model has the tokens. No template in use needs one.
 constexpr absl::string_view kTokensNotGiven[] = {"unk_token", "pad_token", "sep_token", "cls_token", "mask_token"};
 
 bool IsIn(absl::Span<const absl::string_view> names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Not as a part of a longer word.
+// Returns true if the source has the word, but not as a part of a longer word.
 bool HasWord(absl::string_view source, absl::string_view word) {
   const auto is_letter = [&](size_t at) { return at < source.size() && (absl::ascii_isalnum(source[at]) || source[at] == '_'); };
   for (size_t at = source.find(word); at != source.npos; at = source.find(word, at + 1)) {
-    if (!is_letter(at - 1) && !is_letter(at + word.size())) return true;  // Before the first there is no letter, either.
+    if (!is_letter(at - 1) && !is_letter(at + word.size())) return true;  // Before the first character there is no letter, either.
   }
   return false;
 }
 
-// Whether the source has the word as a text of its own, as where it compares a role.
+// Returns true if the source has the word as a separate text, for example in a comparison with a role.
 bool HasText(absl::string_view source, absl::string_view word) {
   return absl::StrContains(source, absl::StrCat("'", word, "'")) || absl::StrContains(source, absl::StrCat("\"", word, "\""));
 }
@@ -64,7 +64,7 @@ absl::Status AddArguments(const JsonValue& arguments, jinja::Variables& variable
   return absl::OkStatus();
 }
 
-// As the package transformers gives them to a template. The texts of marks are the template's own.
+// Returns the variables that the package transformers gives to a template. The texts of marks are the template's own.
 absl::StatusOr<jinja::Variables> VariablesOf(const ChatInput& input, std::vector<jinja::Value> messages) {
   jinja::Variables variables;
   if (input.arguments) RETURN_IF_ERROR(AddArguments(*input.arguments, variables));
@@ -84,10 +84,10 @@ absl::StatusOr<jinja::Variables> VariablesOf(const ChatInput& input, std::vector
   return variables;
 }
 
-// Names of variables that say yes or no. A text would count as yes whatever it says.
+// Returns true for names of variables that are switches. A text would count as true, regardless of its content.
 bool IsSwitch(absl::string_view name) { return name == "thinking" || absl::EndsWith(name, "_thinking"); }
 
-// InvalidArgument for a text, or another value, where a boolean is meant.
+// Returns InvalidArgument for a text, or another value, in place of a boolean.
 absl::Status CheckKind(const JsonValue& value, absl::string_view name) {
   if (value.kind() == JsonValue::Kind::kBool) return absl::OkStatus();
   const std::string text = value.is_string() ? *value.AsString() : "", lower = absl::AsciiStrToLower(text);
@@ -199,7 +199,7 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInpu
   }
   ASSIGN_OR_RETURN(GivenMessages given, GivenMessages::Of(input.messages, {.knows_developer = HasText(source_, "developer")}));
   jinja::RenderWork work;
-  absl::Status limit;   // The first limit that a run met, also where the run only looked whether something is left out.
+  absl::Status limit;   // The first limit that a run met, including runs that only search for left-out parts.
   const auto run = [&](std::vector<jinja::Value> messages) {
     absl::StatusOr<std::vector<ChatPiece>> pieces = Run(input, std::move(messages), work);
     if (absl::IsResourceExhausted(pieces.status())) limit.Update(pieces.status());
@@ -229,9 +229,9 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::Run(const ChatInput& input,
   return pieces;
 }
 
-// A field that the template does not name, and without which it writes the same, never reaches the model: it is an error, unless clients
-// send it to any model. One that the template names may be left out where it stands, as earlier reasoning is. The error of such a field
-// tells more than that of a template that fails, but not more than the template's own words.
+// A field is an error if the template does not name the field and writes the same without it, since the field then never reaches the model.
+// Fields that clients send to any model are no errors. A field that the template names may be left out at its place, as earlier reasoning
+// is. The error of an unread field has precedence over the error of a failing template, but not over the template's own refusal.
 absl::Status ChatTemplate::CheckFields(const GivenMessages& given, const absl::StatusOr<std::vector<ChatPiece>>& written,
                                        RunFunction run) const {
   absl::Status unread;

@@ -19,9 +19,9 @@ using Floats = float __attribute__((vector_size(16)));
 using Words = uint32_t __attribute__((vector_size(16)));
 using Doubles = double __attribute__((vector_size(32)));
 
-// exp(x) with a relative error of at most 2e-7 for x <= 0; e^-87 below -87. NaN for NaN.
+// Returns exp(x) with a relative error of at most 2e-7 for x <= 0; e^-87 below -87. NaN for NaN.
 inline Floats ExpBelowZero(Floats x) {
-  constexpr float kRounder = 0x1.8p23f;  // Added, it leaves a whole number in the lowest bits.
+  constexpr float kRounder = 0x1.8p23f;  // When added, leaves a whole number in the lowest bits.
   x = x < -87.0f ? Floats{-87, -87, -87, -87} : x;
   const Floats rounded = x * 0x1.715476p0f + kRounder;
   const Floats n = rounded - kRounder;

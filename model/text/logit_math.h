@@ -1,4 +1,4 @@
-// Figures about a row of logits: for reports, and to tell how sure a model is.
+// Computes figures of a row of logits: for reports, and to tell how sure a model is.
 //
 //   double nll = LogSumExp(logits) - logits[token];            // minus the log-probability of a token, in nats
 //   for (TokenId token : LargestLogits(logits, 20)) Print(token, logits[token]);
@@ -14,14 +14,15 @@
 
 namespace tessera {
 
-// log(sum(exp(logits))), within 3e-7 and a rounding of the largest: less than a row's own rounding. The same on every machine. NaN if any
-// logit is NaN; REQUIRES: not empty.
+// Returns log(sum(exp(logits))), within 3e-7 plus a rounding of the largest logit: less than a row's own rounding. The result is the same
+// on every machine. NaN if any logit is NaN; REQUIRES: not empty.
 double LogSumExp(absl::Span<const float> logits);
 
-// Their mean, summed in double precision in a fixed order. REQUIRES: not empty.
+// Returns the mean of the logits, summed in double precision in a fixed order. REQUIRES: not empty.
 double MeanLogit(absl::Span<const float> logits);
 
-// The `count` largest, or all if there are fewer, the largest first; equal ones by the lowest id. NaN counts as -infinity.
+// Returns the `count` largest logits' tokens (all tokens if there are fewer), the largest logit first, equal logits by the lowest id. NaN
+// counts as -infinity.
 std::vector<TokenId> LargestLogits(absl::Span<const float> logits, int count);
 
 }  // namespace tessera

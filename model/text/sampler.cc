@@ -81,14 +81,14 @@ absl::StatusOr<TokenId> Greedy(absl::Span<const float> logits, absl::Span<const 
   return best.id;
 }
 
-// The `count` first in rank, in order.
+// Returns the `count` first in rank, in order.
 std::vector<Candidate> TopOf(absl::Span<const float> logits, absl::Span<const Candidate> penalized, size_t count) {
   TopCandidates top(count);
   ForEachChunk(logits, penalized, [&top](TokenId first, absl::Span<const float> chunk) { top.Add(first, chunk); });
   return top.Take();
 }
 
-// Every token that may be chosen, by ascending id.
+// Returns every token that may be chosen, by ascending id.
 std::vector<Candidate> AllOf(absl::Span<const float> logits, absl::Span<const Candidate> penalized) {
   std::vector<Candidate> all;
   all.reserve(logits.size());
@@ -100,7 +100,8 @@ std::vector<Candidate> AllOf(absl::Span<const float> logits, absl::Span<const Ca
   return all;
 }
 
-// exp((logit - largest) / temperature): a probability times a common factor. A logit equal to the largest has weight 1, even if infinite.
+// Returns exp((logit - largest) / temperature): a probability times a common factor. A logit equal to the largest has weight 1, even if
+// infinite.
 double Weight(float logit, float largest, float temperature) {
   if (logit == largest) return 1;
   return elementary::Exp((static_cast<double>(logit) - largest) / temperature);
@@ -133,14 +134,14 @@ class Ranking {
   size_t sorted_;
 };
 
-// The sum of weights in the order in which the candidates lie.
+// Returns the sum of weights in the order of the candidates.
 double TotalWeight(absl::Span<const Candidate> candidates, float largest, float temperature) {
   double total = 0;
   for (const Candidate& candidate : candidates) total += Weight(candidate.logit, largest, temperature);
   return total;
 }
 
-// How many candidates top_p and min_p leave. Both cut the tail of the ranking, so the shorter head stays.
+// Returns the number of candidates that top_p and min_p keep. Both cut the tail of the ranking, so the shorter head stays.
 size_t CountKept(Ranking& ranking, double total, const SamplingOptions& options) {
   const float largest = ranking[0].logit;
   double sum = 0;
@@ -155,7 +156,7 @@ size_t CountKept(Ranking& ranking, double total, const SamplingOptions& options)
   return kept;
 }
 
-// The first in rank at which the running sum of weights passes `uniform` of their total.
+// Returns the first candidate in rank at which the running sum of weights passes `uniform` of the total.
 TokenId Draw(Ranking& ranking, size_t kept, double total, float temperature, double uniform) {
   const float largest = ranking[0].logit;
   const double target = uniform * total;
@@ -168,14 +169,14 @@ TokenId Draw(Ranking& ranking, size_t kept, double total, float temperature, dou
     sum += weight;
     if (sum > target) break;
   }
-  return last;  // If rounding left the sum short of the target, it is the last that could be drawn.
+  return last;  // If rounding left the sum short of the target, the last possible candidate.
 }
 
-// What is drawn from.
+// The candidates of a draw.
 struct Kept {
   Ranking ranking;
-  size_t count;    // The first ones of it.
-  double total;    // The sum of their weights.
+  size_t count;    // The first candidates of the ranking.
+  double total;    // The sum of the kept candidates' weights.
 };
 
 absl::StatusOr<Kept> Filter(absl::Span<const float> logits, absl::Span<const Candidate> penalized, const SamplingOptions& options) {
@@ -185,7 +186,7 @@ absl::StatusOr<Kept> Filter(absl::Span<const float> logits, absl::Span<const Can
   if (candidates.empty()) return NoNumbers(logits.size());
   const float largest = std::min_element(candidates.begin(), candidates.end(), RanksBefore)->logit;
 
-  // Totals are summed before anything more is sorted: in the order of ids, or of ranks if top_k cut.
+  // Totals are summed before more is sorted: in the order of ids, or of ranks if top_k cut.
   const bool filtered = options.top_p < 1 || options.min_p > 0;
   double total = 0;
   if (options.top_p < 1) total = TotalWeight(candidates, largest, 1);

@@ -66,7 +66,7 @@ std::string StopStrings::Append(absl::string_view text) {
 
 std::string StopStrings::Finish() { return std::exchange(waiting_, std::string()); }
 
-// The length of the longest end of `waiting_` that is the beginning of a stop string.
+// Returns the length of the longest end of `waiting_` that is the start of a stop string.
 size_t StopStrings::HeldBack() const {
   size_t held = 0;
   for (const std::string& stop : stops_) {

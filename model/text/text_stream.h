@@ -1,4 +1,4 @@
-// Turns tokens, as they come, into text that can be shown: only whole UTF-8 characters, and only up to a stop string.
+// Turns tokens, as the tokens arrive, into text to show: only whole UTF-8 characters, and only up to a stop string.
 //
 //   TextStream stream(tokenizer);
 //   StopStrings stops({"\nUser:"});
@@ -9,8 +9,8 @@
 //   output += stops.Append(stream.Finish());
 //   output += stops.Finish();
 //
-// The output does not depend on how the text was cut into tokens. No errors: bytes that are not UTF-8 become U+FFFD. Threads: one stream
-// belongs to one thread at a time.
+// The output does not depend on the division of the text into tokens. Errors: none. Bytes that are not UTF-8 become U+FFFD. Threads: one
+// stream belongs to one thread at a time.
 #pragma once
 
 #include <string>
@@ -22,9 +22,9 @@
 namespace tessera {
 
 struct TextStreamOptions {
-  bool render_special = false;  // Show control tokens as their text.
-  // The tokens begin a text: the space that some tokenizers put before it (adds_space_prefix()) is taken away. False when they
-  // continue one, such as a raw prompt; then a leading space belongs to the text.
+  bool render_special = false;  // Show the text of control tokens.
+  // True: the tokens start a text. The space that some tokenizers put in front (adds_space_prefix()) is removed. False: the tokens continue
+  // a text, such as a raw prompt; then a leading space belongs to the text.
   bool starts_text = true;
 };
 
@@ -33,10 +33,11 @@ class TextStream {
   // The tokenizer must outlive the stream.
   explicit TextStream(const Tokenizer* tokenizer, const TextStreamOptions& options = TextStreamOptions());
 
-  // Returns the text that is complete now; at most 3 bytes wait for the rest of their character.
+  // Returns the text that is complete now. At most 3 bytes wait for the rest of their character.
   std::string Append(TokenId token);
 
-  // Returns U+FFFD if bytes still wait, since they will not become a whole character. The stream is at a character's start again.
+  // Returns U+FFFD if bytes still wait, since no more bytes come to complete the character. Afterwards the stream is at the start of a
+  // character.
   std::string Finish();
 
  private:
@@ -46,17 +47,18 @@ class TextStream {
   std::string waiting_;
 };
 
-// Lets text through up to the first stop string. The first is the one that ends first; if several end at once, the longest. The stop string
-// and everything after it are never let through. Text that may be the beginning of a stop string is held back until that is decided.
+// Lets text through up to the first stop string. If several stop strings occur, the first is the one that ends first; if several end at
+// once, the longest. Never lets the stop string, or text behind it, through. Holds back text that may be the start of a stop string until
+// the case is decided.
 class StopStrings {
  public:
-  // Empty strings are ignored; without any other, everything passes at once.
+  // Empty strings are ignored; if no other string is given, all text passes at once.
   explicit StopStrings(std::vector<std::string> stops);
 
-  // The text that can be shown now; empty once stopped.
+  // Returns the text to show now; empty once stopped.
   std::string Append(absl::string_view text);
 
-  // Returns the text that was held back, unless stopped: no more text comes.
+  // Returns the held-back text, unless stopped. No more text may follow.
   std::string Finish();
 
   bool stopped() const { return !stop_.empty(); }

@@ -21,7 +21,7 @@ namespace {
 
 struct Kind {
   absl::string_view model;
-  void (*prepare)(TokenizerFacts& facts);  // Before the vocabulary is read.
+  void (*prepare)(TokenizerFacts& facts);  // Called before the vocabulary is read.
   absl::StatusOr<std::unique_ptr<Segmenter>> (*create)(TokenizerFacts& facts, const Vocabulary& vocabulary);
 };
 constexpr Kind kKinds[] = {
@@ -68,7 +68,7 @@ class SegmentingTokenizer final : public Tokenizer {
   std::optional<TokenId> eos() const override { return vocabulary_->eos(); }
   bool adds_bos() const override { return adds_bos_; }
   bool adds_space_prefix() const override { return segmenter_->adds_space_prefix(); }
-  // The unknown token stands for a part of a text.
+  // The unknown token represents a part of a text.
   bool BeginsTextBehind(TokenId token) const override {
     return vocabulary_->Contains(token) && token != vocabulary_->unknown() && IsVerbatim(token);
   }
@@ -82,7 +82,7 @@ class SegmentingTokenizer final : public Tokenizer {
   std::string warning() const override { return warning_; }
 
  private:
-  // Whether Encode finds the token by its text before the rest is cut. REQUIRES: the vocabulary contains it.
+  // Returns true if Encode finds the token by its text before the rest is cut. REQUIRES: the vocabulary contains it.
   bool IsVerbatim(TokenId token) const {
     const TokenKind kind = vocabulary_->kind(token);
     return vocabulary_->IsSpecial(token) || kind == TokenKind::kUserDefined || kind == TokenKind::kMark;
@@ -105,7 +105,7 @@ absl::StatusOr<const Kind*> KindOf(const TokenizerFacts& facts) {
   return WrongFact(facts.model.place, absl::StrCat("found ", Quoted(model), ", expected ", known));
 }
 
-// Whether texts begin with BOS. A file that asks for it must say which token it is.
+// Returns true if texts begin with BOS. A file that asks for BOS must name the token.
 absl::StatusOr<bool> AddsBos(const TokenizerFacts& facts, const Vocabulary& vocabulary, bool by_default) {
   ASSIGN_OR_RETURN(const bool asked, ValueOr(facts.add_bos, by_default));
   if (!asked || vocabulary.bos().has_value()) return asked;

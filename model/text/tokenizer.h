@@ -5,14 +5,18 @@
 //   std::string text;
 //   for (TokenId token : tokens) text += tokenizer->Piece(token);     // as text arrives: TextStream, in text_stream.h
 //
-// Two kinds are known, by TokenizerFacts::model: "gpt2" (byte-level byte pair encoding; the words are cut as
-// TokenizerFacts::pre_tokenizer says) and "llama" (SentencePiece-style merging by score, with byte fallback).
-// Text may hold any bytes, NUL and invalid UTF-8 included; Encode cannot fail. Three things are lost: a byte for which a gpt2 vocabulary
-// has no token, or a mark with the same text, is left out (SmolLM2 lacks 21 bytes, such as 0xFF and some control characters); a llama
-// vocabulary gives U+2581 back as a space or, if it has no token for it, each space as U+2581; and where a model was trained on text in
-// form C (Qwen, Command R), the parts between special tokens are normalized to it. All is by Unicode 15.0.0, on every machine.
-// Errors: Create checks all facts and returns InvalidArgument or NotFound with file, key, offset, the value found and the value
-// expected. The tokenizer keeps no reference to the file. Thread-safe.
+// TokenizerFacts::model names one of two kinds. "gpt2" is byte-level byte pair encoding; TokenizerFacts::pre_tokenizer says how words are
+// cut. "llama" is SentencePiece-style merging by score, with byte fallback. Text may hold any bytes, including NUL and invalid UTF-8;
+// Encode cannot fail. Three losses occur. First, a gpt2 vocabulary may lack a token for a byte, or have only a mark with the byte's text.
+// Such a byte is left out (SmolLM2 lacks 21 bytes, such as 0xFF and some control characters). Second, a llama vocabulary returns U+2581 as
+// a space or, without a token for U+2581, each space as U+2581. Third, if a model was trained on text in form C (Qwen, Command R), the
+// parts between special tokens are normalized to form C. All rules are Unicode 15.0.0's, on every machine.
+//
+// Errors: Create checks all facts and returns InvalidArgument or NotFound with file, key, offset, the value found and the value expected.
+//
+// Lifetime: the tokenizer keeps no reference to the file.
+//
+// Threads: thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -38,14 +42,16 @@ struct TextRange {
 };
 
 struct EncodeOptions {
-  // Texts such as "<|im_end|>" become control tokens, or marks that files type as user-defined. Leave it off for text that users wrote.
+  // Texts such as "<|im_end|>" become control tokens, or marks that files type as user-defined. Leave parse_special off for text that users
+  // wrote.
   bool parse_special = false;
-  bool add_bos = false;        // Begin with BOS, where the model's metadata asks for it (adds_bos()): once, if the text begins with it.
-  // Where parse_special is on: parts that stay plain text nevertheless, in ascending order, without overlap. No control token and no mark
-  // is made of bytes that touch one of them; all else, user-defined tokens such as runs of spaces, too, is encoded as if the ranges were
-  // not there. Read during the call only.
+  // Begin with BOS if the model's metadata asks for BOS (adds_bos()); only once, even if the text begins with BOS.
+  bool add_bos = false;
+  // With parse_special: parts that stay plain text nevertheless, in ascending order, without overlap. Bytes that touch a literal part never
+  // become a control token or a mark. All other bytes are encoded as if the ranges were not there, including user-defined tokens such as
+  // runs of spaces. Read during the call only.
   absl::Span<const TextRange> literal = {};
-  bool continues = false;      // The text goes on with text that stands before it: no space is put before it (adds_space_prefix()).
+  bool continues = false;      // The text continues earlier text: no space is put in front (adds_space_prefix()).
 };
 
 class Tokenizer {
@@ -56,35 +62,35 @@ class Tokenizer {
   static absl::StatusOr<std::unique_ptr<Tokenizer>> Create(TokenizerFacts facts);
   virtual ~Tokenizer() = default;
 
-  // Takes O(n log n) for n bytes, whatever the text. REQUIRES: text.size() <= kMaxTextBytes.
+  // Encodes a text. Takes O(n log n) for any n bytes. REQUIRES: text.size() <= kMaxTextBytes.
   virtual std::vector<TokenId> Encode(absl::string_view text, const EncodeOptions& options) const = 0;
   std::vector<TokenId> Encode(absl::string_view text) const { return Encode(text, EncodeOptions{}); }
 
-  // The bytes for which a token stands: not always whole UTF-8 characters. Special tokens are empty unless `render_special`; ids outside
-  // the vocabulary are empty, since a model's output may be padded beyond it.
+  // Returns the bytes that a token represents, not always whole UTF-8 characters. Special tokens are empty unless `render_special`. Ids
+  // outside the vocabulary are empty, since a model's output may be padded beyond the vocabulary.
   virtual std::string Piece(TokenId token, bool render_special) const = 0;
   std::string Piece(TokenId token) const { return Piece(token, false); }
 
-  // Returns the bytes of the longest piece, those of special tokens included; at least 1. The first call walks over the vocabulary.
+  // Returns the bytes of the longest piece, including special tokens' pieces; at least 1. The first call walks over the vocabulary.
   int64_t LongestPiece() const;
 
   virtual int vocabulary_size() const = 0;
   virtual std::optional<TokenId> bos() const = 0;
   virtual std::optional<TokenId> eos() const = 0;
   virtual bool adds_bos() const = 0;           // A sequence of this model begins with BOS.
-  virtual bool adds_space_prefix() const = 0;  // Encode puts a space before the text (TextStream takes it away again).
-  // Whether Encode treats plain text behind this token, within a text, as the beginning of one. Text that is encoded alone and comes behind
-  // another token continues (encode_behind.h).
+  virtual bool adds_space_prefix() const = 0;  // Encode puts a space in front of the text (TextStream removes the space again).
+  // Returns true if Encode treats plain text behind this token, within a text, as the start of a text. Text that is encoded alone and comes
+  // behind another token continues a text (encode_behind.h).
   virtual bool BeginsTextBehind(TokenId token) const { return IsSpecial(token); }
 
   virtual bool IsEnd(TokenId token) const = 0;      // Ends a text or a turn: EOS, <|im_end|>, <|eot_id|>, <end_of_turn>, ...
   virtual bool IsSpecial(TokenId token) const = 0;  // A control token or the unknown token: marks, not text.
-  virtual std::optional<TokenId> FindSpecial(absl::string_view text) const = 0;  // The special token that has this text.
+  virtual std::optional<TokenId> FindSpecial(absl::string_view text) const = 0;  // Returns the special token with this text.
 
-  // How many bytes of all texts that were encoded so far had no token, and were left out, for programs to warn of.
+  // Returns the number of bytes, over all encoded texts, that had no token and were left out. Programs warn of such bytes.
   virtual int64_t lost_bytes() const { return 0; }
 
-  // What the file says and is not followed, for programs to print; empty: nothing.
+  // Returns the file's statements that the tokenizer does not follow, for programs to print; empty: none.
   virtual std::string warning() const = 0;
 
  private:

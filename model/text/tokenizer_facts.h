@@ -1,4 +1,5 @@
-// What a model file says about its tokenizer, as plain data. Tokenizer::Create makes a tokenizer from it, whatever the format of the file.
+// The facts in a model file about the model's tokenizer, as plain data. Tokenizer::Create makes a tokenizer from these facts, for any file
+// format.
 //
 //   std::string texts;
 //   for (const char* text : {"<unk>", "a", "b", "ab"}) AppendLengthPrefixed(text, texts);
@@ -9,10 +10,15 @@
 //   facts.scores.value = {0, 0, 0, -1};
 //   ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer, Tokenizer::Create(std::move(facts)));
 //
-// Facts from a file (model/files/read_tokenizer.h) hold their place in it, so later errors name file, key, offset, what was found and what
-// was expected. Texts are views of the file, since a vocabulary may hold a quarter of a million: the file must outlive the facts.
-// Tokenizer::Create decides which facts a kind of tokenizer needs; a fact that is absent, or of the wrong type, is an error only if the
-// kind needs it. Thread-safe (plain data).
+// Facts from a file (model/files/read_tokenizer.h) hold their place in the file, so later errors name file, key, offset, found and
+// expected.
+//
+// Lifetime: texts are views of the file, since a vocabulary may hold a quarter of a million texts. The file must outlive the facts.
+//
+// Errors: Tokenizer::Create decides which facts a kind of tokenizer needs. An absent fact, or a fact of the wrong type, is an error only if
+// the kind needs the fact.
+//
+// Threads: thread-safe (plain data).
 #pragma once
 
 #include <array>
@@ -28,49 +34,49 @@
 
 namespace tessera {
 
-// Where a file says something, for messages.
+// The place of a fact in a file, for messages.
 struct FactPlace {
-  absl::string_view key = "";  // Its name there. `key` and `file` must outlive the fact.
-  absl::string_view file = "";  // The file's path; empty: there is no file.
-  int64_t offset = -1;          // Byte offset of the value in the file; -1: it is not in the file.
+  absl::string_view key = "";  // The fact's name in the file. `key` and `file` must outlive the fact.
+  absl::string_view file = "";  // The file's path; empty: no file.
+  int64_t offset = -1;          // Byte offset of the value in the file; -1: not in the file.
 };
 
 template <typename T>
 struct FileFact {
   FactPlace place = {};
-  std::optional<T> value = std::nullopt;      // None: the file does not say.
+  std::optional<T> value = std::nullopt;      // nullopt: the file has no value.
   absl::Status problem = absl::OkStatus();    // The error if the file's value is not a T; there is no value then.
 };
 
-// The keys are those of GGUF files.
+// The tokenizer of a model file. Keys are GGUF keys.
 struct TokenizerFacts {
   FileFact<absl::string_view> model = {{"tokenizer.ggml.model"}};       // The kind of tokenizer: "gpt2" or "llama".
-  FileFact<absl::string_view> pre_tokenizer = {{"tokenizer.ggml.pre"}};  // How words are cut, for gpt2.
+  FileFact<absl::string_view> pre_tokenizer = {{"tokenizer.ggml.pre"}};  // The way to cut words, for gpt2.
 
-  // One for each token, in order of ids.
+  // One per token, in order of ids.
   FileFact<LengthPrefixedStrings> tokens = {{"tokenizer.ggml.tokens"}};
   // 1: normal, 2: unknown, 3: control, 4: user-defined, 5: unused, 6: a byte, 0: not said. Absent: all are normal.
   FileFact<std::vector<int32_t>> types = {{"tokenizer.ggml.token_type"}};
   FileFact<std::vector<float>> scores = {{"tokenizer.ggml.scores"}};     // For llama: the best merges first.
 
-  // For gpt2: "left right", in the order in which they merge.
+  // For gpt2: "left right", in the order of merging.
   FileFact<LengthPrefixedStrings> merges = {{"tokenizer.ggml.merges"}};
 
   // Ids with a role.
   FileFact<uint64_t> bos = {{"tokenizer.ggml.bos_token_id"}};
   FileFact<uint64_t> eos = {{"tokenizer.ggml.eos_token_id"}};
   FileFact<uint64_t> unknown = {{"tokenizer.ggml.unknown_token_id"}};
-  // Tokens that end a text as EOS does: the end of a turn and of a message, and what parts files and lays out prompts for filling in the
-  // middle. Older files have the last three.
+  // Tokens that end a text as EOS does: the end of a turn, the end of a message, and the tokens that separate files and lay out prompts for
+  // filling in the middle. Older files have the last three.
   std::array<FileFact<uint64_t>, 11> ends = {{
       {{"tokenizer.ggml.eot_token_id"}},     {{"tokenizer.ggml.eom_token_id"}},     {{"tokenizer.ggml.fim_pre_token_id"}},
       {{"tokenizer.ggml.fim_suf_token_id"}}, {{"tokenizer.ggml.fim_mid_token_id"}}, {{"tokenizer.ggml.fim_pad_token_id"}},
       {{"tokenizer.ggml.fim_rep_token_id"}}, {{"tokenizer.ggml.fim_sep_token_id"}}, {{"tokenizer.ggml.prefix_token_id"}},
       {{"tokenizer.ggml.suffix_token_id"}},  {{"tokenizer.ggml.middle_token_id"}}}};
 
-  FileFact<std::vector<int32_t>> more_ends = {{"tokenizer.ggml.eos_token_ids"}};  // All of them, as some converters list them.
+  FileFact<std::vector<int32_t>> more_ends = {{"tokenizer.ggml.eos_token_ids"}};  // All EOS tokens, as some converters list them.
 
-  // The program that writes conversations: marks that it writes are tokens, whatever type they have.
+  // The program that writes conversations. Marks in the program are tokens, regardless of their type.
   FileFact<absl::string_view> chat_template = {{"tokenizer.chat_template"}};
 
   FileFact<bool> add_bos = {{"tokenizer.ggml.add_bos_token"}};
@@ -80,7 +86,7 @@ struct TokenizerFacts {
 // A chat model's own template, a program that writes conversations, for ChatTemplate::FromSource.
 struct ChatTemplateFacts {
   FileFact<absl::string_view> source = {{"tokenizer.chat_template"}};
-  std::string only_others = {};  // Where there is none, for messages: " for dialogues (only "rag")" tells what other templates there are.
+  std::string only_others = {};  // If there is no template, for messages: " for dialogues (only "rag")" names the other templates.
 };
 
 }  // namespace tessera

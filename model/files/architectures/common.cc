@@ -18,7 +18,7 @@ constexpr int kMostLayers = 4096, kLargestWidth = 1 << 20, kMostHeads = 4096, kL
 
 constexpr char kOlderFactor[] = "rope.scale_linear";
 constexpr char kOriginalContext[] = "rope.scaling.original_context_length";
-constexpr char kOtherBase[] = "rope.global.freq_base";  // As Ollama's converter has it, for gemma3.
+constexpr char kOtherBase[] = "rope.global.freq_base";  // Key of Ollama's converter, for gemma3.
 
 // Reads "<name>.<key>" values, each within bounds, with one kind of message.
 class Keys {
@@ -36,7 +36,7 @@ class Keys {
     return Bounded(key, value, most);
   }
 
-  // One number, or a list of equal ones for all layers.
+  // Reads one number, or a list of equal numbers for all layers.
   absl::StatusOr<int> OfEachLayer(absl::string_view key, int most, size_t layers) const {
     const GgufValue* const value = file_.Find(Full(key));
     if (value == nullptr || value->type != GgufType::kArray) return Count(key, most);
@@ -52,7 +52,7 @@ class Keys {
     }
     return numbers[0] < 0 ? Wrong(key, numbers[0], absl::StrCat("1 to ", most)) : Bounded(key, static_cast<uint64_t>(numbers[0]), most);
   }
-  // Some writers repeat a number under a second key.
+  // Checks a number that some writers repeat under a second key.
   absl::Status Repeats(absl::string_view key, int number, absl::string_view first) const {
     ASSIGN_OR_RETURN(const uint64_t found, file_.UintOr(Full(key), static_cast<uint64_t>(number)));
     return found == static_cast<uint64_t>(number) ? absl::OkStatus() : Wrong(key, found, absl::StrCat(number, ", as in ", Full(first)));
@@ -99,8 +99,8 @@ absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& conf
                                                                config.vocabulary, ", the rows of token_embd.weight"));
 }
 
-// Where no key says it: as the projection of queries has it. Where that is missing or of another shape, as the width has it, so that a
-// message tells what would be usual.
+// Returns the head size by the shape of the query projection, if no key names the head size. If the projection is missing or has another
+// shape, returns the head size by the width, so that a message names the usual size.
 int LikelyHeadSize(const GgufFile& file, const ModelConfig& config) {
   const GgufTensor* const queries = file.FindTensor("blk.0.attn_q.weight");
   const int64_t rows = queries == nullptr ? 0 : PaddedShape(*queries)[1];
@@ -145,9 +145,9 @@ absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConf
   if (type != "none" && type != "linear" && type != "yarn") {
     return keys.Wrong("rope.scaling.type", Quoted(type), "none, linear or yarn");
   }
-  // Converters write the yarn_ keys for any architecture, if the model's own configuration has other numbers than usual. The model was
-  // trained with them, so they are read here for all architectures. llama.cpp computes llama, qwen2 and qwen3 with the usual numbers
-  // whatever the file says.
+  // Converters write the yarn_ keys for any architecture if the model's own configuration has unusual numbers. The model was trained with
+  // these numbers, so the keys are read here for all architectures. llama.cpp computes llama, qwen2 and qwen3 with the usual numbers,
+  // regardless of the file.
   RETURN_IF_ERROR(file.UintOr(keys.Full(kOriginalContext), 0).status());
   for (const auto& [name, number] : {std::pair("ext_factor", &rope.ext_factor), std::pair("beta_fast", &rope.beta_fast),
                                      std::pair("beta_slow", &rope.beta_slow)}) {
@@ -165,7 +165,7 @@ absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConf
   return absl::OkStatus();
 }
 
-// One factor for each pair, if the file has any. Llama 3.1 keeps them in a tensor.
+// Reads one factor per pair, if the file has factors. Llama 3.1 keeps the factors in a tensor.
 absl::Status ReadFrequencyFactors(const GgufFile& file, RopeConfig& rope) {
   const std::string name = kRopeFactors;
   if (file.FindTensor(name) == nullptr) return absl::OkStatus();
@@ -173,7 +173,7 @@ absl::Status ReadFrequencyFactors(const GgufFile& file, RopeConfig& rope) {
   ASSIGN_OR_RETURN(const GgufTensor* tensor, FindNeeded(file, {name, name, 1, pairs, /*vector=*/true}));
   std::vector<std::byte> bytes(tensor->size);
   absl::Status read = file.Read(*tensor, 0, absl::MakeSpan(bytes));
-  if (absl::IsFailedPrecondition(read)) {  // A file packed by a version that did not keep them.
+  if (absl::IsFailedPrecondition(read)) {  // A file packed by a version that did not keep the factors.
     return absl::InvalidArgumentError(absl::StrCat(read.message(), "; pack the model again"));
   }
   RETURN_IF_ERROR(read);
@@ -189,8 +189,8 @@ absl::Status ReadFrequencyFactors(const GgufFile& file, RopeConfig& rope) {
   return absl::OkStatus();
 }
 
-// The error for what RopeTable refuses. RopeTable names a field by its key ("rope.freq_base: found 0, ..."), or a frequency that several
-// keys gave.
+// Returns the error for a configuration that RopeTable refuses. RopeTable names a field by key ("rope.freq_base: found 0, ..."), or a
+// frequency that several keys determine.
 absl::Status WrongRope(const GgufFile& file, const Keys& keys, absl::string_view refusal) {
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(refusal, absl::MaxSplits(": ", 1));
   std::string key = keys.Full(parts.first);

@@ -1,5 +1,5 @@
-// The metadata keys that decoders share, and those of models with parts that no decoder here has. Keys in circulation are those of
-// llama.cpp, of its converters and of Ollama's.
+// The metadata keys that decoders share, and the keys of models with parts that no decoder here has. Keys in circulation are the keys of
+// llama.cpp, of its converters and of Ollama.
 #include "tessera/model/files/internal/key_rules.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
-// Families of models, by general.architecture, and what those lack that do not run: a file of theirs is refused in these words.
-// docs/models.md shows the same table; a test holds the two against each other, and opens a header of each.
+// Families of models, by general.architecture, and the missing parts of each family that does not run: the error for a file of the family
+// names these parts. docs/models.md shows the same table. A test compares the two, and opens a header of each family.
 #include "tessera/model/files/internal/model_families.h"
 
 namespace tessera {

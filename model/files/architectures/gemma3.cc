@@ -1,5 +1,6 @@
-// Gemma 3 (text): norms before and after each part and on query and key heads, GELU, scaled embeddings, five layers with a sliding
-// window and their own RoPE base per layer that attends to all positions. GGUF's norm weights already include the 1 that the model adds.
+// Gemma 3 (text): norms before and after each part and on query and key heads, GELU, scaled embeddings. Per layer that attends to all
+// positions there are five layers with a sliding window and a separate RoPE base. GGUF's norm weights already include the 1 that the model
+// adds.
 #include <cmath>
 
 #include "absl/algorithm/container.h"
@@ -10,15 +11,15 @@
 namespace tessera {
 namespace {
 
-constexpr char kCapKey[] = "gemma3.final_logit_softcapping";  // Some converters write it, as Gemma 2 had it.
+constexpr char kCapKey[] = "gemma3.final_logit_softcapping";  // Some converters write this key, as for Gemma 2.
 constexpr float kLargestCap = 1e30f;
 constexpr int kLayersOf27B = 62;  // The only size whose attention scale is not 1 / sqrt(head size).
 
-// What all models of the family have. Older files do not say the base of layers with a window; files by Ollama's converter, of models that
-// take images, have neither base, nor the epsilon, nor the factor of positions.
+// The defaults of all models of the family. Older files do not name the base of layers with a window. Files by Ollama's converter, of
+// models that take images, have neither base, nor the epsilon, nor the factor of positions.
 constexpr FileDefaults kDefaults = {.window_period = 6, .window_rope_base = 10'000, .rope_base = 1'000'000, .norm_epsilon = 1e-6};
 constexpr double kLongFactor = 8;
-constexpr size_t kLayersOfLong[] = {34, 48, 62};  // The sizes that have the factor: 4B, 12B and 27B.
+constexpr size_t kLayersOfLong[] = {34, 48, 62};  // The sizes with the factor: 4B, 12B and 27B.
 
 constexpr char kImages[] = "it describes the image tower, through which no text passes";
 constexpr KeyRule kKeys[] = {
@@ -32,7 +33,7 @@ constexpr KeyRule kKeys[] = {
     {"mm.*", KeyRule::kNoEffect, kImages},
 };
 
-// The factor where the file says nothing of scaling.
+// Sets the factor if the file has no scaling.
 void ScalePositions(const GgufFile& file, ModelConfig& config) {
   const bool said = file.Find("gemma3.rope.scaling.type") != nullptr || file.Find("gemma3.rope.scaling.factor") != nullptr ||
                     file.Find("gemma3.rope.scale_linear") != nullptr;

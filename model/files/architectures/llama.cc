@@ -1,5 +1,5 @@
-// Llama and those like it (SmolLM, Mistral, TinyLlama): pre-norms, SiLU, RoPE on neighbouring pairs.
-// Files may have a bias on each product of a layer.
+// Llama and similar models (SmolLM, Mistral, TinyLlama): pre-norms, SiLU, RoPE on neighbouring pairs. Files may have a bias on each product
+// of a layer.
 #include "tessera/model/files/internal/architecture.h"
 
 namespace tessera {

@@ -1,4 +1,4 @@
-// Tensors that show a part which no decoder here has: then the part is named, not only a tensor.
+// Tensors that show a part which no decoder here has: the error then names the part, not only a tensor.
 #include <cstdint>
 
 #include "absl/strings/match.h"
@@ -44,7 +44,7 @@ constexpr OtherPart kOfModels[] = {
     {"enc.output_norm.weight", "an encoder before the decoder"},
 };
 
-// "ffn_up.weight" for "blk.3.ffn_up.weight"; the name itself for a tensor of no layer.
+// Returns "ffn_up.weight" for "blk.3.ffn_up.weight"; the name itself for a tensor of no layer.
 absl::string_view WithoutLayer(absl::string_view name, bool& of_layer) {
   absl::string_view rest = name;
   of_layer = absl::ConsumePrefix(&rest, "blk.");

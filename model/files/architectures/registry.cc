@@ -17,9 +17,9 @@ namespace {
 const Architecture* const kArchitectures[] = {TESSERA_ARCHITECTURES(TESSERA_ADDRESS_OF)};
 #undef TESSERA_ADDRESS_OF
 
-constexpr double kScaleTolerance = 1e-5;  // As a factor has that was written with six digits.
+constexpr double kScaleTolerance = 1e-5;  // The precision of a factor written with six digits.
 
-// A file may name the factor of scores, if it is the one that the architecture computes. 0 means: that one.
+// Checks the factor of scores: a file may name only the factor that the architecture computes. 0 means this factor.
 absl::Status CheckAttentionScale(const GgufFile& file, const ModelConfig& config) {
   const std::string key = absl::StrCat(config.architecture, ".attention.scale");
   ASSIGN_OR_RETURN(const double found, file.FloatOr(key, 0));
@@ -28,7 +28,7 @@ absl::Status CheckAttentionScale(const GgufFile& file, const ModelConfig& config
                                            " computes"));
 }
 
-// What converters have written into files of any architecture.
+// Tensors that converters have written into files of any architecture.
 constexpr HarmlessTensors kHarmlessForAll[] = {
     {"blk.", ".attn_rot_embd", "inverse frequencies of RoPE, which are computed from the file's keys"},
     {"blk.", ".attn_rot_embd.weight", "inverse frequencies of RoPE, which are computed from the file's keys"},
@@ -37,7 +37,7 @@ constexpr HarmlessTensors kHarmlessForAll[] = {
     {"", ".masked_bias", "the number that hides later positions"},
 };
 
-// The reason in the first row that fits; empty if none does.
+// Returns the reason in the first matching row; empty if no row matches.
 absl::string_view ReasonIn(absl::Span<const HarmlessTensors> rows, absl::string_view tensor) {
   const auto fits = [&](const HarmlessTensors& row) { return absl::StartsWith(tensor, row.begin) && absl::EndsWith(tensor, row.end); };
   const auto row = std::find_if(rows.begin(), rows.end(), fits);

@@ -1,4 +1,4 @@
-// Sliding windows: how wide they are, which layers have one, and how those turn.
+// Sliding windows: the width, the layers with a window, and the rotation of these layers.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +21,7 @@ class WindowReader {
     ASSIGN_OR_RETURN(const uint64_t width, file_.UintOr(width_key_, 0));
     ASSIGN_OR_RETURN(const std::vector<bool> windowed, Windowed(width));
     if (std::find(windowed.begin(), windowed.end(), true) == windowed.end()) {
-      // Where the file names a width and no layers, none needs to be known as long as all positions lie in the window.
+      // If the file names a width and no layers, the layers do not matter while all positions lie in the window.
       if (file_.Find(pattern_key_) == nullptr && width > 0) config_.longest_context = static_cast<int>(std::min(width, kWidestWindow));
       return absl::OkStatus();
     }
@@ -36,7 +36,7 @@ class WindowReader {
  private:
   std::string Full(absl::string_view key) const { return absl::StrCat(config_.architecture, ".", key); }
 
-  // Which layers have a window.
+  // Returns, by layer, true for a window.
   absl::StatusOr<std::vector<bool>> Windowed(uint64_t width) const {
     const GgufValue* const pattern = file_.Find(pattern_key_);
     if (pattern != nullptr && pattern->type == GgufType::kArray) return Listed(*pattern);
@@ -52,14 +52,14 @@ class WindowReader {
                                                      " that says which layers have the window"));
   }
 
-  // The last of each period has none; period 0: all have one.
+  // Returns a window for each layer, except the last of each period; period 0: all layers have a window.
   std::vector<bool> EveryLayerBut(uint64_t period) const {
     std::vector<bool> windowed(config_.layers.size(), true);
     for (uint64_t i = period; period > 0 && i <= windowed.size(); i += period) windowed[i - 1] = false;
     return windowed;
   }
 
-  // A list of booleans, or of 0 and 1, one for each layer.
+  // Reads a list of booleans, or of 0 and 1, one for each layer.
   absl::StatusOr<std::vector<bool>> Listed(const GgufValue& pattern) const {
     if (pattern.count != config_.layers.size()) {
       return file_.Unexpected(pattern_key_, absl::StrCat("a number, or one entry for each of ", config_.layers.size(), " layers"));
@@ -75,12 +75,12 @@ class WindowReader {
     return windowed;
   }
 
-  // The index of the rotation of layers with a window, which is added if it is another than that of the rest.
+  // Returns the index of the rotation of layers with a window. Adds the rotation if it differs from the rotation of the other layers.
   absl::StatusOr<int> RopeOfWindows() {
     if (defaults_.window_rope_base == 0) return 0;
-    const std::string key = Full("rope.freq_base_swa"), other = Full("rope.local.freq_base");  // As Ollama's converter has it.
+    const std::string key = Full("rope.freq_base_swa"), other = Full("rope.local.freq_base");  // Key of Ollama's converter.
     RopeConfig local = config_.ropes[0];
-    local.scaling = RopeConfig::Scaling::kNone;  // Scaling is for the layers without a window.
+    local.scaling = RopeConfig::Scaling::kNone;  // Only layers without a window scale.
     local.frequency_factors.clear();
     ASSIGN_OR_RETURN(local.base, FloatOfEither(file_, key, other, defaults_.window_rope_base));
     const absl::Status usable = RopeTable::Create(local).status();

@@ -31,15 +31,15 @@ absl::StatusOr<AdapterMatrix> ShapeOf(const SafetensorsFile& file, const Adapter
   return matrix;
 }
 
-// How many heads the rows of a matrix's outputs are turned in; 0: they are in the model's order as they come. In files whose RoPE turns
-// neighbours, the rows of each head of queries and keys were put in another order than Hugging Face's: first row j of both halves, side by
-// side, for each j.
+// Returns the number of heads in which the rows of a matrix's outputs are turned; 0: the rows already have the model's order. In files
+// whose RoPE turns neighbours, the rows of each head of queries and keys have another order than Hugging Face's: row j of the first half,
+// then row j of the second half, for each j.
 int HeadsToTurn(const ModelConfig& config, int matrix) {
   if (config.rope_pairs != RopePairs::kAdjacent) return 0;
   return matrix == kAdapterQuery ? config.heads : matrix == kAdapterKey ? config.kv_heads : 0;
 }
 
-// That order is only known where whole heads turn.
+// Checks that whole heads turn: only then is this order known.
 absl::Status CheckTurning(const AdapterPlan& plan, const AdapterPlan::Place& place, const ModelConfig& config) {
   if (HeadsToTurn(config, place.b.matrix) == 0) return absl::OkStatus();
   for (const RopeConfig& rope : config.ropes) {
@@ -69,7 +69,7 @@ absl::Status CheckMark(const SafetensorsFile& file, const MarkedModel& model) {
   return absl::InvalidArgumentError(absl::StrCat(place, ": found ", Quoted(*text), ", expected a number"));
 }
 
-// Puts the numbers of a matrix whose file has its columns side by side in the order of rows.
+// Transposes a matrix whose file stores columns one after another into the order of rows.
 void TransposeNumbers(AdapterMatrix& matrix) {
   const std::vector<std::byte> before = matrix.bytes;
   const auto rows = static_cast<size_t>(matrix.rows), columns = static_cast<size_t>(matrix.columns);
@@ -81,7 +81,7 @@ void TransposeNumbers(AdapterMatrix& matrix) {
   }
 }
 
-// The folder's numbers, or what it has instead.
+// Opens the folder's numbers. The error names the file that the folder has instead.
 absl::StatusOr<std::unique_ptr<SafetensorsFile>> OpenNumbers(const std::string& folder, const FolderForm& form) {
   absl::StatusOr<std::unique_ptr<SafetensorsFile>> file = SafetensorsFile::Open(absl::StrCat(folder, "/", form.file));
   std::error_code unknown;
@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<SafetensorsFile>> OpenNumbers(const std::string& 
 
 class FolderReader : public AdapterReader {
  public:
-  // How the numbers of a pair lie in the file. heads: those that the rows of its B are turned in.
+  // The layout of a pair's numbers in the file. heads: heads in which the rows of B are turned.
   struct Order { bool transposed = false; int heads = 0; };
 
   FolderReader(AdapterFile shapes, std::unique_ptr<SafetensorsFile> file, std::vector<AdapterNumbers::Source> sources,
@@ -130,7 +130,7 @@ class FolderReader : public AdapterReader {
   const std::vector<Order> orders_;
 };
 
-// What a folder holds, checked but for its numbers.
+// The contents of a folder, checked except for the numbers.
 class FolderParts {
  public:
   FolderParts(const std::string& folder, const ModelConfig& model) : folder_(folder), model_(model) {}

@@ -30,7 +30,7 @@ absl::Status CheckText(const GgufFile& file, absl::string_view key, absl::string
   return *found == expected ? absl::OkStatus() : file.Unexpected(key, Quoted(expected));
 }
 
-// What describes the file changes nothing; any other key might.
+// Checks the keys. Keys that describe the file change nothing; any other key might.
 absl::Status CheckKeys(const GgufFile& file, const ModelConfig& config) {
   RETURN_IF_ERROR(CheckText(file, "general.type", "adapter"));
   RETURN_IF_ERROR(CheckText(file, "adapter.type", "lora"));
@@ -50,20 +50,20 @@ absl::Status CheckKeys(const GgufFile& file, const ModelConfig& config) {
   return absl::OkStatus();
 }
 
-// 0 if the file has none.
+// Returns 0 if the file has no alpha.
 absl::StatusOr<double> ReadAlpha(const GgufFile& file) {
   if (file.Find(kAlpha) == nullptr) return 0.0;
   ASSIGN_OR_RETURN(const double alpha, file.Float(kAlpha));
   return std::isfinite(alpha) ? absl::StatusOr<double>(alpha) : file.Unexpected(kAlpha, "a finite number");
 }
 
-// As the program has it that made this kind of file: without alpha, or with an alpha of 0, the scale is 1 whatever the rank.
+// Returns the scale by the rule of the program that makes these files: without alpha, or with an alpha of 0, the scale is 1 for any rank.
 double ScaleOf(double alpha, const AdapterPlan::Place& place) { return alpha == 0 ? 1 : alpha / static_cast<double>(place.a.rows); }
 
 constexpr char kForm[] = "blk.N.MATRIX.weight.lora_a or .lora_b, MATRIX one of attn_q, attn_k, attn_v, attn_output, ffn_gate, ffn_up and "
                          "ffn_down";
 
-// "blk.3.attn_q.weight.lora_a" taken apart.
+// Splits "blk.3.attn_q.weight.lora_a".
 absl::StatusOr<AdapterHalf> HalfOf(const GgufTensor& tensor, const AdapterPlan& plan) {
   const absl::Status wrong = plan.WrongTensor(tensor.name, absl::StrCat("found this name, expected ", kForm));
   const std::vector<absl::string_view> words = absl::StrSplit(tensor.name, '.');
@@ -86,7 +86,7 @@ AdapterMatrix ShapeOf(const GgufFile& file, const AdapterHalf& half) {
   return {.format = IsPlain(tensor) ? tensor.format->format : BlockFormat::kF32, .rows = half.rows, .columns = half.columns};
 }
 
-// A matrix's blocks, which it has as bytes.
+// Widens a matrix whose bytes are blocks.
 void Widen(const GgufTensor& tensor, AdapterMatrix& matrix) {
   std::vector<float> numbers(static_cast<size_t>(matrix.rows * matrix.columns));
   tensor.format->dequantize(matrix.bytes.data(), matrix.rows * matrix.columns, numbers.data());

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// The configuration of PEFT's LoRA, up to version 0.21, and what trainers add.
+// The configuration of PEFT's LoRA, up to version 0.21, and additions of trainers.
 constexpr AdapterKey kPeftKeys[] = {
     {"peft_type", AdapterKey::kRead, "the kind of adapter"},
     {"task_type", AdapterKey::kRead, "what the model is for"},
@@ -63,7 +63,7 @@ constexpr AdapterKey kPeftKeys[] = {
     {"megatron_config", AdapterKey::kNothing, "the model is another implementation"},
 };
 
-// All that a training by mlx-lm was told is in its file.
+// All settings of a training by mlx-lm are in the file.
 constexpr AdapterKey kMlxKeys[] = {
     {"fine_tune_type", AdapterKey::kRead, "the kind of adapter"},
     {"num_layers", AdapterKey::kRead, "how many of the last layers are changed"},

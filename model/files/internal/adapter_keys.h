@@ -1,9 +1,9 @@
-// How each key of an adapter_config.json is judged: which are read, which change nothing, and which must be nothing.
+// Judges each key of an adapter_config.json: some keys are read, some change nothing, and some must be nothing.
 //
 //   RETURN_IF_ERROR(JudgeAdapterKeys(json, PeftKeys()));          // or MlxKeys(), MlxParameterKeys()
 //
-// The rules are data: a test walks them, and docs/adapters.md shows those that change nothing. A key that no table has must be nothing
-// (null, false or empty), too: what it means is not known. Errors are InvalidArgument with file, key, found and expected. Thread-safe
+// The rules are data: a test walks the rules, and docs/adapters.md shows the keys that change nothing. A key without a rule must also be
+// nothing (null, false or empty), since its meaning is unknown. Errors: InvalidArgument with file, key, found and expected. Thread-safe
 // (constant data and pure functions).
 #pragma once
 
@@ -18,29 +18,30 @@ namespace tessera {
 
 struct AdapterKey {
   enum Judgement {
-    kRead,      // The code that reads it checks its value.
-    kNoEffect,  // No value changes what is computed here.
+    kRead,      // The code that reads the key checks the value.
+    kNoEffect,  // No value changes the results computed here.
     kNothing,   // null, false or empty: other values change the result in ways that are not computed here.
   };
   const char* key;
   Judgement judgement;
-  const char* why;   // kRead: what it is. kNoEffect: why it has none. kNothing: what another value does.
+  // kRead: the meaning of the key. kNoEffect: the reason why the key has no effect. kNothing: the effect of another value.
+  const char* why;
 };
 
 using AdapterKeys = absl::Span<const AdapterKey>;
 
 AdapterKeys PeftKeys();
-// Those of folders that mlx-lm writes, and of the object "lora_parameters" in them.
+// Returns the rules for folders that mlx-lm writes, and for the object "lora_parameters" in such folders.
 AdapterKeys MlxKeys();
 AdapterKeys MlxParameterKeys();
 
 absl::Status JudgeAdapterKeys(const JsonValue& json, AdapterKeys keys);
 
-// A value in a few words, for messages.
+// Returns a value in a few words, for messages.
 std::string ShownValue(const JsonValue& value);
-// null, false, or empty.
+// Returns true for null, false and empty values.
 bool IsNothing(const JsonValue& value);
-// The value under a key; NotFound if it is absent or null.
+// Returns the value under a key; NotFound if the value is absent or null.
 absl::StatusOr<JsonValue> GivenValue(const JsonValue& json, absl::string_view key);
 
 }  // namespace tessera

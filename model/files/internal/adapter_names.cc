@@ -17,10 +17,10 @@ namespace {
 
 constexpr char kBase[] = "base_model.model.", kAdapterName[] = ".default";
 
-// Where decoders have their layers: alone, in a model that also sees pictures (in two versions of transformers), or without a head.
+// Prefixes of decoders' layers: alone, in a model that also sees pictures (in two versions of transformers), or without a head.
 constexpr const char* kTrunks[] = {"model.layers.", "language_model.model.layers.", "model.language_model.layers.", "layers."};
 
-// What a tensor is that is no A or B of a layer's linear module; null: not known.
+// Returns the kind of a tensor that is no A or B of a layer's linear module; null: unknown.
 const char* OtherPart(absl::string_view name) {
   constexpr std::pair<const char*, const char*> kParts[] = {
       {"lora_magnitude_vector", "a norm of DoRA, expected A and B of LoRA alone"},
@@ -47,7 +47,7 @@ std::string Problem(absl::string_view name, const FolderForm& form) {
                       absl::StrJoin(kAdapterTargets, ", ", [](std::string* out, const AdapterTarget& one) { out->append(one.peft); }));
 }
 
-// Takes the half's name from the end of `name`; false: it has none.
+// Removes the half's name from the end of `name`; false: `name` has none.
 bool TakeHalf(const FolderForm& form, absl::string_view* name, bool* is_b) {
   absl::ConsumeSuffix(name, form.ending);
   absl::ConsumeSuffix(name, kAdapterName);
@@ -55,7 +55,7 @@ bool TakeHalf(const FolderForm& form, absl::string_view* name, bool* is_b) {
   return *is_b || absl::ConsumeSuffix(name, form.half_a);
 }
 
-// "3.self_attn.q_proj" of a module's name; empty: it is in no layer.
+// Returns "3.self_attn.q_proj" of a module's name; empty: the module is in no layer.
 absl::string_view InLayers(absl::string_view module) {
   for (const char* const trunk : kTrunks) {
     if (absl::ConsumePrefix(&module, trunk)) return module;

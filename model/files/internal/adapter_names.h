@@ -1,10 +1,10 @@
-// Names of tensors in an adapter's folder, taken apart.
+// Splits names of tensors in an adapter's folder.
 //
 //   ASSIGN_OR_RETURN(AdapterHalf half, NamedHalf(file, file.tensors()[i], config->form()));   // its module, layer and matrix
 //   const std::string other = ModuleBeside(half, /*layer=*/4, /*matrix=*/2);                  // "model.layers.4.self_attn.v_proj"
 //
-// Before the layers a name may have "base_model.model.", and the model as it is alone or within one that sees pictures
-// ("language_model."). Behind a half's name it may have ".default", the name under which PEFT trains. Errors are InvalidArgument with file,
+// In front of the layers a name may have "base_model.model.", and the model's prefix, alone or within a model that sees pictures
+// ("language_model."). Behind a half a name may have ".default", the name under which PEFT trains. Errors: InvalidArgument with file,
 // tensor, found and expected. Thread-safe (pure).
 #pragma once
 
@@ -17,10 +17,11 @@
 
 namespace tessera {
 
-// Rows and columns are A's [rank, in] and B's [out, rank], however the file has them. The source is not set.
+// Returns the half that a tensor holds. Rows and columns are A's [rank, in] and B's [out, rank], regardless of the file's order. The source
+// is not set.
 absl::StatusOr<AdapterHalf> NamedHalf(const SafetensorsFile& file, const SafetensorsTensor& tensor, const FolderForm& form);
 
-// The name that another matrix has in a file with this one.
+// Returns the name of another matrix in a file with this half.
 std::string ModuleBeside(const AdapterHalf& half, int layer, int matrix);
 
 }  // namespace tessera

@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// Shape of the model's matrix.
+// Returns the shape of the model's matrix.
 TensorNeed NeedOf(const ModelConfig& config, int layer, int matrix) {
   const std::string label = absl::StrCat(kAdapterTargets[matrix].gguf, ".weight");
   for (TensorNeed& need : LayerNeeds(config, layer)) {

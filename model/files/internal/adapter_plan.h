@@ -1,11 +1,11 @@
-// The A and B that an adapter's file names, put together and checked against the model before any number is read.
+// Pairs the A and B that an adapter's file names, and checks the pairs against the model before any number is read.
 //
 //   AdapterPlan plan(path, config);
 //   RETURN_IF_ERROR(plan.Add({.layer = 3, .matrix = 0, .is_b = false, .tensor = name, .rows = 8, .columns = 576, .source = i}));
 //   RETURN_IF_ERROR(plan.Check());
 //   for (const AdapterPlan::Place& place : plan.places()) Read(place.a.source, place.b.source);
 //
-// Errors are InvalidArgument with file, tensor, found and expected. Thread-compatible.
+// Errors: InvalidArgument with file, tensor, found and expected. Thread-compatible.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +26,15 @@
 
 namespace tessera {
 
-// The matrices of a layer that an adapter may change, as GGUF and PEFT name them.
+// The matrices of a layer that an adapter may change, with the names of GGUF and PEFT.
 struct AdapterTarget { const char* gguf; const char* peft; };
 inline constexpr AdapterTarget kAdapterTargets[] = {
     {"attn_q", "self_attn.q_proj"},      {"attn_k", "self_attn.k_proj"}, {"attn_v", "self_attn.v_proj"},
     {"attn_output", "self_attn.o_proj"}, {"ffn_gate", "mlp.gate_proj"},  {"ffn_up", "mlp.up_proj"},
     {"ffn_down", "mlp.down_proj"}};
-inline constexpr int kAdapterQuery = 0, kAdapterKey = 1;   // Those whose rows turn.
+inline constexpr int kAdapterQuery = 0, kAdapterKey = 1;   // The matrices whose rows turn.
 
-// A number as names have it, without sign or leading zeros; -1 if it is none, or has more than nine digits.
+// Returns a number in a name, without sign or leading zeros; -1 for any other text, or more than nine digits.
 int LayerNumber(absl::string_view text);
 
 // One A or B of a file.
@@ -42,11 +42,11 @@ struct AdapterHalf {
   int layer = 0;
   int matrix = 0;            // Index in kAdapterTargets.
   bool is_b = false;
-  std::string tensor = {};   // Its name, for messages.
-  std::string module = {};   // What it belongs to, as the file has it; the same for A and B.
+  std::string tensor = {};   // The tensor's name, for messages.
+  std::string module = {};   // The module in the file's spelling; the same for A and B.
   int64_t rows = 0;
   int64_t columns = 0;
-  size_t source = 0;         // Where its reader finds it.
+  size_t source = 0;         // The reader's index of the tensor.
 };
 
 class AdapterPlan {
@@ -55,15 +55,16 @@ class AdapterPlan {
 
   // Refuses a layer that the model does not have.
   absl::Status Add(AdapterHalf half);
-  // Refuses halves without the other one, sizes that are not the model's, and an adapter of nothing.
+  // Refuses halves without the other half, sizes that differ from the model's, and an empty adapter.
   absl::Status Check() const;
 
-  struct Place { AdapterHalf a = {}; AdapterHalf b = {}; };   // An empty name: not there.
-  // By layer, then matrix.
+  struct Place { AdapterHalf a = {}; AdapterHalf b = {}; };   // An empty name: absent.
+  // Returns the places by layer, then matrix.
   std::vector<Place> places() const;
 
   absl::Status WrongTensor(absl::string_view tensor, absl::string_view problem) const;
-  // The pair of a place, whose matrices are to be read. InvalidArgument (file, place, scale) if the scale is no finite number in FP32.
+  // Returns the pair of a place, with matrices to be read. Returns InvalidArgument (file, place, scale) if the scale is no finite number in
+  // FP32.
   absl::StatusOr<AdapterPair> PairOf(const Place& place, double scale) const;
 
  private:
@@ -74,23 +75,24 @@ class AdapterPlan {
   std::map<std::pair<int, int>, Place> places_;   // By layer and matrix.
 };
 
-// The two kinds of files, for AdapterReader::Open.
+// Opens one of the two kinds of files, for AdapterReader::Open.
 absl::StatusOr<std::unique_ptr<AdapterReader>> OpenAdapterFolder(const std::string& folder, const MarkedModel& model,
                                                                  const ModelConfig& config);
 absl::StatusOr<std::unique_ptr<AdapterReader>> OpenGgufAdapter(const std::string& path, const MarkedModel& model,
                                                                const ModelConfig& config);
 
-// Puts pairs together of the bytes of a file's tensors, as they come.
+// Assembles pairs from the bytes of a file's tensors, as the bytes come.
 class AdapterNumbers {
  public:
-  // Which tensors are the A and B of a pair.
+  // The tensors with the A and B of a pair.
   struct Source { size_t a = 0, b = 0; };
-  // shapes: the pairs without bytes; sources: of each of them. REQUIRES: each tensor of the file is in one of them.
+  // shapes: the pairs without bytes; sources: one per pair. REQUIRES: each tensor of the file is in one of the sources.
   AdapterNumbers(const AdapterFile& shapes, absl::Span<const Source> sources, size_t tensors);
 
-  // For ReadThrough: the tensor's matrix, once it has all bytes; null before that. size: the tensor's.
+  // Takes bytes from ReadThrough. Returns the tensor's matrix once all bytes are there; null before. size: the tensor's. size: the
+  // tensor's.
   AdapterMatrix* Take(size_t tensor, int64_t size, absl::Span<const std::byte> bytes);
-  // After that, which pair is whole by this matrix; nullopt: the other one is missing.
+  // Returns the pair that this matrix completes, after Take; nullopt: the other matrix is missing.
   std::optional<size_t> WholeBy(size_t tensor) const;
   AdapterPair& pair(size_t number) { return pairs_[number]; }
 
@@ -100,10 +102,11 @@ class AdapterNumbers {
 
   std::vector<AdapterPair> pairs_;
   std::vector<Half> halves_;               // By tensor,
-  std::vector<int> whole_;                 // and by pair, how many of its matrices are whole.
+  std::vector<int> whole_;                 // and by pair, the number of complete matrices.
 };
 
-// The key under which an adapter says whose it is, and whether it is this model's. place: where the mark stands, for messages.
+// Checks an adapter's mark: the adapter must belong to this model. kAdapterModelMark is the key of the mark. place: the place of the mark,
+// for messages.
 inline constexpr char kAdapterModelMark[] = "tessera.model.vectors";
 absl::Status CheckAdapterMark(const std::string& place, uint64_t mark, const MarkedModel& model);
 

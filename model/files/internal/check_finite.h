@@ -1,4 +1,4 @@
-// Refuses a tensor's bytes if a value is NaN or infinite: one of them would turn every logit into NaN.
+// Refuses a tensor's bytes if a value is NaN or infinite: one such value would turn every logit into NaN.
 //
 //   RETURN_IF_ERROR(CheckFinite(file, tensor, /*begin=*/0, bytes));
 //
@@ -14,7 +14,8 @@
 
 namespace tessera {
 
-// begin: where `bytes`, whole blocks, lie in the tensor. InvalidArgument names file, tensor, block and byte of the first wrong value.
+// begin: the place of `bytes`, whole blocks, in the tensor. Returns InvalidArgument with file, tensor, block and byte of the first wrong
+// value.
 absl::Status CheckFinite(const GgufFile& file, const GgufTensor& tensor, int64_t begin, absl::Span<const std::byte> bytes);
 
 }  // namespace tessera

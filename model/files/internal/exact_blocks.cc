@@ -18,7 +18,7 @@ namespace {
 constexpr int kValues = 32;
 constexpr int kNoCode = -1;
 
-// What a format's codes stand for.
+// The numbers of a format's codes.
 struct Codes {
   std::vector<int> numbers = {};        // The largest magnitudes first: tools give the largest of a block such a code.
   std::array<int, 257> code_of = {};    // By number + 128.
@@ -50,7 +50,7 @@ const Codes& CodesFor(BlockFormat format) {
   return format == BlockFormat::kQ4_0 ? q4 : format == BlockFormat::kQ8_0 ? q8 : iq4;
 }
 
-// The codes of `in` under this scale; false if a number is none of them. Products of an FP16 scale and a number are exact in FP32.
+// Finds the codes of `in` under this scale; false if a number has no code. Products of an FP16 scale and a number are exact in FP32.
 bool FindCodes(const Codes& codes, const float* in, float scale, int* out) {
   for (int i = 0; i < kValues; ++i) {
     const float ratio = in[i] / scale;
@@ -62,7 +62,7 @@ bool FindCodes(const Codes& codes, const float* in, float scale, int* out) {
   return true;
 }
 
-// A scale of FP16 and codes that give these numbers.
+// Finds an FP16 scale and codes that give these numbers.
 bool FindBlock(BlockFormat format, const float* in, uint16_t* scale, int* out) {
   const Codes& codes = CodesFor(format);
   const float largest = *std::max_element(in, in + kValues, [](float a, float b) { return std::fabs(a) < std::fabs(b); });

@@ -12,14 +12,14 @@
 namespace tessera {
 namespace {
 
-// As a number, or as a block's scale.
+// Returns the largest number, as a number or as a block's scale.
 float LargestIn(BlockFormat format) {
   constexpr float kLargestHalf = 65504.0f, kLargestBFloat16 = 0x1.fep127f;
   if (format == BlockFormat::kF32) return std::numeric_limits<float>::max();
   return format == BlockFormat::kBF16 ? kLargestBFloat16 : kLargestHalf;
 }
 
-// Some formats would silently replace a number that is too large by a smaller one.
+// Refuses numbers that are too large, since some formats would silently store a smaller number.
 absl::Status CheckHeld(const FormedRows& rows, absl::Span<const float> numbers) {
   const float largest = LargestIn(rows.weight.spec.format);
   const auto bad = std::find_if(numbers.begin(), numbers.end(), [largest](float x) { return !(std::fabs(x) <= largest); });

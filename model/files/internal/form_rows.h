@@ -1,4 +1,4 @@
-// Brings rows of a matrix from the form that a file has into the one that a layout wants: panels, FP32, or tiles.
+// Converts rows of a matrix from the file's form into the layout's form: panels, FP32, or tiles.
 //
 //   const FormedRows rows = {.place = "m.gguf: tensor blk.0.ffn_up.weight", .weight = part.weight, .format = BlockFormat::kQ4_1,
 //                            .encoding = layout.encoding()};
@@ -21,21 +21,21 @@ namespace tessera {
 
 struct FormedRows {
   std::string place = {};                      // For messages: file and tensor.
-  GraphWeight weight = {};                     // A matrix; spec.out_features: these rows, whole panels unless they are the last.
+  GraphWeight weight = {};                     // A matrix; spec.out_features: these rows, whole panels unless the rows are the last.
   BlockFormat format = BlockFormat::kF32;      // The file's.
   WeightEncoding encoding = WeightEncoding::kPacked;
-  int64_t first_row = 0;                       // The tensor's row with which they begin, for messages.
+  int64_t first_row = 0;                       // The first of the rows in the tensor, for messages.
 };
 
-// Whether the form holds exactly the numbers of the file's blocks. Else it is made from numbers.
+// Returns true if the form holds exactly the numbers of the file's blocks. Otherwise the form is made from numbers.
 bool TakesBlocks(const FormedRows& rows);
 
-// out: WeightBytes(rows.weight, rows.encoding). blocks: row-major, in rows.format. REQUIRES: TakesBlocks(rows).
+// Writes rows from blocks. out: WeightBytes(rows.weight, rows.encoding). blocks: row-major, in rows.format. REQUIRES: TakesBlocks(rows).
 absl::Status WriteBlocks(const FormedRows& rows, absl::Span<const std::byte> blocks, absl::Span<std::byte> out);
 
-// numbers: [out_features, in_features], one row after the other. InvalidArgument (place, found, expected) for a number that the form cannot
-// hold. A format other than the file's is quantized as block formats are (BlockFormatInfo), in FP32, too. choice.importance: for tiles, and
-// for formats that have a search.
+// Writes rows from numbers. numbers: [out_features, in_features], one row after the other. Returns InvalidArgument (place, found, expected)
+// for a number that the form cannot hold. A format other than the file's is quantized by the rules of block formats (BlockFormatInfo), in
+// FP32, too. choice.importance: for tiles, and for formats with a search.
 absl::Status WriteNumbers(const FormedRows& rows, TensorView<const float> numbers, const TileMatrix::Choice& choice,
                           absl::Span<std::byte> out);
 

@@ -1,11 +1,11 @@
-// Reads the fields of a GGUF file one after the other; errors give the field's name, its offset and what is wrong.
+// Reads the fields of a GGUF file one after the other. Errors name the field, the field's offset and the problem.
 //
 //   GgufCursor cursor(&bytes, "model.gguf");                             // a GgufBytes
 //   cursor.Enter("metadata \"general.name\"");                          // the next fields belong to this
 //   ASSIGN_OR_RETURN(const uint32_t type, cursor.Read<uint32_t>("type"));
 //   if (type > 12) return cursor.Error("type", "found 13, expected 0 to 12");
 //
-// No read leaves the file, nor its header (GgufBytes::kLongestHeader). Views stay valid as long as the bytes. Thread-compatible.
+// No read leaves the file or its header (GgufBytes::kLongestHeader). Views stay valid as long as the bytes. Thread-compatible.
 #pragma once
 
 #include <bit>
@@ -33,10 +33,10 @@ class GgufCursor {
   int64_t offset() const { return offset_; }
   uint64_t left() const { return static_cast<uint64_t>(bytes_.size() - offset_); }  // Bytes of the file.
 
-  // Names the thing to which the following fields belong. Empty: the file itself.
+  // Names the owner of the following fields. Empty: the file itself.
   void Enter(std::string place) { place_ = std::move(place); }
 
-  // The next number. `index` is for fields that repeat, else -1. InvalidArgument if the file ends before.
+  // Reads the next number. `index` is for repeated fields, else -1. Returns InvalidArgument if the file ends before.
   template <typename T>
   absl::StatusOr<T> Read(const char* field, int64_t index = -1) {
     begin_ = offset_;
@@ -49,7 +49,7 @@ class GgufCursor {
 
   absl::StatusOr<absl::Span<const std::byte>> Take(uint64_t size, const char* field, int64_t index = -1);
 
-  // The bytes that were read since the cursor was at `offset`.
+  // Returns the bytes that were read since the cursor was at `offset`.
   absl::Span<const std::byte> Since(int64_t offset) const {
     return header_.subspan(static_cast<size_t>(offset), static_cast<size_t>(offset_ - offset));
   }
@@ -57,8 +57,8 @@ class GgufCursor {
   // Reads a 64-bit length and as many bytes. `shortest` and `longest` bound the length, and so does the end of the file.
   absl::StatusOr<absl::string_view> ReadString(const char* field, uint64_t shortest, uint64_t longest, int64_t index = -1);
 
-  // Skips a string of any length, if all of it has been read from the file already, as most of the many strings have. Else returns false;
-  // then call ReadString.
+  // Skips a string of any length, if the whole string has already been read from the file, like most of the many strings. Otherwise returns
+  // false; then call ReadString.
   bool SkipString() {
     const size_t rest = header_.size() - static_cast<size_t>(offset_);
     uint64_t length;
@@ -69,7 +69,7 @@ class GgufCursor {
     return true;
   }
 
-  // InvalidArgument with file, place and field, the offset of the field read last, and the problem.
+  // Returns InvalidArgument with file, place and field, the offset of the last field, and the problem.
   absl::Status Error(const char* field, absl::string_view problem, int64_t index = -1) const;
   absl::Status ErrorAt(int64_t offset, const char* field, absl::string_view problem, int64_t index = -1) const;
 
@@ -82,11 +82,11 @@ class GgufCursor {
   absl::Status ReadMore(uint64_t size, const char* field, int64_t index);
 
   GgufBytes& bytes_;
-  absl::Span<const std::byte> header_;  // The file as far as it was read.
+  absl::Span<const std::byte> header_;  // The file, as far as read.
   std::string file_;
   std::string place_;
   int64_t offset_ = 0;
-  int64_t begin_ = 0;  // Where the field read last begins.
+  int64_t begin_ = 0;  // Start of the last field.
 };
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// What a GGUF file may hold, for reader and writer, so that no file is written that would be refused.
+// The limits of a GGUF file, for reader and writer, so that no file is written that the reader would refuse.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@
 namespace tessera {
 
 inline constexpr uint32_t kGgufMagic = 0x46554747;                      // "GGUF"
-inline constexpr uint64_t kLongestKey = 65535, kLongestName = 63;       // The format's; a name takes 64 bytes with its NUL.
-inline constexpr uint64_t kMostEntries = 1 << 16, kMostTensors = 1 << 17;  // The largest models have some 100 and some 50,000.
+inline constexpr uint64_t kLongestKey = 65535, kLongestName = 63;       // Limits of the format; a name takes 64 bytes with its NUL.
+// The largest models have some 100 entries and some 50,000 tensors.
+inline constexpr uint64_t kMostEntries = 1 << 16, kMostTensors = 1 << 17;
 inline constexpr uint32_t kMostDimensions = 4;
 inline constexpr uint32_t kDefaultAlignment = 32;                       // Alignment of tensors without general.alignment.
 
-// Bytes of a tensor, fastest dimension first. Errors: those of BytesOfRows; OutOfRange also if the number of values overflows,
-// since blocks take fewer bytes than they hold values. REQUIRES: shape is not empty.
+// Returns the bytes of a tensor, fastest dimension first. Returns the errors of BytesOfRows; OutOfRange also if the number of values
+// overflows, since blocks take fewer bytes than the number of values. REQUIRES: shape is not empty.
 inline absl::StatusOr<int64_t> BytesOfTensor(BlockFormat format, absl::Span<const int64_t> shape) {
   int64_t rows = 1;
   for (int64_t length : shape.subspan(1)) {

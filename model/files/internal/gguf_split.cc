@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// What a part says about itself.
+// The statements of a part about the part.
 struct GgufSplit::PartNumber {
   uint64_t number;   // From 0.
   uint64_t count;
@@ -24,7 +24,7 @@ struct GgufSplit::PartNumber {
 
 namespace {
 
-constexpr uint64_t kMostParts = 99999;  // As many digits as the names have.
+constexpr uint64_t kMostParts = 99999;  // The names have this many digits.
 
 absl::Status WrongKey(const GgufFile& file, absl::string_view key, uint64_t found, absl::string_view expected) {
   return file.WrongValue(key, absl::StrCat("found ", found, ", expected ", expected));
@@ -53,7 +53,7 @@ absl::Status CheckSister(const GgufFile& file, const GgufSplit::PartNumber& expe
   return check("split.tensors.count", found.tensors, expected.tensors, "in the other parts");
 }
 
-// Only the first part may say anything about the model.
+// Checks that only the first part has facts about the model.
 absl::Status CheckNoMetadata(const GgufFile& file) {
   for (const auto& [key, _] : file.metadata()) {
     if (absl::StartsWith(key, "split.") || key == "general.alignment") continue;
@@ -62,7 +62,7 @@ absl::Status CheckNoMetadata(const GgufFile& file) {
   return absl::OkStatus();
 }
 
-// `size`: bytes of the parts so far, of which `file` is the last.
+// Checks the total size. `size`: bytes of the parts so far, including `file`, the last.
 absl::Status CheckSize(const GgufFile& file, int64_t size) {
   if (size <= GgufBytes::kLargestModel) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(file.path(), ": size with the parts before it: found ", size,

@@ -14,9 +14,9 @@
 namespace tessera {
 namespace {
 
-constexpr uint64_t kBlockFormatsVersion = 2;  // That of ggml since GGUF exists.
+constexpr uint64_t kBlockFormatsVersion = 2;  // The version of ggml since GGUF exists.
 
-// True for numbers and lists of numbers that are all 0 (or -0), false, and what is empty.
+// Returns true for numbers and lists of numbers that are all 0 (or -0), for false, and for empty values.
 bool IsNone(const GgufFile& file, absl::string_view key) {
   const GgufValue& value = *file.Find(key);
   if (value.element_type == GgufType::kString) {
@@ -61,7 +61,7 @@ bool Covers(absl::string_view rule, absl::string_view key) {
   return absl::ConsumeSuffix(&rule, "*") ? absl::StartsWith(key, rule) : key == rule;
 }
 
-// What a file is that is no model, by its general.type.
+// The kind of a file that is no model, by general.type.
 struct OtherKind { const char* type; const char* what; };
 constexpr OtherKind kOtherKinds[] = {
     {"adapter", "an adapter, which changes a model that is in another file"},

@@ -1,5 +1,5 @@
-// adapter_config.json as mlx-lm writes it: all settings of the training, and among them what the adapter changes. The two kinds of folders
-// are told apart here, too.
+// Reads adapter_config.json of mlx-lm: all settings of the training, including the modules that the adapter changes. The two kinds of
+// folders are also told apart here.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -44,7 +44,7 @@ class MlxConfig : public FolderConfig {
     return absl::InvalidArgumentError(absl::StrCat(source_, ": ", key, ": ", problem));
   }
 
-  // The last ones; 0 and less: all.
+  // Reads the number of last layers; 0 or less: all.
   absl::Status ReadLayers(const JsonValue& json) {
     const bool newer = json.Has("num_layers"), older = json.Has("lora_layers");
     if (newer == older) {
@@ -78,13 +78,13 @@ class MlxConfig : public FolderConfig {
   }
 
   const std::string source_;
-  const int layers_;                  // Those that the model has.
+  const int layers_;                  // Layers of the model.
   int rank_ = 0, first_layer_ = 0;
   double scale_ = 0;
   std::vector<std::string> keys_;     // Empty: all.
 };
 
-// A key is a module's name within its layer, for the last layers; or the whole name, for any.
+// Checks a module. A key is a module's name within its layer, for the last layers; or the whole name, for any layer.
 absl::Status MlxConfig::CheckModule(const AdapterModule& module) const {
   if (absl::c_linear_search(keys_, module.name)) return absl::OkStatus();
   if (!keys_.empty() && !absl::c_linear_search(keys_, absl::string_view(kAdapterTargets[module.matrix].peft))) {

@@ -1,4 +1,4 @@
-// Families of models that people look for, and which of them run.
+// Families of models that people look for, and whether each family runs.
 //
 //   for (const ModelFamily& family : ModelFamilies()) Show(family.name, family.missing[0] == '\0' ? "works" : family.missing);
 //
@@ -13,15 +13,16 @@
 namespace tessera {
 
 struct ModelFamily {
-  const char* name;          // As people call it.
+  const char* name;          // The usual name.
   const char* architecture;  // The value of general.architecture.
-  const char* key = "";      // The key, without prefix, whose value tells it from others of the same architecture; empty: none is needed.
-  const char* missing = "";  // What it has that is not supported here, "experts; layer norms". Empty: it works.
+  // The key, without prefix, whose value separates the family from others of the same architecture; empty: no key is needed.
+  const char* key = "";
+  const char* missing = "";  // Unsupported parts of the family, "experts; layer norms". Empty: the family works.
 };
 
 absl::Span<const ModelFamily> ModelFamilies();
 
-// The first family of an architecture that does not run; null if none is known.
+// Returns the first family of an architecture that does not run; null if none is known.
 const ModelFamily* FindMissingFamily(absl::string_view architecture);
 
 }  // namespace tessera

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// Makes steps of nodes. Repeats are written out, so the number of steps bounds what a pattern costs.
+// Compiles nodes to steps. Repeats are written out, so the number of steps bounds the cost of a pattern.
 class PatternCompiler {
  public:
   absl::StatusOr<NamePattern> Compile(const PatternNode& node) && {
@@ -68,7 +68,7 @@ class PatternCompiler {
     return absl::OkStatus();
   }
 
-  // Each part has a step of its own, so that parts of nothing cost something, too.
+  // Each part has a separate step, so that empty parts have a cost, too.
   absl::Status EmitRepeat(const PatternNode& node, int looks) {
     for (int i = 0; i < node.least; ++i) {
       LeadHere(Add({.kind = Step::kJump}));
@@ -109,14 +109,14 @@ bool IsWord(absl::string_view name, size_t at) {
   return at < name.size() && (absl::ascii_isalnum(static_cast<unsigned char>(name[at])) || name[at] == '_');
 }
 
-// Takes all ways through the steps at once, byte by byte.
+// Follows all ways through the steps at once, byte by byte.
 class Match {
  public:
   Match(const std::vector<Step>& steps, const std::vector<NamePattern::ByteSet>& sets, int looks, int nested, absl::string_view name)
       : steps_(steps), sets_(sets), name_(name), levels_(static_cast<size_t>(nested) + 1),
         found_(static_cast<size_t>(looks) * (name.size() + 1), kUnknown) {}
 
-  // Whether kDone is reached from a step and a place; whole: at the end of the name.
+  // Returns true if a step and a place lead to kDone; whole: at the end of the name.
   bool Leads(int step, size_t at, size_t nested, bool whole) {
     Level& level = levels_[nested];
     if (level.seen.empty()) level.seen.resize(steps_.size());
@@ -138,11 +138,11 @@ class Match {
 
  private:
   static constexpr char kUnknown = 2;
-  // What the ways of one nesting share.
+  // State shared by the ways of one nesting.
   struct Level {
     std::vector<int> now, next;     // Steps that wait for a byte.
     std::vector<int> open;          // Steps to follow.
-    std::vector<int64_t> seen;      // By step, the round in which it was followed.
+    std::vector<int64_t> seen;      // By step: the last round that followed the step.
     int64_t round = 0;
   };
 
@@ -151,7 +151,7 @@ class Match {
     return FollowOn(step, at, nested, waiting);
   }
 
-  // Follows steps that take no byte; true if one of them is kDone.
+  // Follows steps that take no byte; returns true if one of the steps is kDone.
   bool FollowOn(int step, size_t at, size_t nested, std::vector<int>& waiting) {
     Level& level = levels_[nested];
     bool done = false;
@@ -182,7 +182,7 @@ class Match {
     return edge == (place == Step::kEdge);
   }
 
-  // What a look ahead finds is kept: it depends on the place alone.
+  // Caches the result of a lookahead, which depends on the place alone.
   bool Finds(const Step& look, int step, size_t at, size_t nested) {
     const size_t place = static_cast<size_t>(look.look) * (name_.size() + 1) + at;
     if (found_[place] == kUnknown) found_[place] = Leads(step, at, nested + 1, /*whole=*/false) ? 1 : 0;

@@ -1,13 +1,12 @@
-// Patterns of names as Python's `re` has them, by which adapters say which modules of a model they change.
+// Patterns of names in the syntax of Python's `re`. Adapters use patterns to name the modules that change.
 //
 //   ASSIGN_OR_RETURN(const NamePattern pattern, NamePattern::Parse(".*\\.layers\\.(0|1)\\.self_attn\\.[qv]_proj"));
 //   if (pattern.Matches("model.layers.1.self_attn.q_proj")) Use(module);               // the whole name, as re.fullmatch
 //
-// A pattern comes from outside. A match takes at most steps() for each byte of the name, and where the pattern looks ahead as much again
-// from each byte: no way through it is tried twice. Read are: bytes, ".", classes, \d \w \s \b and their opposites, groups, |, repeats
-// (lazy ones, too: they match the same names), ^ $ \A \Z, and what looks ahead. Refused by name are: what looks behind, groups that are
-// repeated later (\1), flags, possessive repeats, and bytes beyond ASCII. Errors are InvalidArgument with place, found and expected.
-// Thread-safe (constant data).
+// A pattern comes from outside. A match takes at most steps() for each byte of the name, and as many again per byte where the pattern looks
+// ahead: no way through the pattern is tried twice. Supported are: bytes, ".", classes, \d \w \s \b and their opposites, groups, |, repeats
+// (lazy repeats match the same names), ^ $ \A \Z, and lookahead. Refused by name are: lookbehind, backreferences (\1), flags, possessive
+// repeats, and bytes beyond ASCII. Errors: InvalidArgument with place, found and expected. Thread-safe (constant data).
 #pragma once
 
 #include <bitset>
@@ -21,7 +20,7 @@ namespace tessera {
 
 class NamePattern {
  public:
-  static constexpr int kMostSteps = 1 << 16;   // A repeat of n parts takes the steps of n.
+  static constexpr int kMostSteps = 1 << 16;   // A repeat of n parts counts as n parts' steps.
 
   static absl::StatusOr<NamePattern> Parse(absl::string_view text);
 
@@ -32,16 +31,16 @@ class NamePattern {
   struct Step {
     enum Kind : uint8_t {
       kBytes,          // One byte of a set, then the next step.
-      kFork,           // The next step, and the other.
-      kJump,           // The other.
-      kBegin, kEnd,    // The next step, if the place is so.
-      kEdge, kNoEdge,  // The same for \b and \B.
-      kAhead, kNotAhead,  // The other, if the steps from the next on lead to kDone from here, or if they do not.
+      kFork,           // The next step, and the step `other`.
+      kJump,           // The step `other`.
+      kBegin, kEnd,    // The next step, if the place is the begin or the end.
+      kEdge, kNoEdge,  // The next step, if \b or \B holds.
+      kAhead, kNotAhead,  // The step `other`, if the steps from the next step on lead to kDone from here (kAhead), or do not (kNotAhead).
       kDone,
     };
     Kind kind = kDone;
     int other = 0;     // A step, or for kBytes a set.
-    int look = 0;      // For kAhead and kNotAhead: which of them it is.
+    int look = 0;      // For kAhead and kNotAhead: the number of the lookahead.
   };
 
  private:
@@ -51,7 +50,7 @@ class NamePattern {
   std::vector<Step> steps_;
   std::vector<ByteSet> sets_;
   int looks_ = 0;
-  int most_nested_ = 0;   // Looks within looks.
+  int most_nested_ = 0;   // Nesting of lookaheads.
 };
 
 }  // namespace tessera

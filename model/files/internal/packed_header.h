@@ -1,4 +1,4 @@
-// The header of a GGUF model as attachments of a .tsr file: written when the model is packed, and read when it is opened.
+// The header of a GGUF model as attachments of a .tsr file: written at packing, and read at opening.
 //
 //   ASSIGN_OR_RETURN(contents.attachments, HeaderAttachments(*file));
 //   ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> header, OpenHeader(reader.attachments(), read, "model.tsr"));
@@ -26,17 +26,18 @@ namespace tessera {
 
 absl::StatusOr<std::vector<TsrAttachment>> HeaderAttachments(const GgufFile& file, const WeightRecipe& recipe = {});
 
-// TsrContents::layout of weights in the forms of this recipe.
+// Returns TsrContents::layout for weights in the recipe's forms.
 std::string LayoutOf(const WeightRecipe& recipe);
 
-// `read` gives the bytes of an attachment, by its name. `name`: of the file, for messages. InvalidArgument (attachment, found, expected) if
-// there is no header, or a tensor's bytes are not as many as the header says; the errors of `read` and GgufFile::ParseHeaders.
+// Opens the header. `read` returns the bytes of an attachment, by name. `name`: the file's name, for messages. Returns InvalidArgument
+// (attachment, found, expected) if there is no header, or if a tensor's bytes differ from the header's size; the errors of `read` and
+// GgufFile::ParseHeaders.
 absl::StatusOr<std::unique_ptr<GgufFile>> OpenHeader(absl::Span<const TsrReader::Attachment> attachments,
                                                      absl::FunctionRef<absl::StatusOr<SharedBytes>(absl::string_view name)> read,
                                                      const std::string& name);
 
-// The recipe of a file with this layout. InvalidArgument (attachment, found, expected) if its text is too long or no recipe, or the layout
-// is not that of its forms; the errors of `read`.
+// Returns the recipe of a file with this layout. Returns InvalidArgument (attachment, found, expected) if the recipe's text is too long or
+// no recipe, or if the layout does not match the recipe's forms; the errors of `read`.
 absl::StatusOr<WeightRecipe> OpenRecipe(absl::string_view layout, absl::Span<const TsrReader::Attachment> attachments,
                                         absl::FunctionRef<absl::StatusOr<SharedBytes>(absl::string_view name)> read,
                                         const std::string& name);

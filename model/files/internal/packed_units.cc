@@ -17,7 +17,7 @@ std::string Describe(const TsrEntry& entry) {
   return absl::StrCat(Quoted(entry.name), " of ", entry.bytes, " bytes at ", entry.offset);
 }
 
-// Where the unit of the other layout lies: its first part says which it is.
+// Returns the file's unit for a unit of the other layout: the first part identifies the unit.
 int UnitOfFile(const WeightLayout& of_file, const WeightLayout& layout, int unit) {
   const WeightLayout::Placed first = layout.PartsOfUnit(unit)[0];
   const absl::Span<const TensorPart> parts = of_file.Parts(*first.tensor);

@@ -30,7 +30,7 @@ ByteSet SetOfByte(char byte) { return ByteSet().set(static_cast<unsigned char>(b
 
 bool IsWordByte(unsigned char byte) { return absl::ascii_isalnum(byte) || byte == '_'; }
 
-// \d, \w, \s and their opposites; nullopt: another letter.
+// Returns the class of \d, \w, \s and their opposites; nullopt: another letter.
 std::optional<ByteSet> ClassOf(char letter) {
   switch (letter) {
     case 'd': return SetOf(absl::ascii_isdigit);
@@ -43,7 +43,7 @@ std::optional<ByteSet> ClassOf(char letter) {
   }
 }
 
-// \b, \B, \A and \Z; kDone: another letter.
+// Returns the place of \b, \B, \A and \Z; kDone: another letter.
 Step::Kind PlaceOf(char letter) {
   switch (letter) {
     case 'b': return Step::kEdge;
@@ -122,7 +122,7 @@ class Parser {
     return Bytes(SetOfByte(byte));
   }
 
-  // Behind "(".
+  // Parses the text behind "(".
   absl::StatusOr<PatternNode> Group(size_t begin, int depth) {
     PatternNode look = {.kind = PatternNode::kLook, .step = Take("?=") ? Step::kAhead : Take("?!") ? Step::kNotAhead : Step::kDone};
     if (look.step == Step::kDone && Sees("?") && !Take("?:")) {
@@ -138,7 +138,7 @@ class Parser {
     return look;
   }
 
-  // The byte that a letter behind "\" means, or an error.
+  // Returns the byte for a letter behind "\", or an error.
   absl::StatusOr<char> EscapedByte(size_t begin, char letter) const {
     constexpr absl::string_view kLetters = "ntrfva", kMeant = "\n\t\r\f\v\a";
     const size_t known = kLetters.find(letter);
@@ -147,7 +147,7 @@ class Parser {
     return Wrong(begin, Quoted(text_.substr(begin, 2)), "\\d, \\w, \\s, \\b, their opposites, \\A, \\Z, or \\ and a sign");
   }
 
-  // Behind "\".
+  // Parses the text behind "\".
   absl::StatusOr<PatternNode> Escape() {
     const size_t begin = at_ - 1;
     if (at_ == text_.size()) return Wrong(begin, "\"\\\" at the end", "what it means behind it");
@@ -158,7 +158,7 @@ class Parser {
     return Bytes(SetOfByte(byte));
   }
 
-  // One end of a range, or a set of several bytes.
+  // Parses one end of a range, or a set of several bytes.
   absl::StatusOr<ByteSet> ClassPart(size_t begin) {
     if (at_ == text_.size()) return Wrong(begin, "\"[\"", "a \"]\" for it");
     const char byte = text_[at_++];
@@ -177,7 +177,7 @@ class Parser {
     return byte;
   }
 
-  // Behind "[". "]" is a byte like others at the beginning, and "-" at both ends.
+  // Parses the text behind "[". "]" is an ordinary byte at the start, and so is "-" at both ends.
   absl::StatusOr<PatternNode> Class(size_t begin) {
     const bool opposite = Take("^");
     ByteSet all;
@@ -206,7 +206,8 @@ class Parser {
     return absl::SimpleAtoi(text_.substr(begin, at_ - begin), &number) ? number : NamePattern::kMostSteps + 1;
   }
 
-  // Takes "*", "+", "?", "{3}", "{3,}", "{,3}" or "{3,4}"; false: none of them stands here. "{" is a byte like others before anything else.
+  // Takes "*", "+", "?", "{3}", "{3,}", "{,3}" or "{3,4}"; false: the text starts with none of these. "{" in front of other text is an
+  // ordinary byte.
   absl::StatusOr<bool> TakeRepeat(int* least, int* most) {
     int from = 0, to = PatternNode::kNoMost;
     const size_t begin = at_;

@@ -1,8 +1,8 @@
-// The text of a pattern taken apart, for NamePattern.
+// Parses the text of a pattern, for NamePattern.
 //
 //   ASSIGN_OR_RETURN(const PatternNode node, ParsePattern("a|[bc]+"));       // a choice of bytes and a repeat of bytes
 //
-// Errors are InvalidArgument with place, found and expected. Thread-safe (pure).
+// Errors: InvalidArgument with place, found and expected. Thread-safe (pure).
 #pragma once
 
 #include <limits>
@@ -25,7 +25,7 @@ struct PatternNode {
   NamePattern::Step::Kind step = NamePattern::Step::kDone;   // kPlace: kBegin to kNoEdge; kLook: kAhead or kNotAhead.
 };
 
-// Groups within groups, at most.
+// Maximum nesting of groups.
 inline constexpr int kMostPatternDepth = 64;
 
 absl::StatusOr<PatternNode> ParsePattern(absl::string_view text);

@@ -1,4 +1,4 @@
-// adapter_config.json as PEFT writes it. Modules are named and matched as PEFT 0.21 does it.
+// Reads adapter_config.json of PEFT. Modules are named and matched by the rules of PEFT 0.21.
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -22,14 +22,14 @@
 namespace tessera {
 namespace {
 
-// How training may begin and leave the weights of the model as they are. After others they are in no file of the adapter.
+// Starts of training that leave the weights of the model unchanged. After other starts, the changed weights are in no file of the adapter.
 constexpr absl::string_view kBeginnings[] = {"gaussian", "eva", "orthogonal", "mica"};
 
 constexpr FolderForm kForm = {.file = "adapter_model.safetensors", .older = "adapter_model.bin", .half_a = ".lora_A", .half_b = ".lora_B",
                               .ending = ".weight", .shown = "base_model.model.model.layers.N.MODULE.lora_A.weight or .lora_B.weight",
                               .transposed = false};
 
-// As PEFT finds a module by a name of a list: the whole name, or its last words.
+// Returns true if PEFT finds the module by this name of a list: the whole name, or the last words.
 bool IsNamed(absl::string_view module, absl::string_view name) {
   return module == name || (absl::ConsumeSuffix(&module, name) && absl::EndsWith(module, "."));
 }
@@ -37,7 +37,7 @@ bool IsNamed(absl::string_view module, absl::string_view name) {
 // Modules by names or by one pattern.
 class ModuleSet {
  public:
-  // Nothing, if the key is absent or null.
+  // Reads a set; nullopt if the key is absent or null.
   static absl::StatusOr<ModuleSet> Read(const JsonValue& json, absl::string_view key) {
     ModuleSet set;
     const absl::StatusOr<JsonValue> value = GivenValue(json, key);
@@ -76,11 +76,11 @@ class ModuleSet {
 // Numbers of some modules, by patterns.
 template <typename Number>
 struct ByPattern {
-  std::vector<std::pair<NamePattern, Number>> entries = {};   // In the order of the file: the first that fits counts.
+  std::vector<std::pair<NamePattern, Number>> entries = {};   // In the order of the file: the first match counts.
 
-  // A pattern fits as PEFT has it: behind any words, to the end of the name. steps: what is left of kMostSteps.
+  // Adds a pattern. By PEFT's rule a pattern matches behind any words, up to the end of the name. steps: the rest of kMostSteps.
   absl::Status Add(const JsonValue& object, const std::string& key, Number number, int* steps) {
-    absl::StatusOr<NamePattern> pattern = NamePattern::Parse(key);   // Places in its errors are the key's.
+    absl::StatusOr<NamePattern> pattern = NamePattern::Parse(key);   // Places in errors of Parse are places in the key.
     if (pattern.ok()) pattern = NamePattern::Parse(absl::StrCat("(.*\\.)?(", key, ")$"));
     if (!pattern.ok()) return object.Error(Quoted(key), absl::StrCat("a pattern that is read: ", pattern.status().message()));
     *steps -= pattern->steps();
@@ -139,10 +139,10 @@ class PeftConfig : public FolderConfig {
   int rank_ = 0;
   double alpha_ = 0;
   bool root_ = false;
-  bool begins_at_zero_ = true;              // What no tensors give adds nothing.
+  bool begins_at_zero_ = true;              // Missing tensors add nothing.
   ModuleSet targets_, excluded_;
   std::vector<int64_t> layers_;             // Empty: all.
-  std::vector<std::string> layer_lists_;    // What the list that a layer is in may be called; empty: anything.
+  std::vector<std::string> layer_lists_;    // Allowed names of the list that holds a layer; empty: any.
   ByPattern<int> ranks_;
   ByPattern<double> alphas_;
 };
@@ -201,7 +201,7 @@ absl::Status PeftConfig::ReadModules(const JsonValue& json) {
   return absl::OkStatus();
 }
 
-// Both keys go with a list of modules alone: PEFT refuses others, too.
+// Reads the layers. Both keys need a list of modules: PEFT refuses other values, too.
 absl::Status PeftConfig::ReadLayers(const JsonValue& json) {
   const absl::StatusOr<JsonValue> layers = GivenValue(json, "layers_to_transform");
   if (layers.ok() && !IsNothing(*layers)) {

@@ -13,17 +13,18 @@
 namespace tessera {
 namespace {
 
-// A drive gives nearly all it can at this size with two reads in flight, and memory is new for each file: more of it would cost more.
+// With blocks of this size and two reads in flight, a drive is nearly at full speed. Memory is new for each file, so more memory would cost
+// more.
 constexpr int64_t kBlockBytes = int64_t{512} << 10;
 constexpr int64_t kBlocks = 3;                         // In flight, or in use.
-constexpr int64_t kPlainBytes = int64_t{256} << 10;    // At a time from the page cache: a core's own cache has them then.
+constexpr int64_t kPlainBytes = int64_t{256} << 10;    // Bytes per read from the page cache: a core's own cache then holds the bytes.
 
-// Hands out what of each block belongs to a part.
+// Hands out the bytes of each block that belong to a part.
 class PartsInOrder {
  public:
   PartsInOrder(absl::Span<const WantedPart> parts, UseOfPart use) : parts_(parts), use_(use) {}
 
-  // The file's bytes from `offset` on. REQUIRES: blocks come in order.
+  // Takes the file's bytes from `offset` on. REQUIRES: blocks come in order.
   absl::Status Take(int64_t offset, absl::Span<const std::byte> bytes) {
     const int64_t end = offset + static_cast<int64_t>(bytes.size());
     while (part_ < parts_.size() && parts_[part_].offset < end) {
@@ -42,7 +43,7 @@ class PartsInOrder {
  private:
   const absl::Span<const WantedPart> parts_;
   const UseOfPart use_;
-  size_t part_ = 0;   // The first that has not come whole.
+  size_t part_ = 0;   // The first part that is not complete.
 };
 
 absl::Status ReadPlain(const RandomAccessFile& file, int64_t begin, int64_t end, PartsInOrder& parts) {
@@ -57,7 +58,7 @@ absl::Status ReadPlain(const RandomAccessFile& file, int64_t begin, int64_t end,
   return absl::OkStatus();
 }
 
-// Whole blocks of the device, and their next ones while they are used.
+// Whole blocks of the device; the next blocks are read while earlier blocks are in use.
 class BlocksInOrder {
  public:
   BlocksInOrder(BlockDevice& device, const AlignedBuffer& arena, int64_t begin, int64_t end)
@@ -98,7 +99,7 @@ class BlocksInOrder {
   bool came_[kBlocks] = {};
 };
 
-// False: the device is no faster than the page cache.
+// Returns false if the device is no faster than the page cache.
 absl::StatusOr<bool> ReadPastCache(const std::shared_ptr<const RandomAccessFile>& file, int64_t begin, int64_t end, PartsInOrder& parts) {
   ASSIGN_OR_RETURN(const AlignedBuffer arena, AlignedBuffer::Allocate(kBlocks * kBlockBytes, AlignedBuffer::Pages::kSmall, file->path()));
   ASSIGN_OR_RETURN(const OpenedDevice opened, OpenBlockDevice(file, {.depth = static_cast<int>(kBlocks) - 1}));
@@ -114,7 +115,7 @@ absl::Status ReadThrough(const std::shared_ptr<const RandomAccessFile>& file, ab
   PartsInOrder in_order(parts, use);
   int64_t begin = parts.front().offset;
   const int64_t end = parts.back().offset + parts.back().size;
-  // A device reads whole aligned blocks; what is behind the last of them is read otherwise.
+  // A device reads whole aligned blocks; bytes behind the last block are read in another way.
   const int64_t first = begin / BlockDevice::kAlignment * BlockDevice::kAlignment;
   const int64_t last = std::min(AlignUp(end, BlockDevice::kAlignment), file->size() / BlockDevice::kAlignment * BlockDevice::kAlignment);
   if (last - first > kBlockBytes && file->CachedBytes() < file->size() / 2) {

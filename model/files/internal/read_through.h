@@ -1,14 +1,13 @@
-// Reads parts of a file from its beginning to its end, so that a drive reads them at its speed, and the caller uses what came while more
-// comes.
+// Reads parts of a file from start to end at the drive's speed, while the caller uses earlier parts.
 //
 //   const std::vector<WantedPart> parts = {{.offset = 4096, .size = 9216}, {.offset = 13312, .size = 3072}};
 //   RETURN_IF_ERROR(ReadThrough(file, parts, [&](size_t part, int64_t begin, absl::Span<const std::byte> bytes) {
 //     return Use(part, begin, bytes);                    // bytes of one part, from its byte `begin` on, in order
 //   }));
 //
-// A file that the page cache has is read from there. Any other one is read past it, in blocks of half a mebibyte, of which three are in
-// memory at once, two of them in flight; what lies between parts is read along. Errors: those of RandomAccessFile::Read, of BlockReader
-// and of `use`, which ends the reading. Thread-safe; `use` is called on the caller's thread.
+// A file in the page cache is read from the cache. Any other file is read past the cache, in blocks of half a mebibyte. Three blocks are in
+// memory at once, two of them in flight. Bytes between parts are read along. Errors: the errors of RandomAccessFile::Read, of BlockReader
+// and of `use`. An error of `use` ends the reading. Threads: thread-safe; `use` is called on the caller's thread.
 #pragma once
 
 #include <cstddef>
@@ -29,10 +28,10 @@ struct WantedPart {
 
 using UseOfPart = absl::FunctionRef<absl::Status(size_t part, int64_t begin, absl::Span<const std::byte> bytes)>;
 
-// REQUIRES: parts ascend, have no byte in common, and lie in the file. Parts of no bytes are not used.
+// Reads parts of a file. REQUIRES: parts ascend, have no byte in common, and lie in the file. Parts without bytes are not used.
 absl::Status ReadThrough(const std::shared_ptr<const RandomAccessFile>& file, absl::Span<const WantedPart> parts, UseOfPart use);
 
-// The same of bytes in memory.
+// Reads parts of bytes in memory.
 absl::Status UseParts(absl::Span<const std::byte> file, absl::Span<const WantedPart> parts, UseOfPart use);
 
 }  // namespace tessera

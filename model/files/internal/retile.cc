@@ -21,12 +21,13 @@ namespace {
 
 constexpr int64_t kNumbersAtOnce = int64_t{1} << 18;
 
-// A vector's parts count numbers, a matrix's rows.
+// Returns the end of a part: a vector's parts count numbers, a matrix's parts count rows.
 int64_t EndOf(const TensorPart& part) {
   return part.first_row + (part.weight.vector ? part.weight.spec.in_features : part.weight.spec.out_features);
 }
 
-// Bytes of the part's first rows, whole panels unless they are the last. They are rows of a planned part, so no size can be wrong.
+// Returns the bytes of the part's first rows, whole panels unless the rows are the last. The rows belong to a planned part, so no size can
+// be wrong.
 int64_t BytesBefore(const TensorPart& part, int64_t rows, WeightEncoding encoding) {
   GraphWeight weight = part.weight;
   weight.spec.out_features = rows;
@@ -38,7 +39,7 @@ class Retiler {
   Retiler(const TsrReader& reader, const WeightLayout& panels, const WeightLayout& layout, ResidentSource& out)
       : reader_(reader), panels_(panels), layout_(layout), out_(out) {}
 
-  // For matrices that have one scale for all: to be called for all units before the first WriteUnit.
+  // For matrices with one scale for all numbers: call FindLargest for all units before the first WriteUnit.
   absl::Status FindLargest(int unit) {
     const auto wants = [&](const WeightLayout::Placed& placed) { return HasOneScale(*placed.tensor); };
     const std::vector<WeightLayout::Placed> parts = panels_.PartsOfUnit(unit);
@@ -60,7 +61,7 @@ class Retiler {
     return absl::OkStatus();
   }
 
-  // Writes all that the file's unit has to where the layout wants it. What is of a layer that it goes without is not read.
+  // Writes all parts of the file's unit to the places in the layout. Parts of a left-out layer are not read.
   absl::Status WriteUnit(int unit) {
     const auto wanted = [&](const WeightLayout::Placed& placed) { return !layout_.Parts(*placed.tensor).empty(); };
     const std::vector<WeightLayout::Placed> parts = panels_.PartsOfUnit(unit);
@@ -93,7 +94,7 @@ class Retiler {
     return PackedMatrix::Open(part.weight.spec, unit.bytes().subspan(part.offset, part.bytes));
   }
 
-  // Rows [begin, end) of the tensor, or numbers of a vector, which both parts have.
+  // Writes rows [begin, end) of the tensor, or numbers of a vector. Both parts have these rows.
   absl::Status Write(const std::string& tensor, const TensorPart& from, const TensorPart& to, int64_t begin, int64_t end,
                      const AlignedBuffer& unit) {
     const absl::Span<std::byte> out = out_.Unit(to.unit).subspan(to.offset, to.bytes);
@@ -114,7 +115,7 @@ class Retiler {
                      out.subspan(static_cast<size_t>(place)));
   }
 
-  // Some rows of a part of a tensor, which begins with the tensor's row `first`, in the form of `to`.
+  // Writes some rows of a part of a tensor, which begins with the tensor's row `first`, in the form of `to`.
   absl::Status WriteRows(const std::string& tensor, const PackedMatrix& matrix, Share share, int64_t first, const TensorPart& to,
                          absl::Span<std::byte> out) {
     FormedRows rows = {.place = absl::StrCat(reader_.path(), ": tensor ", tensor), .weight = to.weight, .format = matrix.format(),
@@ -152,7 +153,7 @@ class Retiler {
   const WeightLayout& layout_;
   ResidentSource& out_;
   std::mutex mutex_;
-  absl::flat_hash_map<std::string, float> largest_;  // Under mutex_ while it is filled.
+  absl::flat_hash_map<std::string, float> largest_;  // Guarded by mutex_ during filling.
 };
 
 }  // namespace

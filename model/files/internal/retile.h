@@ -1,8 +1,8 @@
-// Loads the weights of a packed file whose matrices lie in panels, for a device that wants them in tiles.
+// Loads the weights of a packed file in panels, for a device that wants the matrices in tiles.
 //
 //   ASSIGN_OR_RETURN(source, LoadRetiled(*reader, panels, layout, pool, cancel));      // panels: what the file has; layout: what is wanted
 //
-// Numbers are those of the file, as if its GGUF model had been loaded. Thread-safe (pure function).
+// Numbers are the file's numbers, as if the original GGUF model had been loaded. Thread-safe (pure function).
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@
 
 namespace tessera {
 
-// All units of `layout`, filled by all threads of the pool; each has one of the file's units in memory at a time. DataLoss for a unit that
-// is damaged; InvalidArgument (file, tensor, found, expected) for numbers that the form cannot hold; Cancelled once `cancel` (may be null)
-// is true; ResourceExhausted. REQUIRES: the file's units are those of `panels`, both layouts are of its header (`layout` perhaps of
-// its first layers alone), and panels keeps all.
+// Loads all units of `layout` on all threads of the pool. Each thread has one of the file's units in memory at a time. Returns DataLoss for
+// a damaged unit; InvalidArgument (file, tensor, found, expected) for numbers that the form cannot hold; Cancelled once `cancel` (may be
+// null) is true; ResourceExhausted. REQUIRES: the file's units are the units of `panels`. Both layouts belong to the file's header
+// (`layout` perhaps to its first layers alone). `panels` keeps all matrices.
 absl::StatusOr<std::unique_ptr<ResidentSource>> LoadRetiled(const TsrReader& reader, const WeightLayout& panels, const WeightLayout& layout,
                                                             ThreadPool& pool, const std::atomic<bool>* cancel);
 

@@ -1,4 +1,4 @@
-// What a safetensors file may hold, for reader and writer, so that no file is written that would be refused.
+// The limits of a safetensors file, for reader and writer, so that no file is written that the reader would refuse.
 #pragma once
 
 #include <bit>
@@ -19,11 +19,11 @@ namespace tessera {
 
 static_assert(std::endian::native == std::endian::little, "numbers of safetensors files are read as they lie there");
 
-inline constexpr int64_t kSafetensorsLengthBytes = 8;         // The header's length, before the header.
+inline constexpr int64_t kSafetensorsLengthBytes = 8;         // The header's length, in front of the header.
 inline constexpr char kSafetensorsMetadata[] = "__metadata__";
-inline constexpr int64_t kLargestSafetensors = int64_t{1} << 60;   // Sums of such sizes stay far from 63 bits.
+inline constexpr int64_t kLargestSafetensors = int64_t{1} << 60;   // Sums of such sizes stay far below 63 bits.
 
-// Empty if a tensor may be called so, else the problem: "found ..., expected ...".
+// Returns an empty text if a tensor may have this name, else the problem: "found ..., expected ...".
 inline std::string ProblemOfTensorName(absl::string_view name) {
   if (name.empty() || name.size() > SafetensorsFile::kLongestName) {
     return absl::StrCat("found a name of ", name.size(), " bytes, expected 1 to ", SafetensorsFile::kLongestName);
@@ -31,7 +31,7 @@ inline std::string ProblemOfTensorName(absl::string_view name) {
   return IsPrintableUtf8(name) ? "" : "found this name, expected printable UTF-8";
 }
 
-// How many numbers a tensor has, and below how many bytes they take. Errors say what is wrong with the shape.
+// Returns the number of a tensor's numbers; BytesOfSafetensors returns the bytes. Errors name the problem of the shape.
 inline absl::StatusOr<int64_t> NumbersOfSafetensors(absl::Span<const int64_t> shape) {
   if (shape.size() > SafetensorsFile::kMostDimensions) {
     return absl::InvalidArgumentError(

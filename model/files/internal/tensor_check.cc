@@ -13,20 +13,20 @@
 namespace tessera {
 namespace {
 
-// Layers that the file is said to have: block_count.
+// Returns the layers that the file claims: block_count.
 uint64_t LayersOfFile(const ModelConfig& config) { return config.layers.size() + static_cast<uint64_t>(config.left_out); }
 
 bool IsOfLayer(absl::string_view tensor, uint64_t* layer) {
   return absl::ConsumePrefix(&tensor, "blk.") && absl::SimpleAtoi(tensor.substr(0, tensor.find('.')), layer);
 }
 
-// Is it of a layer behind the last one that block_count counts?
+// Returns true for a tensor of a layer behind the last layer of block_count.
 bool IsOfLaterLayer(absl::string_view tensor, const ModelConfig& config) {
   uint64_t layer = 0;
   return IsOfLayer(tensor, &layer) && layer >= LayersOfFile(config);
 }
 
-// Is it of a layer that the model goes without? What it is makes no difference then.
+// Returns true for a tensor of a left-out layer. The kind of such a tensor makes no difference.
 bool IsLeftOut(absl::string_view tensor, const ModelConfig& config) {
   uint64_t layer = 0;
   return IsOfLayer(tensor, &layer) && layer >= config.layers.size() && layer < LayersOfFile(config);
@@ -46,7 +46,7 @@ absl::Status Unused(const std::string& path, absl::string_view tensor, const Mod
                                                  "original model again, or run the file with a program that reads it"));
 }
 
-// Notes why the tensor changes no text. False: it might.
+// Records the reason why the tensor changes no text. False: the tensor might.
 bool IsHarmless(absl::string_view tensor, const ModelConfig& config, TensorCheck& check) {
   const std::string reason(WhyHarmless(config.architecture, tensor));
   if (!reason.empty() && !absl::c_linear_search(check.reasons, reason)) check.reasons.push_back(reason);

@@ -1,9 +1,9 @@
-// Holds a file's tensors against those that its configuration needs: each need is met, and each tensor is used or known to change no text.
+// Compares a file's tensors with the needs of the configuration: each need is met, and each tensor is used or known to change no text.
 //
 //   const TensorCheck check = CheckTensors(file, config);
 //   for (const TensorProblem& problem : check.problems) Show(problem.tensor, problem.status);
 //
-// Planning weights, quantizing and verifying all call it, so that none of them takes a file that another refuses. Thread-safe (pure).
+// Planning weights, quantizing and verifying all use this check, so that none accepts a file that another refuses. Thread-safe (pure).
 #pragma once
 
 #include <string>
@@ -21,10 +21,11 @@ struct TensorProblem {
 };
 
 struct TensorCheck {
-  // First tensors that nothing would read, in the order of the file: they say best what kind of model it is. Then needs that are not met.
+  // First the tensors that nothing would read, in the order of the file: the names of such tensors show best which kind of model the file
+  // holds. Then the unmet needs.
   std::vector<TensorProblem> problems = {};
   std::vector<bool> used = {};  // Per tensor of the file.
-  // Why tensors that are not used, and are no problem, change no text; each reason once.
+  // Reasons why unused tensors that are no problem change no text; each reason once.
   std::vector<std::string> reasons = {};
 
   absl::Status FirstProblem() const { return problems.empty() ? absl::OkStatus() : problems[0].status; }

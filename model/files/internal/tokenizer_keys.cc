@@ -1,4 +1,4 @@
-// The keys of tokenizers ("tokenizer.*"): those that are read (read_tokenizer.cc), and what the others mean for text here.
+// The keys of tokenizers ("tokenizer.*"): the keys that are read (read_tokenizer.cc), and the meaning of the others for text here.
 #include "tessera/model/files/internal/key_rules.h"
 
 namespace tessera {

@@ -16,9 +16,9 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kReadAtOnce = int64_t{256} << 10;  // Bytes of a file, few enough that they are packed while the caches hold them.
+constexpr int64_t kReadAtOnce = int64_t{256} << 10;  // Bytes of a file: few enough that the caches hold the bytes during packing.
 
-// Reads the blocks that hold a vector's numbers from part.first_row on, and widens these.
+// Reads the blocks with a vector's numbers from part.first_row on, and widens the numbers.
 absl::Status FillVector(const GgufFile& file, const GgufTensor& tensor, const TensorPart& part, absl::Span<std::byte> out) {
   const BlockFormatInfo& format = *tensor.format;
   const int64_t count = part.weight.spec.in_features, before = part.first_row % format.values_per_block;
@@ -33,7 +33,7 @@ absl::Status FillVector(const GgufFile& file, const GgufTensor& tensor, const Te
   return absl::OkStatus();
 }
 
-// Whole panels of rows of which a file has about kReadAtOnce bytes.
+// Returns the number of rows, in whole panels, with about kReadAtOnce bytes in a file.
 int64_t RowsAtOnce(int64_t row_bytes) { return std::max<int64_t>(1, kReadAtOnce / row_bytes / kRowsPerPanel) * kRowsPerPanel; }
 
 std::string PlaceOf(const GgufFile& file, const GgufTensor& tensor) { return absl::StrCat(file.PathOf(tensor), ": tensor ", tensor.name); }
@@ -84,7 +84,7 @@ absl::StatusOr<TileMatrix::Choice> UnitFiller::ChoiceFor(const GgufTensor& tenso
                                                  weight.spec.in_features, ": they are of another model"));
 }
 
-// Reads a part of a matrix, some rows at a time (whole panels), and writes them in their form.
+// Reads a part of a matrix, some rows at a time (whole panels), and writes the rows in the part's form.
 absl::Status UnitFiller::FillMatrix(const GgufTensor& tensor, const TensorPart& part, absl::Span<std::byte> out) {
   const BlockFormatInfo& format = *tensor.format;
   FormedRows rows = {.place = PlaceOf(file_, tensor), .weight = part.weight, .format = format.format, .encoding = layout_.encoding()};

@@ -23,7 +23,8 @@
 
 namespace tessera {
 
-// The largest magnitudes of whole matrices, each looked for once, by the first thread that asks: the others wait for it.
+// The largest magnitudes of whole matrices. The first thread that asks for a matrix computes the magnitude; other threads wait for the
+// result.
 class LargestMagnitudes {
  public:
   absl::StatusOr<float> Of(const std::string& tensor, absl::FunctionRef<absl::StatusOr<float>()> look_for);
@@ -39,11 +40,11 @@ class LargestMagnitudes {
 
 class UnitFiller {
  public:
-  // All must outlive the filler.
+  // All arguments must outlive the filler.
   UnitFiller(const GgufFile& file, const WeightLayout& layout, const FillOptions& options)
       : file_(file), layout_(layout), options_(options) {}
 
-  // As FillUnit.
+  // Fills a unit like FillUnit.
   absl::Status Fill(int unit, absl::Span<std::byte> out);
 
  private:
@@ -57,11 +58,11 @@ class UnitFiller {
   LargestMagnitudes largest_;
 };
 
-// Zeroed units of the layout's sizes. An error names the file and that they are its weights.
+// Returns zeroed units of the layout's sizes. An error names the file, and says that the bytes are for the file's weights.
 absl::StatusOr<std::unique_ptr<ResidentSource>> RoomFor(const WeightLayout& layout, const std::string& path);
 
-// Calls `work` with each index of `sizes` once, on all threads of the pool, the largest first, so that no thread is left with a large one
-// at the end. The error of the smallest index; ResourceExhausted where memory ends.
+// Calls `work` with each index of `sizes` once, on all threads of the pool. The largest sizes come first, so that no thread is left with a
+// large one at the end. Returns the error of the smallest index; ResourceExhausted if memory is exhausted.
 absl::Status ForEachLargestFirst(absl::Span<const int64_t> sizes, ThreadPool& pool, absl::FunctionRef<absl::Status(int)> work);
 
 }  // namespace tessera

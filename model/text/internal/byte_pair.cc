@@ -50,12 +50,12 @@ class BytePairSegmenter final : public Segmenter {
   const Vocabulary& vocabulary_;
   PreTokenizer cutter_;
   std::array<std::string, 256> characters_;
-  std::array<TokenId, 256> byte_tokens_;                  // -1: the vocabulary has none.
+  std::array<TokenId, 256> byte_tokens_;                  // -1: no token.
   MergeTable merges_;
   mutable std::atomic<int64_t> lost_bytes_ = 0;
 };
 
-// It is not checked that the two texts are tokens: a text that is not is never a symbol, and so never merges.
+// Reads merges without a check that both texts are tokens: a text that is no token is never a symbol, and so never merges.
 absl::Status BytePairSegmenter::ReadMerges(const TokenizerFacts& facts) {
   ASSIGN_OR_RETURN(const LengthPrefixedStrings lines, Needed(facts.merges));
   std::vector<MergeTable::Merge> merges;
@@ -76,7 +76,7 @@ absl::Status BytePairSegmenter::ReadMerges(const TokenizerFacts& facts) {
   return absl::OkStatus();
 }
 
-// Most tokens are numbered in the order of the merges that make them: then `next` is the right one.
+// Returns the joined token. Most tokens are numbered in the order of the merges that make them: then `next` is the right token.
 TokenId BytePairSegmenter::FindJoined(absl::string_view left, absl::string_view right, TokenId next) const {
   if (vocabulary_.IsJoined(next, left, right)) return next;
   return vocabulary_.Find(absl::StrCat(left, right)).value_or(-1);
@@ -87,7 +87,7 @@ void BytePairSegmenter::Encode(absl::string_view text, bool /*starts_text*/, std
   if (cutter_.rule().normalizes) text = NormalFormC(text, composed);
   std::vector<absl::string_view> words;
   cutter_.Split(text, &words);
-  std::vector<MergeSymbol> symbols;  // One for all words, as is `spelled`: most are short.
+  std::vector<MergeSymbol> symbols;  // One for all words, like `spelled`: most words are short.
   std::string spelled;
   for (absl::string_view word : words) {
     spelled.clear();
@@ -101,7 +101,7 @@ void BytePairSegmenter::Encode(absl::string_view text, bool /*starts_text*/, std
   }
 }
 
-// `text`: the word, spelled as the vocabulary does.
+// `text`: the word in the vocabulary's spelling.
 void BytePairSegmenter::EncodeWord(absl::string_view word, const std::string& text, std::vector<MergeSymbol>& symbols,
                                    std::vector<TokenId>* tokens) const {
   symbols.clear();
@@ -116,7 +116,7 @@ void BytePairSegmenter::EncodeWord(absl::string_view word, const std::string& te
     if (symbols[i].token >= 0) {
       tokens->push_back(symbols[i].token);
     } else {
-      ++lost_bytes_;   // The vocabulary has no token for it.
+      ++lost_bytes_;   // The vocabulary has no token for the byte.
     }
   }
 }
@@ -130,7 +130,7 @@ std::optional<PairMerge> BytePairSegmenter::FindMerge(absl::string_view text, co
   return PairMerge{static_cast<double>(*rank), *joined};
 }
 
-// "default" is what some converters wrote where they knew no name: if the merges are known, they say more.
+// Returns the rule's name. Some converters wrote "default" for an unknown rule: known merges then tell more.
 absl::StatusOr<absl::string_view> RuleName(const TokenizerFacts& facts) {
   RETURN_IF_ERROR(facts.pre_tokenizer.problem);
   const std::optional<absl::string_view>& name = facts.pre_tokenizer.value;

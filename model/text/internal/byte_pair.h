@@ -1,5 +1,5 @@
-// Byte-level byte pair encoding, as GPT-2 introduced it (Radford et al., 2019; merges after Sennrich et al., 2016): text is cut into
-// words, each byte of a word is a symbol, and neighbours merge in the order in which training learned the merges.
+// Byte-level byte pair encoding, introduced by GPT-2 (Radford et al., 2019; merges after Sennrich et al., 2016). Text is cut into words,
+// and each byte of a word is a symbol. Neighbours merge in the order in which training learned the merges.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewBytePairSegmenter(facts, *vocabulary));
 //   segmenter->Encode("Hello", /*starts_text=*/true, &tokens);

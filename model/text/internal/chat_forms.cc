@@ -47,7 +47,8 @@ void WriteLlama3(absl::Span<const ChatMessage> messages, bool prompt, Writer* ou
   if (prompt) out->Mark("<|start_header_id|>assistant<|end_header_id|>\n\n");
 }
 
-// Gemma has no system turn: a system message goes before the next user's content, or into a turn of its own if none follows.
+// Writes Gemma's form, which has no system turn: a system message goes before the next user's content, or into a separate turn if none
+// follows.
 void WriteGemma(absl::Span<const ChatMessage> messages, bool prompt, Writer* out) {
   std::string system;
   const auto turn = [&](absl::string_view role, absl::string_view before, absl::string_view content) {

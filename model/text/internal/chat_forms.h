@@ -1,4 +1,4 @@
-// The forms of dialogues that are known by name, written without a template.
+// The named forms of dialogues, written without a template.
 //
 //   std::vector<ChatPiece> pieces = WriteForm("chatml", messages, /*add_generation_prompt=*/true);
 //

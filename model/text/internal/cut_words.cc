@@ -5,7 +5,7 @@ namespace {
 
 using Words = std::vector<absl::string_view>;
 
-// What onig, by which the tokenizers of these models match, takes for a part of a word.
+// Characters that onig takes for a part of a word. The tokenizers of these models match with onig.
 struct WordPart {
   static bool Has(const Character& c) {
     const bool circled = (c.code >= 0x24b6 && c.code <= 0x24e9) || (c.code >= 0x1f130 && c.code <= 0x1f149) ||
@@ -17,7 +17,7 @@ struct WordPart {
 
 // A run of one set.
 struct NumberRun {
-  size_t begin, end, count;  // The count is of characters.
+  size_t begin, end, count;  // In characters.
 };
 
 template <typename Set>
@@ -30,7 +30,7 @@ NumberRun RunFrom(const PlainText& text, size_t at) {
   return run;
 }
 
-// Calls cut(place) where a group of three begins.
+// Calls cut(place) at the start of each group of three.
 template <typename Cut>
 void ForEachGroup(const PlainText& text, const NumberRun& run, const Cut& cut) {
   size_t at = run.begin;
@@ -40,7 +40,7 @@ void ForEachGroup(const PlainText& text, const NumberRun& run, const Cut& cut) {
   }
 }
 
-// Cuts at places that are given in ascending order.
+// Cuts at given places, in ascending order.
 class Cutter {
  public:
   Cutter(const PlainText& text, Words* words) : text_(text), words_(words) {}
@@ -55,7 +55,7 @@ class Cutter {
   size_t done_ = 0;
 };
 
-// `isolated`: the beginning and the end of a run are cut, too. `grouped(text, run)`: it is cut at all.
+// `isolated`: the start and the end of a run are cut, too. `grouped(text, run)`: true if the run is cut.
 template <typename Set, typename Grouped>
 void CutGroups(absl::string_view piece, Words* words, bool isolated, const Grouped& grouped) {
   const PlainText text(piece);

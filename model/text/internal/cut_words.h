@@ -1,4 +1,4 @@
-// Cuts a piece of text into words: at each match of a pattern (word_patterns.h), or in one of the few ways that no pattern says.
+// Cuts a piece of text into words: at each match of a pattern (word_patterns.h), or by one of the few rules that no pattern expresses.
 //
 //   std::vector<absl::string_view> words;
 //   CutByPattern<RunOf<In<kNumber>>>("a12b", &words);     // "a", "12", "b"
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// What lies between matches is a word, too.
+// Text between matches is a word, too.
 template <typename Pattern>
 void CutByPattern(absl::string_view piece, std::vector<absl::string_view>* words) {
   const PlainText text(piece);
@@ -34,13 +34,13 @@ void CutByPattern(absl::string_view piece, std::vector<absl::string_view>* words
 // \s+$
 void CutWhiteEnd(absl::string_view piece, std::vector<absl::string_view>* words);
 
-// Each run of numbers in groups of three, counted from its end.
+// Cuts each run of numbers into groups of three, counted from the run's end.
 void CutNumbersFromTheEnd(absl::string_view piece, std::vector<absl::string_view>* words);
 
-// \d{1,3}(?=(?:\d{3})*\b): the same for digits, if nothing that belongs to a word follows them; else the run stays whole.
+// \d{1,3}(?=(?:\d{3})*\b): as above for digits, if no word character follows the digits; otherwise the run stays whole.
 void CutLoneDigitsFromTheEnd(absl::string_view piece, std::vector<absl::string_view>* words);
 
-// (?=(\d{3})+(?!\d)): before each group of three digits, counted from the end of their run; nothing is cut behind a run.
+// (?=(\d{3})+(?!\d)): cuts before each group of three digits, counted from the end of the run. Nothing is cut behind a run.
 void CutBeforeThreeDigits(absl::string_view piece, std::vector<absl::string_view>* words);
 
 }  // namespace tessera

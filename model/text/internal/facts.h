@@ -1,4 +1,4 @@
-// Reads facts (model/text/tokenizer_facts.h); errors say what is wrong with them and where.
+// Reads facts (model/text/tokenizer_facts.h). Errors name the problem and the place.
 //
 //   ASSIGN_OR_RETURN(const absl::string_view model, Needed(facts.model));
 //   if (model != "gpt2") return WrongFact(facts.model.place, "found another, expected gpt2");
@@ -17,11 +17,11 @@
 
 namespace tessera {
 
-// InvalidArgument with file, key and byte offset before the problem, which reads "found 3, expected 4".
+// Returns InvalidArgument with file, key and byte offset in front of the problem, which reads "found 3, expected 4".
 absl::Status WrongFact(const FactPlace& place, absl::string_view problem);
-// InvalidArgument with file and key alone, for a fact that the file does not give anywhere.
+// Returns InvalidArgument with file and key alone, for a fact that stands nowhere in the file.
 absl::Status MissingInFact(const FactPlace& place, absl::string_view problem);
-// WrongFact for element `index` of a list.
+// Returns WrongFact for element `index` of a list.
 absl::Status WrongElement(const FileFact<LengthPrefixedStrings>& list, int64_t index, absl::string_view problem);
 absl::Status WrongElement(const FactPlace& list, int64_t index, int64_t element_bytes, absl::string_view problem);
 template <typename Number>
@@ -29,10 +29,10 @@ absl::Status WrongElement(const FileFact<std::vector<Number>>& list, int64_t ind
   return WrongElement(list.place, index, sizeof(Number), problem);
 }
 
-// NotFound with file and key.
+// Returns NotFound with file and key.
 absl::Status NoSuchFact(const FactPlace& place);
 
-// The value; an error if there is none.
+// Returns the value; an error if there is none.
 template <typename T>
 absl::StatusOr<T> Needed(const FileFact<T>& fact) {
   RETURN_IF_ERROR(fact.problem);
@@ -40,7 +40,7 @@ absl::StatusOr<T> Needed(const FileFact<T>& fact) {
   return *fact.value;
 }
 
-// The same for a value that is expensive to copy.
+// Like Needed, but moves the value: for values that are expensive to copy.
 template <typename T>
 absl::StatusOr<T> TakeNeeded(FileFact<T>& fact) {
   RETURN_IF_ERROR(fact.problem);
@@ -48,7 +48,7 @@ absl::StatusOr<T> TakeNeeded(FileFact<T>& fact) {
   return *std::move(fact.value);
 }
 
-// The value; `otherwise` if there is none.
+// Returns the value; `otherwise` if there is none.
 template <typename T>
 absl::StatusOr<T> ValueOr(const FileFact<T>& fact, T otherwise) {
   RETURN_IF_ERROR(fact.problem);

@@ -21,11 +21,12 @@ constexpr char kCalls[] = "tool_calls";
 constexpr char kFunctionCall[] = "function_call";   // The one call of messages before there were several.
 constexpr char kAssistant[] = "assistant";
 
-// The roles that templates know. Some write them as a part of a mark, "<|user|>", so they count as words of the template: the caller says
-// whose turn it is, and none of these makes a mark that ends or lays out a text. Any other role is the user's text.
+// The roles that templates know. Some templates write a role as a part of a mark, "<|user|>", so known roles count as words of the
+// template. The caller says whose turn it is, and no known role makes a mark that ends or lays out a text. Any other role is the user's
+// text.
 constexpr absl::string_view kRoles[] = {"system",      "user",        "assistant",     "tool",        "developer", "model", "function",
                                         "observation", "environment", "tool_response", "tool_result", "tool_results", "ipython"};
-// Those whose contents are texts or parts, and nothing else.
+// Roles whose contents are texts or parts, and nothing else.
 constexpr absl::string_view kSpeakers[] = {"system", "user", "assistant", "developer"};
 
 template <size_t kSize>
@@ -43,7 +44,7 @@ jinja::Value PartOf(const std::string& text, const std::string& key) {
   return jinja::Value::Dict(std::move(entries));
 }
 
-// The call without the fields that are not taken.
+// Returns the call without the fields that are not taken.
 jinja::Value Taken(const jinja::Value& value, const JsonValue& object, FieldHolder holder, GivenMessages::TakesField takes) {
   jinja::Mapping mapping;
   for (const auto& [name, field] : value.mapping().entries()) {
@@ -55,14 +56,14 @@ jinja::Value Taken(const jinja::Value& value, const JsonValue& object, FieldHold
   return jinja::Value::Of(std::move(mapping));
 }
 
-// Whether an error is none of the template and the messages, but of the work that a request may take.
+// Returns true if an error comes from the work limits of a request, not from the template or the messages.
 bool IsLimit(const absl::Status& status) { return !status.ok() && !absl::IsInvalidArgument(status); }
 
 bool SaysSomething(const JsonValue& calls) { return calls.is_array() && calls.size() > 0; }
 
 bool TakesEach(const JsonValue&, FieldHolder, const std::string&) { return true; }
 
-// Keeps in `kept` the error that tells more: a template's own refusal.
+// Keeps in `kept` the error with more information: a template's own refusal.
 void KeepRefusal(const absl::Status& error, absl::StatusOr<std::vector<ChatPiece>>& kept) {
   if (jinja::IsRefusal(error) && !kept.ok() && !jinja::IsRefusal(kept.status())) kept = error;
 }
@@ -123,7 +124,7 @@ absl::Status GivenMessages::AddContent(const ChatMessage& message, Message& adde
 }
 
 void GivenMessages::AddBlankParts(const JsonValue& whole, Message& added) {
-  if (whole.Has(kCalls) && SaysSomething(*whole.Value(kCalls))) {   // As an empty text beside calls, which may be given as none.
+  if (whole.Has(kCalls) && SaysSomething(*whole.Value(kCalls))) {   // Like an empty text next to calls, which may be given as none.
     added.content = Content::kText;
     added.texts = {absl::StrJoin(added.texts, "\n")};
     return;
@@ -242,7 +243,7 @@ bool GivenMessages::Look(const absl::StatusOr<std::vector<ChatPiece>>& written) 
   return all;
 }
 
-// The forms with those of some messages changed: of all of a kind, or of the roles and kinds of which something was not seen.
+// Returns the forms with changes for some messages: for all of a kind, or for the roles and kinds with an unseen statement.
 std::vector<bool> GivenMessages::OtherForms(bool look_at_unseen, Content kind) const {
   std::set<std::pair<std::string, Content>> unseen;
   for (const Said& said : said_) {
@@ -257,12 +258,12 @@ std::vector<bool> GivenMessages::OtherForms(bool look_at_unseen, Content kind) c
   return forms;
 }
 
-// True if the template writes something in these forms: they are kept for the messages that it writes in them.
+// Returns true if the template writes a statement in these forms. The forms are kept for the messages that the template then writes.
 bool GivenMessages::TakeForms(const std::vector<bool>& forms, Run run) {
   for (size_t i = 0; i < messages_.size(); ++i) messages_[i].other_form = forms[i];
   const absl::StatusOr<std::vector<ChatPiece>> written = Try(run, {.words = true});
   Look(written);
-  const std::vector<bool> kept = OtherForms(/*look_at_unseen=*/true, Content::kNone);   // Those that did not help go back.
+  const std::vector<bool> kept = OtherForms(/*look_at_unseen=*/true, Content::kNone);   // Changes that did not help are undone.
   bool any = false;
   for (size_t i = 0; i < messages_.size(); ++i) {
     messages_[i].other_form = forms[i] && kept[i];
@@ -340,11 +341,11 @@ absl::StatusOr<std::vector<ChatPiece>> GivenMessages::Write(Run run) {
     if (WritesCalls(other, run)) return other;
     KeepRefusal(other.status(), first);
     if (first.ok() || jinja::IsRefusal(first.status()) || !other.ok()) continue;
-    first = std::move(other);   // That a call is left out tells more than how the template fails.
+    first = std::move(other);   // A left-out call tells more than the template's failure.
     kept = form;
   }
   form_ = kept;
-  return first.ok() ? WriteContents(run) : first;   // So that it is known what this form leaves out.
+  return first.ok() ? WriteContents(run) : first;   // To find the statements that this form leaves out.
 }
 
 absl::StatusOr<std::vector<ChatPiece>> GivenMessages::WriteToContinue(absl::Span<const ChatPiece> written, Run run) const {
@@ -362,13 +363,13 @@ absl::StatusOr<std::vector<ChatPiece>> GivenMessages::WriteToContinue(absl::Span
   return whole ? whole->Error(kFound, kExpected) : absl::InvalidArgumentError(absl::StrCat("found ", kFound, ", expected ", kExpected));
 }
 
-// Each thing that was not seen alone: a template may have changed it, or taken another way for the words.
+// Tries each unseen statement alone: a template may have changed the statement, or taken another way for the words.
 const GivenMessages::Said* GivenMessages::LeftOut(absl::Span<const ChatPiece> written, Run run) const {
   const std::string text = TextOf(written);
   for (const Said& said : said_) {
     if (said.seen || said.is_blank) continue;
     absl::StatusOr<std::vector<ChatPiece>> without = Try(run, {.changed = &said});
-    if (IsLimit(without.status())) return nullptr;   // Which further tries would only meet again.
+    if (IsLimit(without.status())) return nullptr;   // Further tries would only meet the limit again.
     if (!without.ok() && said.what != Said::What::kCall) without = Try(run, {.changed = &said, .leaves_out_message = true});
     if (without.ok() && TextOf(*without) == text) return &said;
   }

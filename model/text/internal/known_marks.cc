@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// The two lines of `<|end|>`: both formats end a part of an answer with it, and the answer with other marks.
+// The two lines of `<|end|>`: both formats end a part of an answer with this mark, and the answer with other marks.
 constexpr KnownMark kMarks[] = {
     {"<|im_end|>", MarkRole::kEnds, "ChatML: Qwen, Yi, SmolLM, Hermes, Phi-4"},
     {"<|eot_id|>", MarkRole::kEnds, "Llama 3: the turn"},
@@ -100,7 +100,7 @@ constexpr KnownMark kMarks[] = {
     {"[/INST]", MarkRole::kOpens, "Mistral", true},
 };
 
-// The names of HTML's elements. Gemma's vocabulary has a token of its own for many of their tags, which people write.
+// The names of HTML's elements. Gemma's vocabulary has a separate token for many tags of these elements, and people write such tags.
 constexpr absl::string_view kHtmlNames[] = {
     "a",        "abbr",   "address",  "article", "aside",    "audio",  "b",       "base",     "bdi",    "bdo",      "big",
     "blockquote", "body", "br",       "button",  "canvas",   "caption", "center", "cite",     "code",   "col",      "colgroup",
@@ -115,7 +115,7 @@ constexpr absl::string_view kHtmlNames[] = {
     "track",    "tt",     "u",        "ul",      "var",      "video",  "wbr",
 };
 
-// The text between the two, if it begins and ends so; else empty.
+// Returns the text between `begin` and `end`, if `text` has both at its ends; else an empty text.
 absl::string_view Between(absl::string_view text, absl::string_view begin, absl::string_view end) {
   const bool is_between = text.size() > begin.size() + end.size() && absl::StartsWith(text, begin) && absl::EndsWith(text, end);
   return is_between ? text.substr(begin.size(), text.size() - begin.size() - end.size()) : absl::string_view();

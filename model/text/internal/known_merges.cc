@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// The list of merges as a GGUF file has it: how many, in how many bytes with their lengths, and the checksum of these.
+// The list of merges in a GGUF file: number of merges, bytes including the lengths, and the checksum of these bytes.
 struct KnownMerges {
   uint64_t count, bytes;
   uint32_t crc;
@@ -16,7 +16,7 @@ struct KnownMerges {
 };
 constexpr KnownMerges kKnown[] = {
     {280147, 5204765, 0xdfa2850d, "llama-bpe"},    {151387, 2731548, 0x3ec5fa8d, "qwen2"},
-    {50000, 806304, 0x052a91b2, "gpt-2"},          {50009, 806647, 0x3330a0ba, "mpt"},  // That of GPT-NeoX, too.
+    {50000, 806304, 0x052a91b2, "gpt-2"},          {50009, 806647, 0x3330a0ba, "mpt"},  // GPT-NeoX has the same merges.
     {48872, 783795, 0xda9a1557, "starcoder"},      {48891, 784033, 0x7d30dc21, "refact"},
     {64784, 1044601, 0xfda14cbf, "falcon"},        {99757, 1805739, 0x99983a13, "deepseek-llm"},
     {31757, 525410, 0x00bbe87c, "deepseek-coder"}, {253333, 5027702, 0xb4929b29, "command-r"},

@@ -1,8 +1,8 @@
-// Which rule cuts the words of a vocabulary whose file does not say: the merges tell from which training they come.
+// Finds the rule that cuts words if a vocabulary's file names no rule: the merges identify the training.
 //
 //   absl::string_view rule = RuleOfMerges(merges);     // "llama-bpe"; empty: these merges are not known
 //
-// Files of the time before the key tokenizer.ggml.pre lack it. Fine-tunes add tokens, but keep the merges. Thread-safe (pure functions).
+// Files older than the key tokenizer.ggml.pre lack the key. Fine-tunes add tokens, but keep the merges. Thread-safe (pure functions).
 #pragma once
 
 #include "absl/strings/string_view.h"

@@ -13,7 +13,7 @@ namespace {
 
 constexpr absl::string_view kAfterWord = " \n";
 
-// Blanks at the end of a text that says something; those of a blank text stand for nothing.
+// Returns the blanks at the end of a text that is not blank; 0 for a blank text.
 size_t BlanksAtEnd(absl::string_view text) {
   const absl::string_view trimmed = absl::StripTrailingAsciiWhitespace(text);
   return trimmed.empty() ? 0 : text.size() - trimmed.size();

@@ -1,4 +1,4 @@
-// Where the content of a last message ends, so that a model continues the message.
+// Finds the end of the last message's content, so that a model continues the message.
 //
 //   const std::string word = WordNotIn(text);
 //   ...                                                    // the pieces, with EndMark(word) at the end of the content "4 is "
@@ -16,14 +16,14 @@
 
 namespace tessera {
 
-// Returns a word of lower-case letters that stands nowhere in the text, whatever the case of its letters there. Cost: linear.
+// Returns a word of lower-case letters that does not occur in the text in any case. Cost: linear.
 std::string WordNotIn(absl::string_view text);
 
-// Returns the word with blanks after it, which a template that trims contents leaves out.
+// Returns the word with blanks behind it. A template that trims contents leaves the blanks out.
 std::string EndMark(absl::string_view word);
 
-// Returns the pieces up to the last place of the word; nullopt: the word is nowhere. Where the blanks after the word are gone, so are those
-// at the end of `content`.
+// Returns the pieces up to the last occurrence of the word; nullopt: the word does not occur. If the template dropped the blanks behind the
+// word, the blanks at the end of `content` are dropped, too.
 std::optional<std::vector<ChatPiece>> UpToWord(std::vector<ChatPiece> pieces, absl::string_view word, absl::string_view content);
 
 }  // namespace tessera

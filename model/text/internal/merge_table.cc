@@ -13,12 +13,13 @@ MergeTable::MergeTable(int tokens, absl::Span<const Merge> merges) : begins_(tok
   for (const Merge& merge : merges) {
     if (merge.joined >= 0) ++begins_[merge.joined];
   }
-  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());  // Each range is filled from its end to its beginning.
+  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());  // Each range is filled from the end to the start.
   for (size_t rank = merges.size(); rank-- > 0;) {
     const auto& [joined, left_bytes] = merges[rank];
     if (joined >= 0) cuts_[--begins_[joined]] = {left_bytes, static_cast<uint32_t>(rank)};
   }
-  for (int token = 0; token < tokens; ++token) {  // Most tokens have one. A file may have very many, which must not make the search slow.
+  // Most tokens have one. A file may have very many merges of one token, which must not make the search slow.
+  for (int token = 0; token < tokens; ++token) {
     if (begins_[token + 1] - begins_[token] > 1) std::sort(cuts_.begin() + begins_[token], cuts_.begin() + begins_[token + 1]);
   }
 }

@@ -1,10 +1,10 @@
-// The list of merges of a byte pair encoding, indexed by the token that two texts become. It is fast to fill.
+// The merges of a byte pair encoding, indexed by the token that a merge makes. Fast to fill.
 //
 //   MergeTable table(vocabulary.size(), merges);                  // in the order of the file: the first merges soonest
 //   if (const std::optional<uint32_t> rank = table.RankOf(joined, left_bytes)) Use(*rank);
 //
-// The joined text and the place of the cut determine the two texts. So filling needs no search for either of them, which would take most of
-// the time of loading a tokenizer, and finding a merge needs one search, for the joined text in the vocabulary. Thread-safe.
+// The joined text and the place of the cut determine the two parts. Filling therefore needs no search for the parts, which would take most
+// of the time of loading a tokenizer. Finding a merge needs one search, for the joined text in the vocabulary. Thread-safe.
 #pragma once
 
 #include <compare>
@@ -20,8 +20,8 @@ namespace tessera {
 class MergeTable {
  public:
   struct Merge {
-    TokenId joined;       // The token that the two become; below 0 they do not merge.
-    uint32_t left_bytes;  // Bytes of the joined text that are the left one.
+    TokenId joined;       // The token of the joined text; below 0: no merge.
+    uint32_t left_bytes;  // Bytes of the left part.
   };
   MergeTable() = default;
   // A merge's rank is its place in the list; if a merge occurs twice, the first counts. REQUIRES: joined < tokens; fewer than 2^32 merges.
@@ -35,8 +35,8 @@ class MergeTable {
     uint32_t left_bytes, rank;
     auto operator<=>(const Cut&) const = default;
   };
-  std::vector<uint32_t> begins_;  // Where the cuts of each token begin, and the end of the last.
-  std::vector<Cut> cuts_;         // By token, then in ascending order.
+  std::vector<uint32_t> begins_;  // Start of each token's cuts, and the end of the last.
+  std::vector<Cut> cuts_;         // By token, then ascending.
 };
 
 }  // namespace tessera

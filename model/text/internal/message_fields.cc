@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// Fields that say something of their own, "audio", "function_call" and "custom", are none of these: a template reads them, or they are
+// Fields with a meaning of their own, "audio", "function_call" and "custom", are not listed: a template reads such a field, or the field is
 // refused.
 constexpr absl::string_view kOfMessages[] = {"role",    "content",     "name",      "tool_calls", "tool_call_id",
                                              "refusal", "annotations", "reasoning", "reasoning_content"};

@@ -1,9 +1,9 @@
-// Patterns that only one family of models has, put together like those of word_patterns.h.
+// Patterns that only one family of models has, built like the patterns of word_patterns.h.
 //
 //   using Words = CasedWord<Blank, 0>;
 //   EXPECT_EQ(Words::End(PlainText(" camelCase"), 0), 6u);    // " camel"
 //
-// They take O(n) for n bytes of a text, too. Thread-safe (pure functions).
+// These patterns also take O(n) for n bytes of a text. Thread-safe (pure functions).
 #pragma once
 
 #include "tessera/model/text/internal/word_patterns.h"
@@ -35,14 +35,14 @@ struct MarkThenRun {
   }
 };
 
-// Words that end where capitals begin. With U = [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and L = [\p{Ll}\p{Lm}\p{Lo}\p{M}], each without the traits
+// Words that end where capitals start. With U = [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and L = [\p{Ll}\p{Lm}\p{Lo}\p{M}], each without the traits
 // `without`: First?U*L+|First?U+L*
 template <typename First, uint32_t without>
 struct CasedWord {
   using Upper = Except<In<kUpper | kTitle | kModifierLetter | kOtherLetter | kMark>, In<without>>;
   using Lower = Except<In<kLower | kModifierLetter | kOtherLetter | kMark>, In<without>>;
 
-  // U*L+. If no L follows the run of U, L+ is the last of the run that is both.
+  // U*L+. If no L follows the run of U, L+ is the last character of the run that is in both sets.
   static size_t EndsLower(const PlainText& text, size_t at) {
     size_t both = at;
     for (Character c = text.At(at); Upper::Has(c); c = text.At(at)) {

@@ -19,7 +19,7 @@ constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8P
 
 int CombiningClass(utf8proc_int32_t code) { return utf8proc_get_property(code)->combining_class; }
 
-// utf8proc would sort marks by insertion, which takes a square of their number.
+// Sorts marks. utf8proc would sort marks by insertion, in quadratic time.
 void SortMarks(std::vector<utf8proc_int32_t>& codes) {
   for (auto begin = codes.begin(); begin != codes.end();) {
     const auto end = std::find_if(begin, codes.end(), [](utf8proc_int32_t code) { return CombiningClass(code) == 0; });
@@ -28,7 +28,7 @@ void SortMarks(std::vector<utf8proc_int32_t>& codes) {
   }
 }
 
-// REQUIRES: valid UTF-8, all of it assigned in Unicode 15.
+// Appends composed text. REQUIRES: valid UTF-8, all of it assigned in Unicode 15.
 void AppendComposed(absl::string_view text, std::string& out) {
   std::vector<utf8proc_int32_t> codes;
   for (size_t at = 0; at < text.size();) {
@@ -52,7 +52,7 @@ void AppendComposed(absl::string_view text, std::string& out) {
 
 enum class Place { kAlone, kSettled, kUnsettled };
 
-// kAlone: nothing before or after it has to do with it.
+// kAlone: no neighbour matters for the sequence.
 Place PlaceOf(absl::string_view sequence, Utf8State state) {
   if (state != Utf8State::kValid) return Place::kAlone;
   utf8proc_int32_t code = 0;
@@ -64,7 +64,7 @@ Place PlaceOf(absl::string_view sequence, Utf8State state) {
 
 }  // namespace
 
-// A group is a settled character with the unsettled ones that follow it: what is outside of it does not matter to it.
+// A group is a settled character with the unsettled characters that follow. Text outside the group does not matter for the group.
 absl::string_view NormalFormC(absl::string_view text, std::string& composed) {
   size_t copied = 0, group = 0, at = 0;  // A group begins at `group`.
   bool unsettled = false;

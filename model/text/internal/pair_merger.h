@@ -4,8 +4,8 @@
 //   MergePairs(symbols, [&](const MergeSymbol& left, const MergeSymbol& right) { return CostOf(left, right); });
 //   for (int32_t i = 0; i >= 0; i = symbols[i].next) Use(symbols[i]);  // the first symbol always remains
 //
-// If costs are equal, the leftmost pair goes first. A binary heap over a linked list: O(n log n) for n symbols, also where all are equal.
-// Thread-safe (no state).
+// If costs are equal, the leftmost pair goes first. The algorithm is a binary heap over a linked list: O(n log n) for n symbols, even if
+// all costs are equal. Thread-safe (no state).
 #pragma once
 
 #include <algorithm>
@@ -27,10 +27,10 @@ struct MergeSymbol {
 
 struct PairMerge {
   double cost;    // Not a NaN.
-  TokenId token;  // The token that the two become.
+  TokenId token;  // The token of the merged pair.
 };
 
-// A merge that waits for its turn. It is stale if one of its symbols has changed since: then the sizes no longer add up.
+// A merge in the heap. The merge is stale if one of the two symbols has changed since: then the sizes no longer add up.
 struct WaitingMerge {
   double cost;
   int32_t left;
@@ -38,7 +38,8 @@ struct WaitingMerge {
   TokenId token;
 };
 
-// `find(left, right)` gives std::optional<PairMerge>. REQUIRES: symbols hold adjacent ranges in order, fewer than 2^31.
+// Merges pairs until none is left. `find(left, right)` returns std::optional<PairMerge>. REQUIRES: symbols hold adjacent ranges in order,
+// fewer than 2^31.
 template <typename Find>
 void MergePairs(std::vector<MergeSymbol>& symbols, const Find& find) {
   const auto later = [](const WaitingMerge& a, const WaitingMerge& b) {

@@ -1,9 +1,9 @@
-// Messages as the forms by name write them: roles and texts alone.
+// Converts messages for the named forms: roles and texts alone.
 //
 //   ASSIGN_OR_RETURN(const std::vector<ChatMessage> plain, PlainMessages(input, "chatml"));
 //
-// Parts of a content become one text, a line each; "developer" becomes "system"; no content becomes an empty text. InvalidArgument for what
-// the forms have no place for: tools, arguments, calls of tools, fields that clients do not send to any model.
+// Parts of a content become one text, a line each. "developer" becomes "system". A missing content becomes an empty text. Returns
+// InvalidArgument for data without a place in the forms: tools, arguments, tool calls, fields that clients do not send to any model.
 // Thread-safe (a pure function).
 #pragma once
 

@@ -1,11 +1,11 @@
-// Cuts text into the words inside which byte pair encoding merges, the way a model's training did.
+// Cuts text into words as in a model's training. Byte pair encoding merges inside these words.
 //
 //   ASSIGN_OR_RETURN(const PreTokenizer cutter, PreTokenizer::ByName("gpt-2"));
 //   std::vector<absl::string_view> words;
 //   cutter.Split("Hello world", &words);     // "Hello", " world"
 //
-// The rule is chosen by name (word_rules.h) and never read from the file. The words make up the text; bytes that are not UTF-8 are words of
-// their own. Any text is cut in O(n) for n bytes. Errors: InvalidArgument with the names that are known. Thread-safe.
+// A name selects the rule (word_rules.h); the file never defines a rule. The words together are the text; bytes that are not UTF-8 are
+// separate words. Any text is cut in O(n) for n bytes. Errors: InvalidArgument with the known names. Thread-safe.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ class PreTokenizer {
  public:
   static absl::StatusOr<PreTokenizer> ByName(absl::string_view name);
 
-  // Appends views into `text`, which is normalized already if rule().normalizes.
+  // Appends views into `text`. If rule().normalizes, `text` must be normalized already.
   void Split(absl::string_view text, std::vector<absl::string_view>* words) const;
 
   const WordRule& rule() const { return *rule_; }

@@ -1,9 +1,9 @@
-// Words that stand in a dialogue in place of its contents, so that it is seen which of them a chat template writes.
+// Words in place of a dialogue's contents, to find out which contents a chat template writes.
 //
 //   ProbeWord(7);                                  // "tessera-7-probe"
 //   FoundProbes("a tessera-1-probe", 2).words;     // {false, true}
 //
-// Words are in lower case, as some templates change the case of a content. Thread-safe (no state).
+// Words are in lower case, since some templates change the case of a content. Thread-safe (no state).
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 namespace tessera {
 
 std::string ProbeWord(size_t number);
-std::string ProbeKey(size_t number);   // A key beside a word: it comes out where a list of parts is printed as such.
+std::string ProbeKey(size_t number);   // A key next to a word: the key appears if a list of parts is printed as a list.
 
-// The words and keys that stand in a text, by number. One pass over the text finds them all, since there may be as many as messages.
+// The words and keys in a text, by number. One pass over the text finds all words, since there may be as many words as messages.
 struct FoundProbes {
-  // text: in lower case. count: of numbers; words of others are passed over.
+  // text: in lower case. count: of numbers; words of other numbers are ignored.
   FoundProbes(absl::string_view text, size_t count);
 
   std::vector<bool> words, keys;

@@ -89,7 +89,8 @@ void SentencePieceSegmenter::Encode(absl::string_view text, bool starts_text, st
   std::vector<MergeSymbol> symbols;
   symbols.reserve(view.size());
   for (uint32_t begin = 0; begin < view.size();) {
-    const uint32_t size = static_cast<uint32_t>(ReadUtf8(view.substr(begin)).size);  // If not UTF-8, it is no token and becomes bytes.
+    // A byte that is not UTF-8 is no token and becomes byte tokens.
+    const uint32_t size = static_cast<uint32_t>(ReadUtf8(view.substr(begin)).size);
     symbols.push_back({begin, size});
     begin += size;
   }

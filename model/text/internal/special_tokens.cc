@@ -16,7 +16,7 @@ bool TouchesLiteral(absl::Span<const TextRange> literal, size_t begin, size_t en
   return range != literal.end() && range->begin < end;
 }
 
-// The length of the longest common beginning of `text` and `other`.
+// Returns the length of the longest common prefix of `text` and `other`.
 size_t CommonSize(absl::string_view text, absl::string_view other) {
   const size_t most = std::min(text.size(), other.size());
   return static_cast<size_t>(std::mismatch(text.begin(), text.begin() + most, other.begin()).first - text.begin());
@@ -46,8 +46,9 @@ SpecialTokens::SpecialTokens(const Vocabulary& vocabulary) : vocabulary_(vocabul
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
 }
 
-// In the order of texts, every text between a prefix of the rest and the rest itself starts with that prefix, too. So take the last entry
-// that is not after the rest: all entries that are prefixes of the rest are prefixes of that entry, too, no longer than what the two share.
+// In the order of texts, every text between a prefix of the rest and the rest itself starts with that prefix, too. Therefore take the last
+// entry that is not after the rest. All entries that are prefixes of the rest are prefixes of this entry, too, and no longer than the
+// common prefix of the entry and the rest.
 std::optional<SpecialTokens::Match> SpecialTokens::LongestAt(absl::string_view text, size_t begin, size_t most,
                                                              const EncodeOptions& options) const {
   const uint8_t byte = static_cast<uint8_t>(text[begin]);

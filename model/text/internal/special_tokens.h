@@ -1,4 +1,5 @@
-// Finds the tokens that are matched as a whole, before anything else: control tokens and marks (on request) and user-defined ones (always).
+// Finds the tokens that are matched as a whole, before all other tokens: control tokens and marks (on request), and user-defined tokens
+// (always).
 //
 //   SpecialTokens special(*vocabulary);
 //   for (const TextFragment& fragment : special.Split("Hi<|im_end|>", {.parse_special = true})) {
@@ -6,9 +7,9 @@
 //   }
 //
 // The longest text wins over the whole input, not only at its position: with tokens "<|a" and "|abc", "<|abc" is split into "<" and the
-// second one. If lengths are equal, the lower id wins, then the earlier position. Fragments are views of the given text. Thread-safe:
-// nothing changes after construction. Memory: 8 bytes per token. Time: n log n for n bytes of text, times at most
-// Vocabulary::kMaxSpecialBytes where texts are nested.
+// token "|abc". If lengths are equal, the lower id wins, then the earlier position. Fragments are views of the given text. Threads:
+// thread-safe, nothing changes after construction. Memory: 8 bytes per token. Time: n log n for n bytes of text, times at most
+// Vocabulary::kMaxSpecialBytes if tokens' texts are nested.
 #pragma once
 
 #include <array>
@@ -24,14 +25,14 @@ namespace tessera {
 
 struct TextFragment {
   absl::string_view text;
-  std::optional<TokenId> token;  // None: plain text.
+  std::optional<TokenId> token;  // nullopt: plain text.
 };
 
 class SpecialTokens {
  public:
-  explicit SpecialTokens(const Vocabulary& vocabulary);  // Views the vocabulary, which must outlive it.
+  explicit SpecialTokens(const Vocabulary& vocabulary);  // Views the vocabulary, which must outlive this object.
 
-  // The fragments, none of them empty, make up the text. options.add_bos plays no part.
+  // Splits a text into fragments. The fragments, none empty, together are the text. options.add_bos is ignored.
   std::vector<TextFragment> Split(absl::string_view text, const EncodeOptions& options) const;
 
  private:
@@ -43,11 +44,11 @@ class SpecialTokens {
   static constexpr int kNone = -1;
   struct Entry {
     TokenId token;
-    int prefix;  // The entry with the longest text that this one's text begins with.
+    int prefix;  // The entry with the longest text that is a proper prefix of this entry's text.
   };
 
   absl::string_view Text(const Entry& entry) const { return vocabulary_.text(entry.token); }
-  // The longest that starts at `begin` and has at most `most` bytes.
+  // Returns the longest match that starts at `begin` and has at most `most` bytes.
   std::optional<Match> LongestAt(absl::string_view text, size_t begin, size_t most, const EncodeOptions& options) const;
   std::vector<Match> FindAll(absl::string_view text, const EncodeOptions& options) const;
 

@@ -15,11 +15,11 @@ constexpr size_t kLongestMark = 64;
 bool Opens(char c) { return c == '<' || c == '['; }
 bool Closes(char c) { return c == '>' || c == ']'; }
 
-// A mark has no other that opens inside it, so each byte is looked at once.
+// Finds marks. No mark contains another opening bracket, so each byte is read once.
 void FindIn(absl::string_view text, TemplateMarks& marks) {
   absl::StrAppend(&marks.written, text, "\n");
   for (const absl::string_view bars : {absl::string_view("<|"), absl::string_view("[|"), absl::string_view("<｜")}) {
-    // Behind them comes another text, or what format() and % put there.
+    // Behind the bars comes another text, or a text from format() or %.
     const bool open = absl::EndsWith(text, bars) || absl::StrContains(text, absl::StrCat(bars, "{")) ||
                       absl::StrContains(text, absl::StrCat(bars, "%"));
     if (open) marks.composes_bars = true;
@@ -36,7 +36,7 @@ void FindIn(absl::string_view text, TemplateMarks& marks) {
   }
 }
 
-// The strings in a template's code, which ends with `end`. Returns what follows.
+// Finds the strings in a template's code, which ends with `end`. Returns the text behind.
 absl::string_view FindInCode(absl::string_view code, absl::string_view end, TemplateMarks& marks) {
   for (size_t at = 0; at < code.size();) {
     if (absl::StartsWith(code.substr(at), end)) return code.substr(at + end.size());
@@ -44,7 +44,7 @@ absl::string_view FindInCode(absl::string_view code, absl::string_view end, Temp
     if (quote != '\'' && quote != '"') continue;
     std::string text;
     for (; at < code.size() && code[at] != quote; ++at) {
-      if (code[at] == '\\' && at + 1 < code.size()) text += '\n', ++at;  // Whatever is escaped is no part of a mark.
+      if (code[at] == '\\' && at + 1 < code.size()) text += '\n', ++at;  // An escaped character is no part of a mark.
       else text += code[at];
     }
     FindIn(text, marks);

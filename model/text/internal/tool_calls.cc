@@ -34,7 +34,7 @@ absl::StatusOr<jinja::Value> ParsedArguments(const JsonValue& given, int64_t& va
 absl::Status ParseInside(const JsonValue& object, jinja::Mapping& parsed, bool& has_text, int64_t& values_left) {
   const absl::StatusOr<JsonValue> arguments = object.Value(kArguments);
   if (!arguments.ok() || (!arguments->is_string() && !arguments->is_null())) return absl::OkStatus();
-  jinja::Value value = jinja::Value::Dict({});   // No arguments, said as null.
+  jinja::Value value = jinja::Value::Dict({});   // No arguments, written as null.
   if (arguments->is_string()) {
     ASSIGN_OR_RETURN(value, ParsedArguments(*arguments, values_left));
   }

@@ -1,17 +1,17 @@
-// What a code point is, by Unicode 15.0.0: its general category, and the few properties that tokenizers ask for besides.
+// The traits of code points, by Unicode 15.0.0: the general category, and the few other properties that tokenizers need.
 //
 //   EXPECT_TRUE(TraitsOf(U'\u00e9') & kLetter);
 //   EXPECT_TRUE(TraitsOf(0x3042) & kOtherLetter && !(TraitsOf(0x3042) & kHan));
 //
-// The data is a table in this folder, not a library's: a text has the same tokens on every machine. What later versions of Unicode have
-// added is kUnassigned here. Thread-safe (constant data).
+// The data is a table in this folder, not in a library: a text has the same tokens on every machine. Code points that later versions of
+// Unicode added are kUnassigned here. Thread-safe (constant data).
 #pragma once
 
 #include <cstdint>
 
 namespace tessera {
 
-// Sets of code points: one bit for each general category, in the order of the table, and two more.
+// Sets of code points: one bit per general category, in the order of the table, and two more bits.
 inline constexpr uint32_t kUpper = 1u << 0;              // Lu
 inline constexpr uint32_t kLower = 1u << 1;              // Ll
 inline constexpr uint32_t kTitle = 1u << 2;              // Lt
@@ -33,10 +33,11 @@ class UnicodeTable {
  public:
   static const UnicodeTable& Get();
 
-  // REQUIRES (of both): code <= 0x10ffff.
+  // REQUIRES (for Traits and Unsettled): code <= 0x10ffff.
   uint32_t Traits(uint32_t code) const { return traits_[Entry(code)]; }
   uint32_t AsciiTraits(uint32_t code) const { return ascii_[code]; }  // REQUIRES: code < 0x80. Faster.
-  // It may change, or change what precedes it, when a text is normalized to form C: all others stay as they are and where they are.
+  // Returns true if normalization to form C may change the code point, or the code points in front. All other code points stay in place
+  // unchanged.
   bool Unsettled(uint32_t code) const { return (Entry(code) & 0x40) != 0; }
 
  private:
@@ -45,8 +46,8 @@ class UnicodeTable {
 
   uint32_t ascii_[0x80];
   uint8_t block_of_[0x1100];
-  uint8_t blocks_[256][256];  // Those that are used: of 4,352 blocks about 200 differ.
-  uint32_t traits_[256];      // For each value of an entry.
+  uint8_t blocks_[256][256];  // The distinct blocks: about 200 of 4,352.
+  uint32_t traits_[256];      // By value of an entry.
 };
 
 inline uint32_t TraitsOf(uint32_t code) { return UnicodeTable::Get().Traits(code); }

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// How many bytes follow a lead byte, and which values the first of them may have; the others are 80..BF.
+// The number of bytes behind a lead byte, and the values allowed for the first of these bytes; the others are 80..BF.
 struct Lead {
   int following;  // -1: not a lead byte.
   uint8_t least;

@@ -19,7 +19,7 @@ inline constexpr absl::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U
 
 enum class Utf8State {
   kValid,       // One character.
-  kInvalid,     // Bytes that no continuation can complete; one U+FFFD stands for them.
+  kInvalid,     // Bytes that no continuation can complete; one U+FFFD replaces all of the bytes.
   kIncomplete,  // The text ends inside a sequence that may still become a character.
 };
 
@@ -28,13 +28,13 @@ struct Utf8Sequence {
   Utf8State state;
 };
 
-// The sequence at the beginning of the text. REQUIRES: text is not empty.
+// Returns the sequence at the start of the text. REQUIRES: text is not empty.
 Utf8Sequence ReadUtf8(absl::string_view text);
 
-// Bytes of the longest prefix below 0x80.
+// Returns the bytes of the longest prefix below 0x80.
 size_t AsciiPrefix(absl::string_view text);
 
-// Bytes of the longest prefix that is valid UTF-8.
+// Returns the bytes of the longest prefix that is valid UTF-8.
 size_t ValidUtf8Prefix(absl::string_view text);
 
 }  // namespace tessera

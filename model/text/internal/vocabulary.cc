@@ -19,10 +19,10 @@ namespace {
 // Seeded by the process's addresses, so a file cannot choose texts that all fall on one slot.
 uint64_t HashOf(absl::string_view text) { return absl::Hash<absl::string_view>()(text); }
 
-constexpr size_t kShortText = 16;  // Most texts are at most this long: a copy of fixed size takes a fraction of the time of a call.
+constexpr size_t kShortText = 16;  // Most texts are at most this long: a copy of fixed size is much faster than a call.
 constexpr size_t kAtOnce = 32;     // Texts whose memory is prefetched before the first of them is compared.
 
-// The id that has the role, if the file names one.
+// Returns the id with the role, if the file names one.
 absl::StatusOr<std::optional<TokenId>> RoleId(const FileFact<uint64_t>& role, const TokenizerFacts& facts) {
   RETURN_IF_ERROR(role.problem);
   if (!role.value.has_value()) return std::optional<TokenId>();
@@ -52,7 +52,7 @@ absl::Status Vocabulary::ReadTexts(const TokenizerFacts& facts) {
   }
   const absl::string_view array = texts.bytes();
   const char* const array_end = array.data() + array.size();
-  texts_.resize(array.size() - texts.size() * sizeof(uint64_t) + kShortText);  // The array has a length before each text.
+  texts_.resize(array.size() - texts.size() * sizeof(uint64_t) + kShortText);  // The array has a length in front of each text.
   starts_.reserve(texts.size() + 1);
   uint32_t begin = 0;  // All texts are part of a header, which ends far before 2^32.
   for (absl::string_view text : texts) {
@@ -108,7 +108,7 @@ absl::Status Vocabulary::ReadRoles(const TokenizerFacts& facts) {
   return absl::OkStatus();
 }
 
-// Whatever text the tokens have, a file that names them knows its model.
+// Reads the ends. A file that names tokens knows its model, so the tokens' texts do not matter.
 absl::Status Vocabulary::ReadEnds(const TokenizerFacts& facts) {
   if (eos_.has_value()) ends_.push_back(*eos_);
   for (const FileFact<uint64_t>& role : facts.ends) {

@@ -8,7 +8,8 @@
 namespace tessera {
 namespace {
 
-// True for each token that merging makes: ordinary text, whatever it looks like. Only texts with the first byte of a mark are looked at.
+// Returns true for each token that merging makes: ordinary text, regardless of its look. Only texts with the first byte of a mark are
+// checked.
 std::vector<bool> MergedTokens(const TokenizerFacts& facts, const Vocabulary& vocabulary) {
   std::vector<bool> merged(vocabulary.size(), false);
   if (!facts.merges.value.has_value()) return merged;
@@ -27,7 +28,7 @@ std::vector<bool> MergedTokens(const TokenizerFacts& facts, const Vocabulary& vo
 
 }  // namespace
 
-// True if the token is the mark, and not ordinary text that looks like it.
+// Returns true if the token is the mark, and not ordinary text that looks like the mark.
 bool Vocabulary::IsProven(const KnownMark& mark, TokenId id) const {
   if (!mark.goes_on_beside.empty() && Find(mark.goes_on_beside).has_value()) return false;
   if (!mark.is_also_text || kind(id) == TokenKind::kControl) return true;
@@ -36,7 +37,7 @@ bool Vocabulary::IsProven(const KnownMark& mark, TokenId id) const {
   return partner.has_value() && (kind(*partner) == TokenKind::kControl || partner == bos_);
 }
 
-// Control tokens, the unknown token and bytes stay what they are.
+// Retypes a token. Control tokens, the unknown token and bytes keep their type.
 void Vocabulary::Retype(TokenId id, TokenKind to) {
   const bool is_normal = kind(id) == TokenKind::kNormal || kind(id) == TokenKind::kUnused;
   if ((!is_normal && kind(id) != TokenKind::kUserDefined) || text(id).size() > kMaxSpecialBytes) return;
@@ -49,7 +50,7 @@ void Vocabulary::SortEnds() {
   ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
 }
 
-// A vocabulary is as large as 262,144 tokens, most of them of one kind: the C library skips these many at a time.
+// Returns the next token of a kind. A vocabulary has up to 262,144 tokens, most of one kind: the C library skips many at a time.
 TokenId Vocabulary::NextOfKind(TokenKind kind, TokenId from) const {
   const void* const found = std::memchr(kinds_.data() + from, static_cast<int>(kind), static_cast<size_t>(size() - from));
   return found == nullptr ? size() : static_cast<TokenId>(static_cast<const TokenKind*>(found) - kinds_.data());
@@ -69,7 +70,7 @@ void Vocabulary::ReadMarks(const TokenizerFacts& facts) {
   }
   SortEnds();
   std::vector<TokenId> equal;
-  for (TokenId id = 0; !texts_differ_ && id < size(); ++id) {  // Find has given the last of equal texts.
+  for (TokenId id = 0; !texts_differ_ && id < size(); ++id) {  // Find returns the last of equal texts.
     const std::optional<TokenId> last = Find(text(id));
     if (last.has_value() && kind(id) == TokenKind::kControl && IsEnd(*last)) equal.push_back(id);
   }
@@ -77,7 +78,7 @@ void Vocabulary::ReadMarks(const TokenizerFacts& facts) {
   SortEnds();
   std::vector<TokenId> with_role = ends_;
   if (bos_.has_value()) with_role.push_back(*bos_);
-  for (const TokenId id : with_role) {  // Unless they are words: some files end texts with a line break.
+  for (const TokenId id : with_role) {  // Unless the texts are words: some files end texts with a line break.
     if (HasBrackets(text(id))) retype(id, TokenKind::kControl);
   }
   const TemplateMarks written = FindTemplateMarks(facts.chat_template.value.value_or(""));
@@ -88,7 +89,7 @@ void Vocabulary::ReadMarks(const TokenizerFacts& facts) {
     if (kind(id) == TokenKind::kNormal && HasBars(text(id))) retype(id, TokenKind::kMark);
   }
   for (TokenId id = 0; (id = NextOfKind(TokenKind::kUserDefined, id)) < size(); ++id) {
-    // Found as a whole in all text, whatever merging makes: so a mark among these must not be, however a user's text looks.
+    // User-defined tokens are found as a whole in all text, before merging. A mark among these tokens must not be found in a user's text.
     const bool is_mark = IsMarkByForm(text(id)) || (MayBeMark(text(id)) && absl::StrContains(written.written, text(id)));
     if (is_mark) Retype(id, TokenKind::kMark);
   }

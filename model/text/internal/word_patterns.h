@@ -1,11 +1,11 @@
-// The parts of which rules that cut text into words are put together (word_rules.cc), each as a regular expression would say it.
+// Building blocks of the rules that cut text into words (word_rules.cc), each equal to a regular expression.
 //
 //   using Words = OneOf<OptionalThenRun<Blank, In<kLetter>>, OptionalThenRun<Blank, In<kNumber>>, Blanks>;  //  ?\p{L}+| ?\p{N}+|...
 //   EXPECT_EQ(Words::End(PlainText("ab 12"), 2), 5u);
 //
-// A set says whether it has a character. A pattern gives the end of its match at a place of the text, or that place if it does not match.
-// No pattern goes back further than to where the last run began, and none reads more than once what a word before it has read: a
-// text of n bytes takes O(n), whatever it is, and no limit is ever reached. Thread-safe (pure functions).
+// A set's Has says whether the set contains a character. A pattern's End returns the end of the match at a place of the text, or the place
+// if the pattern does not match. No pattern goes back further than the start of the last run, and none reads text of an earlier word more
+// than once. Any text of n bytes takes O(n), and no limit is ever reached. Thread-safe (pure functions).
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Character {
   size_t size = 0;      // 0: the end of the text.
 };
 
-// REQUIRES: it is valid UTF-8.
+// REQUIRES: the text is valid UTF-8.
 class PlainText {
  public:
   explicit PlainText(absl::string_view text) : text_(text), table_(UnicodeTable::Get()) {}
@@ -38,14 +38,14 @@ class PlainText {
     for (uint32_t i = 1; i < size; ++i) code = code << 6 | (Byte(at + i) & 0x3f);
     return {code, table_.Traits(code), size};
   }
-  // Where the character that ends at `end` begins. REQUIRES: end > 0.
+  // Returns the start of the character that ends at `end`. REQUIRES: end > 0.
   size_t Before(size_t end) const {
     --end;
     while ((Byte(end) & 0xc0) == 0x80) --end;
     return end;
   }
 
-  // What BlankLines has found out: white space is not searched for line ends again where it has none.
+  // State of BlankLines: no second search for line ends in white space without line ends.
   mutable size_t no_line_ends_before = 0;
 
  private:
@@ -55,7 +55,7 @@ class PlainText {
   const UnicodeTable& table_;
 };
 
-// Sets. None has the end of the text.
+// Sets. No set contains the end of the text.
 template <uint32_t traits>
 struct In {
   static bool Has(const Character& c) { return (c.traits & traits) != 0; }
@@ -68,7 +68,7 @@ template <uint32_t... codes>
 struct Codes {
   static bool Has(const Character& c) { return ((c.code == codes) || ...); }
 };
-template <uint32_t begin, uint32_t end>  // Both belong to it.
+template <uint32_t begin, uint32_t end>  // Both bounds belong to the set.
 struct Between {
   static bool Has(const Character& c) { return c.code >= begin && c.code <= end; }
 };
@@ -155,7 +155,7 @@ struct BlankLines {
   }
 };
 
-// \s+(?!\S)|\s+: white space leaves its last character to the word that follows, unless it has but one.
+// \s+(?!\S)|\s+: white space leaves the last character to the next word, unless the white space has only one character.
 struct Blanks {
   static size_t End(const PlainText& text, size_t at) {
     const size_t end = SkipRun<White>(text, at);
@@ -165,7 +165,7 @@ struct Blanks {
   }
 };
 
-// 's|'t|'re|'ve|'m|'ll|'d, and (?i:...) of it where any_case: then U+017F is an s, too.
+// 's|'t|'re|'ve|'m|'ll|'d, and (?i:...) of this if any_case: then U+017F is an s, too.
 template <bool any_case>
 struct Ending {
   static uint32_t Folded(uint32_t code) {
@@ -183,7 +183,7 @@ struct Ending {
   }
 };
 
-// The first of them that matches.
+// The first pattern that matches.
 template <typename... Patterns>
 struct OneOf {
   static size_t End(const PlainText& text, size_t at) {

@@ -1,13 +1,14 @@
-// Runs a chat template: a bounded interpreter of the part of Jinja in which models' files write them.
+// Runs a chat template: a bounded interpreter of the part of Jinja that models' files use.
 //
 //   ASSIGN_OR_RETURN(const jinja::Template parsed, jinja::Template::Parse("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor
 //   %}")); ASSIGN_OR_RETURN(const std::vector<jinja::Piece> pieces, parsed.Render({{"messages", messages}}, {}));
 //
-// The text is the one that the package jinja2 gives when it is set up as the package transformers does, byte by byte; tests/jinja_test.py
-// proves it. What is not supported is refused by name. Each piece says whether it is the template's own text or came from the variables:
-// the words of a user never become marks of the template.
-// A template is a program from outside. It reaches nothing but its variables, and has limits: RenderOptions. Errors are InvalidArgument,
-// ResourceExhausted for a limit: "line 12: ...". Thread-safe: nothing changes after Parse.
+// The output equals, byte by byte, the output of the package jinja2 with the settings of the package transformers; tests/jinja_test.py
+// proves this. Unsupported features are refused by name. Each piece says whether its text is the template's own or came from the variables:
+// a user's words never become marks of the template. A template is a program from outside. The program reaches nothing except its
+// variables, and runs within the limits of RenderOptions.
+//
+// Errors: InvalidArgument, and ResourceExhausted for a limit: "line 12: ...". Threads: thread-safe, nothing changes after Parse.
 #pragma once
 
 #include <cstdint>
@@ -27,23 +28,24 @@
 
 namespace tessera::jinja {
 
-// The work that several renderings have done together: a dialogue is rendered more than once to see what its template writes.
+// The work of several renderings together: a dialogue is rendered more than once to find out which parts the template writes.
 struct RenderWork {
   int64_t steps = 0;
-  std::optional<int64_t> deadline_nanos = std::nullopt;   // By the clock of the first rendering; none: nothing was rendered.
+  std::optional<int64_t> deadline_nanos = std::nullopt;   // By the clock of the first rendering; nullopt: no rendering yet.
 };
 
 struct RenderOptions {
   int64_t max_steps = 20'000'000;                   // Values computed, elements walked, and so on.
   int64_t max_output_bytes = int64_t{64} << 20;
-  int64_t max_text_bytes = int64_t{512} << 20;      // Memory of all texts and lists that are made on the way, together.
+  int64_t max_text_bytes = int64_t{512} << 20;      // Memory of all texts and lists that rendering makes, together.
   int64_t max_nanos = 10'000'000'000;
-  const Clock* clock = nullptr;                     // For max_nanos; null: the real one.
-  RenderWork* work = nullptr;                       // max_steps and max_nanos are for all renderings with it; null: for this one.
-  std::optional<int64_t> unix_seconds = std::nullopt;  // The date for strftime_now, in the local time zone; none: asking is an error.
+  const Clock* clock = nullptr;                     // For max_nanos; null: the real clock.
+  // max_steps and max_nanos hold for all renderings with this work; null: for this rendering alone.
+  RenderWork* work = nullptr;
+  std::optional<int64_t> unix_seconds = std::nullopt;  // The date for strftime_now, in the local time zone; nullopt: asking is an error.
 };
 
-// Whether a template itself refuses its variables (raise_exception), in its own words.
+// Returns true if a template itself refuses its variables (raise_exception) with a message.
 bool IsRefusal(const absl::Status& status);
 
 using Variables = std::vector<std::pair<std::string, Value>>;
@@ -52,16 +54,17 @@ struct Syntax;
 
 class Template {
  public:
-  static constexpr size_t kMaxBytes = size_t{1} << 20;  // The longest in use have some tens of kilobytes.
+  static constexpr size_t kMaxBytes = size_t{1} << 20;  // The longest templates in use have some tens of kilobytes.
 
   static absl::StatusOr<Template> Parse(absl::string_view source);
 
   // The same variables and options give the same pieces. A variable that is not given is undefined.
   absl::StatusOr<std::vector<Piece>> Render(const Variables& variables, const RenderOptions& options) const;
 
-  // The variables that it reads, such as "tools", in order; functions such as range included.
+  // Returns the variables that the template reads, such as "tools", in order, including functions such as range.
   const std::vector<std::string>& names() const;
-  // Whether the template may read a variable: one of names(), or one that it assigns in some branches of an `if` alone.
+  // Returns true if the template may read the variable: one of names(), or a variable that the template assigns only in some branches of an
+  // `if`.
   bool MayRead(absl::string_view name) const;
 
  private:

@@ -1,11 +1,11 @@
-// A string whose bytes know where they came from: the template's own text, or data that it was given.
+// A string whose bytes know their origin: the template's own text, or data given to the template.
 //
 //   jinja::Text text("<|user|>", /*from_data=*/false);
 //   text.Append("Hello <|user|>", /*from_data=*/true);
 //   for (const jinja::Piece& piece : text.Pieces()) Use(piece.text, piece.from_data);    // two pieces
 //
-// A part of a text keeps the origin of each of its bytes, and so does what is appended. Texts are compared by their bytes alone.
-// Thread-compatible.
+// A part of a text keeps the origin of each byte, and so does appended text. Texts are compared by their bytes alone. Threads:
+// thread-compatible.
 #pragma once
 
 #include <cstddef>
@@ -31,17 +31,17 @@ class Text {
   const std::string& bytes() const { return bytes_; }
   size_t size() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
-  size_t held_bytes() const { return bytes_.size() + runs_.size() * sizeof(Run); }  // What it takes of memory, about.
+  size_t held_bytes() const { return bytes_.size() + runs_.size() * sizeof(Run); }  // Approximate memory.
   bool FromData(size_t at) const;  // REQUIRES: at < size().
 
   void Append(absl::string_view bytes, bool from_data);
   void Append(const Text& text) { AppendPart(text, 0, text.size()); }
   void AppendPart(const Text& text, size_t begin, size_t end);  // REQUIRES: begin <= end <= text.size().
-  Text Part(size_t begin, size_t end) const;                    // The same.
+  Text Part(size_t begin, size_t end) const;                    // REQUIRES: begin <= end <= text.size().
 
   std::vector<Piece> Pieces() const;
 
-  // Safe text of a template: what is added to it is escaped as HTML (the filter `safe`).
+  // Safe text of a template: text added to safe text is escaped as HTML (the filter `safe`).
   bool safe() const { return safe_; }
   void set_safe(bool safe) { safe_ = safe; }
 
@@ -53,7 +53,7 @@ class Text {
   size_t RunAt(size_t at) const;
 
   std::string bytes_;
-  std::vector<Run> runs_;  // In order; neighbours differ. The last ends where the bytes end.
+  std::vector<Run> runs_;  // In order; neighbours differ. The last run ends where the bytes end.
   bool safe_ = false;
 };
 

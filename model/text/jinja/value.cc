@@ -70,7 +70,7 @@ absl::StatusOr<Value> Value::FromJson(const JsonValue& json) {
     case JsonValue::Kind::kUint: return json.Error("an integer beyond 64 bits", "a smaller one");
     case JsonValue::Kind::kDouble: {
       const double value = *json.AsDouble();
-      // An integer of more than 64 bits was rounded when it was read.
+      // An integer of more than 64 bits was rounded during parsing.
       if (std::abs(value) >= 0x1p63) return json.Error("a number beyond 64 bits", "a smaller one");
       return Float(value);
     }
@@ -160,7 +160,7 @@ void Mapping::Set(const Value& key, Value value) {
     return;
   }
   constexpr size_t kFew = 16;
-  if (index_ != nullptr && index_.use_count() > 1) index_ = std::make_shared<Index>(*index_);  // A copy of this dict has it, too.
+  if (index_ != nullptr && index_.use_count() > 1) index_ = std::make_shared<Index>(*index_);  // A copy of this dict shares the index.
   entries_.emplace_back(key, std::move(value));
   if (entries_.size() == kFew) {
     index_ = std::make_shared<Index>();

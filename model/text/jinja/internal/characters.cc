@@ -13,7 +13,7 @@ struct Range {
   uint32_t first, last;
 };
 
-// What is not printable beyond ASCII (categories Cc, Cf, Cs, Co, Zl, Zp and Zs), and the noncharacters.
+// Characters beyond ASCII that are not printable (categories Cc, Cf, Cs, Co, Zl, Zp and Zs), and the noncharacters.
 constexpr Range kUnprintable[] = {
     {0x00, 0x1F},       {0x7F, 0xA0},       {0xAD, 0xAD},       {0x600, 0x605},     {0x61C, 0x61C},     {0x6DD, 0x6DD},
     {0x70F, 0x70F},     {0x890, 0x891},     {0x8E2, 0x8E2},     {0x1680, 0x1680},   {0x180E, 0x180E},   {0x2000, 0x200F},
@@ -41,7 +41,7 @@ size_t Leading(absl::string_view bytes, absl::FunctionRef<bool(absl::string_view
   return at;
 }
 
-// The offset of the character that ends where the bytes end.
+// Returns the offset of the last character.
 size_t LastCharacter(absl::string_view bytes) {
   for (size_t back = std::min<size_t>(4, bytes.size()); back > 1; --back) {
     if (CharacterAt(bytes, bytes.size() - back).size == back) return bytes.size() - back;

@@ -11,7 +11,7 @@
 namespace tessera::jinja {
 namespace {
 
-// -1, 0, 1, or 2 for a number that is none. A long double holds every integer of 64 bits.
+// Returns -1, 0 or 1; 2 for a NaN. A long double holds every integer of 64 bits.
 int CompareNumbers(const Value& left, const Value& right) {
   if (left.is_integral() && right.is_integral()) return left.integer() < right.integer() ? -1 : left.integer() > right.integer() ? 1 : 0;
   const auto wide = [](const Value& value) {
@@ -51,7 +51,7 @@ bool Equal(const Value& left, const Value& right) {
 
 absl::StatusOr<bool> Less(const Value& left, const Value& right) {
   if (left.is_number() && right.is_number()) return CompareNumbers(left, right) == -1;
-  // Bytes of UTF-8 have the order of its characters.
+  // Bytes of UTF-8 have the order of the characters.
   if (left.is_text() && right.is_text()) return left.text().bytes() < right.text().bytes();
   const bool items = left.kind() == Value::Kind::kItems && right.kind() == Value::Kind::kItems;
   if (items && left.items().form == right.items().form && left.items().form <= Items::Form::kTuple) {

@@ -1,10 +1,9 @@
-// Parses expressions: the part of the grammar that stands between {{ }}, and in blocks.
+// Parses expressions: the part of the grammar between {{ }} and in blocks.
 //
 //   ParserState state{TokenStream(std::move(tokens))};
 //   ASSIGN_OR_RETURN(ExpressionPtr expression, ExpressionParser(state).Whole());
 //
-// It reads as far as the expression goes: what follows is the caller's. Errors name the line, what was found and what was expected.
-// Thread-compatible.
+// Reads up to the end of the expression: the caller reads the rest. Errors: line, found and expected. Thread-compatible.
 #pragma once
 
 #include <set>
@@ -17,17 +16,18 @@
 
 namespace tessera::jinja {
 
-// What the parsers of expressions and of statements share.
+// State shared by the parsers of expressions and of statements.
 struct ParserState {
-  static constexpr int kMaxDepth = 64;     // Brackets and blocks in each other.
+  static constexpr int kMaxDepth = 64;     // Nested brackets and blocks.
   static constexpr int kMaxHeight = 160;   // One expression's tree, attributes and filters included.
 
   TokenStream stream;
   int depth = 0;
-  std::vector<std::set<std::string>> asked = {};  // Per macro around: which of caller, kwargs and varargs its body reads.
+  // Per enclosing macro: the ones of caller, kwargs and varargs that the macro's body reads.
+  std::vector<std::set<std::string>> asked = {};
 };
 
-// Counts one level as long as it lives; an error where that is too deep.
+// Counts one level of nesting during its lifetime. Check returns an error if the nesting is too deep.
 class Nesting {
  public:
   explicit Nesting(ParserState& state) : state_(state) { ++state_.depth; }
@@ -44,9 +44,9 @@ class ExpressionParser {
  public:
   explicit ExpressionParser(ParserState& state) : state_(state), stream_(state.stream) {}
 
-  absl::StatusOr<ExpressionPtr> Whole(bool conditional = true);  // With `a if b else c`, unless not `conditional`.
-  // One expression; several, or one with a comma behind it, are a tuple. Where none can stand, before `}}`, `%}`, `)` or the name `end`,
-  // the tuple is over: an error if it has no element, unless it `may_be_empty`.
+  absl::StatusOr<ExpressionPtr> Whole(bool conditional = true);  // With `a if b else c`, unless `conditional` is false.
+  // Parses one expression. Several expressions, or one with a comma behind, are a tuple. The tuple ends where no expression can stand:
+  // before `}}`, `%}`, `)` or the name `end`. An empty tuple is an error unless `may_be_empty`.
   absl::StatusOr<ExpressionPtr> Tuple(bool conditional = true, absl::string_view end = "", bool may_be_empty = false);
   absl::StatusOr<ExpressionPtr> Filters(ExpressionPtr input, bool begins_with_name);  // name(...)|name...; a null input is a block's.
 
@@ -55,7 +55,7 @@ class ExpressionParser {
   using Rule = absl::StatusOr<ExpressionPtr> (ExpressionParser::*)();
 
   ExpressionPtr Make(Kind kind, int line, std::vector<ExpressionPtr> operands = {});
-  absl::StatusOr<ExpressionPtr> Built(ExpressionPtr made);  // Sets its height, or it is too deep.
+  absl::StatusOr<ExpressionPtr> Built(ExpressionPtr made);  // Sets the height; an error if the expression is too deep.
   absl::StatusOr<ExpressionPtr> Chain(Kind kind, Rule operand, absl::Span<const absl::string_view> operators);
   absl::StatusOr<ExpressionPtr> Logical(Kind kind, Rule operand, absl::string_view word);
 

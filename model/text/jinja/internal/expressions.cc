@@ -177,7 +177,7 @@ absl::StatusOr<Arguments> Interpreter::ArgumentsOf(const CallArguments& argument
   RETURN_IF_ERROR(runtime_.Step(dict.mapping().size() * (1 + written)));
   for (const auto& [key, value] : dict.mapping().entries()) {
     if (!key.is_text()) return Fail("found ", TypeName(key), " as an argument's name, expected text");
-    for (size_t i = 0; i < written; ++i) {  // Those of the dict differ from each other.
+    for (size_t i = 0; i < written; ++i) {  // Keys of the dict differ from each other.
       const std::string& name = values.named[i].first.bytes();
       if (name == key.text().bytes()) return Fail("found the argument ", Quoted(name), " twice");
     }

@@ -19,7 +19,7 @@ absl::Status Fail(const Parts&... parts) {
 
 inline constexpr char kRefusal[] = "tessera/template_refusal";   // The mark (a payload) of an error that a template raises itself.
 
-// The innermost line stays: that of the expression that failed.
+// Adds the line in front. A line that is already there stays: the line of the innermost expression that failed.
 inline absl::Status AtLine(int line, const absl::Status& status) {
   if (status.ok() || absl::StartsWith(status.message(), "line ")) return status;
   return WithMessage(status, absl::StrCat("line ", line, ": ", status.message()));

@@ -1,4 +1,4 @@
-// Filters of lists, and of all that can be gone through.
+// Filters of lists and of other iterable values.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -68,7 +68,7 @@ Result Reverse(Runtime& runtime, const Value& input, const Arguments& arguments)
   return runtime.Own(std::make_shared<Generator>([elements](Runtime&) -> Elements { return elements; }));
 }
 
-// The attribute of each element, where one is asked for; undefined ones become `otherwise`, unless that is none.
+// Returns the attribute of each element, if an attribute is given; undefined attributes become `otherwise`, unless `otherwise` is none.
 Elements AttributeOfEach(Runtime& runtime, const Value& input, const Value& attribute, const Value& otherwise) {
   ASSIGN_OR_RETURN(std::vector<Value> elements, runtime.Elements(input));
   if (attribute.is_none()) return elements;
@@ -212,7 +212,7 @@ Result Sum(Runtime& runtime, const Value& input, const Arguments& arguments) {
   return sum;
 }
 
-// --- What calls filters and tests by name.
+// --- Filters that call filters and tests by name.
 absl::StatusOr<std::string> NameIn(absl::string_view what, Arguments& arguments) {
   if (arguments.positional.empty() || !arguments.positional[0].is_text()) return Fail(what, ": found no name, expected one as text");
   std::string name = arguments.positional[0].text().bytes();

@@ -24,7 +24,7 @@ Result Absolute(Runtime&, const Value& input, const Arguments& arguments) {
   return Signed(input.integer() < 0 ? "-" : "+", input);
 }
 
-// A number as int() and float() of Python read it: white space around it, underscores between digits.
+// Returns a number in the form that int() and float() of Python read: white space around the number, underscores between digits.
 std::optional<std::string> PlainNumber(absl::string_view text) {
   text.remove_prefix(LeadingSpace(text));
   text.remove_suffix(TrailingSpace(text));
@@ -46,7 +46,7 @@ std::optional<double> FloatOf(absl::string_view text) {
   return value;
 }
 
-// Without value: the text is no integer.
+// Returns nullopt if the text is no integer.
 absl::StatusOr<std::optional<int64_t>> IntegerOf(absl::string_view text) {
   const std::optional<std::string> plain = PlainNumber(text);
   if (!plain) return std::optional<int64_t>();
@@ -100,7 +100,7 @@ Result Round(Runtime&, const Value& input, const Arguments& arguments) {
   if (name == "common") {
     if (input.is_integral()) return Value::Int(input.integer());
     if (std::isnan(input.number()) || std::isinf(input.number())) return Value::Float(input.number());
-    char text[400];  // The nearest decimal, ties to even, as Python.
+    char text[400];  // The nearest decimal, ties to even, like Python.
     const auto end =
         std::to_chars(text, text + sizeof(text), input.number(), std::chars_format::fixed, static_cast<int>(precision.integer()));
     double rounded = 0;

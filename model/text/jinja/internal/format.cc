@@ -17,9 +17,9 @@
 namespace tessera::jinja {
 namespace {
 
-constexpr size_t kMaxWidth = 1000;  // One field's.
+constexpr size_t kMaxWidth = 1000;  // In one field.
 
-// How one value is written: %-05.2f or {:<5.2f}.
+// The form of one value: %-05.2f or {:<5.2f}.
 struct Shape {
   bool left = false, zero = false, plus = false, blank = false;
   size_t width = 0;
@@ -36,7 +36,7 @@ absl::StatusOr<size_t> ReadWidth(absl::string_view text, size_t& at) {
   return width;
 }
 
-// The digits of a number, without padding.
+// Returns the digits of a number, without padding.
 absl::StatusOr<std::string> Number(const Value& value, const Shape& shape) {
   std::string digits;
   if (shape.type == 'd' || shape.type == 'x' || shape.type == 'X') {
@@ -89,7 +89,7 @@ absl::Status AppendCounted(Runtime& runtime, const Text& text, Text& out) {
   return absl::OkStatus();
 }
 
-// `at` is behind the %; behind the conversion afterwards.
+// Reads a conversion. `at` is behind the %; afterwards behind the conversion.
 absl::StatusOr<Shape> PrintfShape(absl::string_view format, size_t& at) {
   Shape shape;
   for (; at < format.size() && absl::StrContains("-0+ ", format.substr(at, 1)); ++at) {

@@ -41,7 +41,7 @@ Result Range(Runtime& runtime, const Value&, const Arguments& arguments) {
   return runtime.New(std::move(items));
 }
 
-// What dict(...) and namespace(...) take: a dict or pairs, and names.
+// Returns the arguments of dict(...) and namespace(...) as a mapping: a dict or pairs, and names.
 absl::StatusOr<Mapping> MappingOf(Runtime& runtime, absl::string_view what, const Arguments& arguments) {
   Mapping mapping;
   if (arguments.positional.size() > 1) return Fail(what, ": found several arguments without a name, expected at most one");
@@ -88,10 +88,10 @@ Result RaiseException(Runtime& runtime, const Value&, const Arguments& arguments
   return refusal;
 }
 
-// Where the conversion ends that begins with the % at `mark`.
+// Returns the end of the conversion that begins with the % at `mark`.
 absl::StatusOr<size_t> ConversionEnd(const std::string& format, size_t mark) {
   size_t at = mark + 1;
-  if (at < format.size() && absl::StrContains("-_0^#", format.substr(at, 1))) ++at;  // How it is padded.
+  if (at < format.size() && absl::StrContains("-_0^#", format.substr(at, 1))) ++at;  // The padding.
   if (at < format.size() && absl::StrContains("aAbBcdeHIjmMpSUwWxXyYZzDFTRuVGhn%", format.substr(at, 1))) return at + 1;
   return Fail("strftime_now: found the format ", format, ", of which a part is not supported");
 }
@@ -114,7 +114,8 @@ Result StrftimeNow(Runtime& runtime, const Value&, const Arguments& arguments) {
     char text[128];
     const size_t size = std::strftime(text, sizeof(text), format.bytes().substr(mark, end - mark).c_str(), &local);
     RETURN_IF_ERROR(runtime.Bytes(size));
-    out.Append(absl::string_view(text, size), format.FromData(mark));  // So that it is no bridge between words of the data.
+    // The text gets the mark's origin, so that it does not join words of the data.
+    out.Append(absl::string_view(text, size), format.FromData(mark));
     at = end;
   }
   return runtime.New(std::move(out));

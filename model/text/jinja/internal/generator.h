@@ -1,4 +1,4 @@
-// Values that are made when they are asked for, once: what map, select, items and so on give.
+// Values that are made at the first request, once: the results of map, select, items and so on.
 //
 //   return runtime.Own(std::make_shared<Generator>([=](Runtime& runtime) { return Mapped(runtime, input, arguments); }));
 //
@@ -23,7 +23,7 @@ class Generator : public Object {
   std::vector<Value>* elements() override { return &elements_; }
   absl::Status Fill(Runtime& runtime) override {
     if (make_ == nullptr) return absl::OkStatus();
-    const Runtime::Level level(runtime);  // Its input may be a generator, too, and so on.
+    const Runtime::Level level(runtime);  // The input may be a generator, too, and so on.
     RETURN_IF_ERROR(level.Check());
     const Make make = std::exchange(make_, nullptr);
     ASSIGN_OR_RETURN(elements_, make(runtime));

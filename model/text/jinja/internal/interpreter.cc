@@ -136,7 +136,7 @@ absl::StatusOr<Interpreter::Flow> Interpreter::Run(const Statement& statement, c
   }
 }
 
-// A body with a frame of its own, whose text may go through a filter, or into a variable.
+// Runs a body with a separate frame. The body's text may go through a filter, or into a variable.
 absl::StatusOr<Interpreter::Flow> Interpreter::InFrame(const Statement& statement, const FramePtr& frame, Text& out) {
   std::vector<Value> values;
   if (statement.kind == Statement::Kind::kWith) {
@@ -206,7 +206,7 @@ absl::StatusOr<Interpreter::Flow> Interpreter::For(const Statement& statement, c
   const auto loop = std::make_shared<Loop>(std::move(elements), std::move(test));
   ASSIGN_OR_RETURN(const Value variable, runtime_.Own(loop));
   ASSIGN_OR_RETURN(const FramePtr inner, NewFrame(frame, statement.body.scope));
-  bool finished = false;  // As Jinja: else runs unless one element's turn came to its end, without break or continue.
+  bool finished = false;  // As in Jinja: else runs unless one element's turn came to its end, without break or continue.
   while (true) {
     ASSIGN_OR_RETURN(const bool more, loop->Advance());
     if (!more) break;
@@ -217,7 +217,8 @@ absl::StatusOr<Interpreter::Flow> Interpreter::For(const Statement& statement, c
     finished = finished || flow == Flow::kOn;
     if (flow == Flow::kBreak) break;
   }
-  for (std::optional<Value>& slot : inner->slots) slot.reset();  // As Jinja: macros made in the loop see nothing of it afterwards.
+  // As in Jinja: macros made in the loop see nothing of the frame afterwards.
+  for (std::optional<Value>& slot : inner->slots) slot.reset();
   if (finished || statement.branches.empty()) return Flow::kOn;
   ASSIGN_OR_RETURN(const FramePtr otherwise, NewFrame(frame, statement.branches[0].scope));
   return Run(statement.branches[0], otherwise, out);

@@ -3,7 +3,8 @@
 //   Interpreter interpreter(syntax, variables, options);
 //   ASSIGN_OR_RETURN(const Text text, interpreter.Run());
 //
-// One interpreter renders once. Frames hold the variables of a body; macros keep the frame in which they were made. Thread-compatible.
+// One interpreter renders once. Frames hold the variables of a body; a macro keeps the frame that was current when the macro was made.
+// Thread-compatible.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,7 @@
 
 namespace tessera::jinja {
 
-// The variables of one body that runs. A slot without a value was not assigned yet.
+// The variables of one running body. A slot without a value was not assigned yet.
 struct Frame {
   std::shared_ptr<Frame> parent;
   const Scope* scope;
@@ -39,7 +40,7 @@ class Interpreter {
 
   // Frames and slots.
   absl::StatusOr<FramePtr> NewFrame(const FramePtr& parent, const Scope& scope);
-  absl::Status Enter(Frame& frame);  // Gives each slot what it begins with.
+  absl::Status Enter(Frame& frame);  // Gives each slot its first value.
   static std::optional<Value>& At(Frame& frame, Slot slot);
   std::optional<Value> Variable(absl::string_view name) const;
 
@@ -54,7 +55,7 @@ class Interpreter {
   Result Conditional(const Expression& expression, const FramePtr& frame);
   Result SliceOf(const Expression& expression, const FramePtr& frame);
   Result Filter(const Expression& expression, const Value& input, const FramePtr& frame);
-  Result Filtered(const Expression* filter, Text text, const FramePtr& frame);  // A body's text, through its filters.
+  Result Filtered(const Expression* filter, Text text, const FramePtr& frame);  // Passes a body's text through its filters.
   Result Test(const Expression& expression, const FramePtr& frame);
   Result Call(const Expression& expression, const FramePtr& frame, std::optional<Value> caller);
   absl::StatusOr<Arguments> ArgumentsOf(const CallArguments& arguments, const FramePtr& frame);

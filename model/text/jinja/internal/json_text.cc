@@ -70,11 +70,11 @@ class Writer {
     RETURN_IF_ERROR(runtime_.Scan(text.size()));
     const std::string& bytes = text.bytes();
     out_.Append("\"", false);
-    size_t plain = 0;  // Where what needs no escape began.
+    size_t plain = 0;  // Start of the text without escapes.
     for (size_t at = 0; at < bytes.size();) {
       const auto [code, size] = CharacterAt(bytes, at);
       if (code < 0x20 || code == '"' || code == '\\' || (style_.ascii && code > 0x7E)) {
-        RETURN_IF_ERROR(runtime_.Bytes(12));  // The longest.
+        RETURN_IF_ERROR(runtime_.Bytes(12));  // The longest escape.
         out_.AppendPart(text, plain, at);
         out_.Append(Escaped(code), text.FromData(at));
         plain = at + size;
@@ -107,7 +107,7 @@ class Writer {
     return Plain("]");
   }
 
-  // A key as JSON has it: a text.
+  // Returns a key in JSON: a text.
   absl::StatusOr<Text> Key(const Value& key) {
     switch (key.kind()) {
       case Value::Kind::kText: return key.text();

@@ -1,4 +1,4 @@
-// Values as JSON, as json.dumps of Python writes them; texts keep where they came from.
+// Writes values as JSON, like json.dumps of Python. Texts keep the origin of each byte.
 //
 //   ASSIGN_OR_RETURN(const Text text, JsonText(runtime, value, {.indent = 4}));
 //
@@ -15,8 +15,8 @@ namespace tessera::jinja {
 
 struct JsonStyle {
   bool ascii = false;                                // Characters beyond ASCII become \uXXXX.
-  std::optional<Text> indent = std::nullopt;         // Per level; none: all in one line.
-  std::optional<Text> item_separator = std::nullopt;  // None: ", ", or "," before a line break.
+  std::optional<Text> indent = std::nullopt;         // Per level; nullopt: all in one line.
+  std::optional<Text> item_separator = std::nullopt;  // nullopt: ", ", or "," before a line break.
   Text key_separator = Text(": ", false);
   bool sort_keys = false;
 };

@@ -61,7 +61,7 @@ absl::StatusOr<Text> Cased(Runtime& runtime, const Text& text, LetterCase wanted
     if (wanted == LetterCase::kUpper || title) {
       ASSIGN_OR_RETURN(cased, Upper(code));
     } else if (code == kCapitalSigma) {
-      // One that ends a word has a form of its own.
+      // A sigma at the end of a word has a separate form.
       const bool ends = at + size >= bytes.size() || !IsLetterWithCase(CharacterAt(bytes, at + size).code);
       cased = Utf8Of(within_word && ends ? kFinalSigma : kSigma);
     } else if (code == kDottedI) {

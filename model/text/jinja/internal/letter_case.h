@@ -1,8 +1,8 @@
-// Upper and lower case, as str.upper and str.lower of Python.
+// Changes upper and lower case, like str.upper and str.lower of Python.
 //
 //   ASSIGN_OR_RETURN(const Text text, Cased(runtime, value.text(), LetterCase::kLower));
 //
-// What was changed keeps its origin. Thread-compatible.
+// Changed characters keep their origin. Thread-compatible.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -10,10 +10,10 @@
 
 namespace tessera::jinja {
 
-enum class LetterCase { kUpper, kLower, kCapitalized, kTitle };  // kTitle: each word's first letter, as the filter `title` sees words.
+enum class LetterCase { kUpper, kLower, kCapitalized, kTitle };  // kTitle: each word's first letter, with words as in the filter `title`.
 
 absl::StatusOr<Text> Cased(Runtime& runtime, const Text& text, LetterCase wanted);
-// As str.isupper and str.islower: it has letters, and all are of this case.
+// Like str.isupper and str.islower: returns true if the text has letters, and all letters have this case.
 absl::StatusOr<bool> AllOfCase(Runtime& runtime, const Text& text, bool upper);
 
 }  // namespace tessera::jinja

@@ -1,8 +1,9 @@
-// Which characters beyond ASCII have another case, as Python 3.11 knows them (Unicode 14): ranges of letters at the same distance.
+// The characters beyond ASCII that have another case, by Python 3.11 (Unicode 14): ranges of letters at the same distance.
 //
 //   for (const CaseRange& range : kToUpper) ...      // first, last, every second one or each, the distance
 //
-// tests/jinja_test.py compares them with str.upper and str.lower for every character. Characters that become several are not here.
+// tests/jinja_test.py compares the ranges with str.upper and str.lower for every character. Characters that become several characters are
+// not in the ranges.
 #pragma once
 
 #include <cstdint>
@@ -99,7 +100,7 @@ inline constexpr CaseRange kToLower[] = {
     {0x10C80, 0x10CB2, 1, 64}, {0x118A0, 0x118BF, 1, 32}, {0x16E40, 0x16E5F, 1, 32}, {0x1E900, 0x1E921, 1, 34},
 };
 
-// Their upper case is several characters. That of U+00DF is SS; the others are refused.
+// Characters whose upper case is several characters. The upper case of U+00DF is SS; the others are refused.
 inline constexpr uint32_t kUpperIsLonger[] = {
     0xDF, 0x149, 0x1F0, 0x390, 0x3B0, 0x587, 0x1E96, 0x1E97, 0x1E98, 0x1E99, 0x1E9A, 0x1F50, 0x1F52, 0x1F54, 0x1F56, 0x1F80,
     0x1F81, 0x1F82, 0x1F83, 0x1F84, 0x1F85, 0x1F86, 0x1F87, 0x1F88, 0x1F89, 0x1F8A, 0x1F8B, 0x1F8C, 0x1F8D, 0x1F8E, 0x1F8F, 0x1F90,

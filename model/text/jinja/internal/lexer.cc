@@ -17,7 +17,7 @@ namespace {
 constexpr absl::string_view kLongOperators[] = {"//", "**", "==", "!=", ">=", "<="};
 constexpr absl::string_view kOperators = "+-/*%~[](){}<>=.:|,;";
 
-// Line breaks of all systems become \n; one at the end is not kept.
+// Converts line breaks of all systems to \n; drops one at the end.
 std::string Normalized(absl::string_view source) {
   std::string lines;
   for (size_t i = 0; i < source.size(); ++i) {
@@ -52,7 +52,7 @@ class Lexer {
     if (!text.empty()) Add(Token::Kind::kData, std::string(text));
   }
 
-  // Text up to the tag at `tag`, without the white space that the tag takes away.
+  // Returns the text up to the tag at `tag`, without the white space that the tag removes.
   absl::string_view Before(size_t tag, char sign, bool block) const {
     absl::string_view text = source_.substr(at_, tag - at_);
     if (sign == '-') return text.substr(0, text.size() - TrailingSpace(text));
@@ -64,7 +64,7 @@ class Lexer {
     return blank ? text.substr(0, begin) : text;
   }
 
-  // The bytes of a tag's end that stands here: `end`, with its sign and what it takes away. 0: none.
+  // Returns the bytes of a tag's end at the start of `text`: `end`, with the sign and the removed white space. 0: none.
   size_t EndHere(absl::string_view text, absl::string_view end) const {
     const bool print = end == "}}";
     if (text.size() > end.size() && text[0] == '-' && absl::StartsWith(text.substr(1), end)) {
@@ -109,7 +109,7 @@ class Lexer {
     return Fail("found a comment without its end, expected #}");
   }
 
-  // Skips "{%", a sign, and white space around `word`. 0: another tag stands here.
+  // Skips "{%", a sign, and white space around `word`. Returns 0 if another tag stands here.
   size_t WordOfTag(absl::string_view text, absl::string_view word) const {
     size_t size = 2;
     if (size < text.size() && (text[size] == '-' || text[size] == '+')) ++size;
@@ -119,7 +119,7 @@ class Lexer {
     return size + LeadingSpace(text.substr(size));
   }
 
-  // The bytes of {% raw %} here; 0: another tag. Unlike other blocks it keeps the line break behind it.
+  // Returns the bytes of {% raw %} here; 0: another tag. Unlike other blocks, {% raw %} keeps the line break behind it.
   size_t RawHere() const {
     const size_t word = WordOfTag(rest(), "raw");
     if (word == 0) return 0;
@@ -194,7 +194,7 @@ class Lexer {
     return absl::OkStatus();
   }
 
-  // A tag does not end inside of brackets.
+  // Checks brackets: a tag does not end inside brackets.
   absl::Status Balance(absl::string_view found) {
     if (found == "(" || found == "[" || found == "{") {
       open_.push_back(found == "(" ? ')' : found == "[" ? ']' : '}');
@@ -209,7 +209,7 @@ class Lexer {
   size_t at_ = 0;
   int line_ = 1;
   bool line_starting_ = true;
-  std::string open_;  // The brackets that are to be closed.
+  std::string open_;  // The open brackets.
   std::vector<Token> tokens_;
 };
 

@@ -1,9 +1,9 @@
-// Cuts a template into tokens: its own text, and the words of what stands between {{ }} and {% %}.
+// Cuts a template into tokens: the template's own text, and the words between {{ }} and {% %}.
 //
 //   ASSIGN_OR_RETURN(const std::vector<Token> tokens, Tokenize("{% if x %}yes{% endif %}"));
 //
-// White space around blocks is taken away here as the package transformers sets Jinja up: trim_blocks, lstrip_blocks, one line break at
-// the end of the template is not kept, line breaks become \n. Errors name the line. Thread-safe (pure functions).
+// Removes white space around blocks with the package transformers' settings of Jinja: trim_blocks and lstrip_blocks are on, one line break
+// at the end of the template is dropped, line breaks become \n. Errors name the line. Thread-safe (pure functions).
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Token {
   enum class Kind { kData, kPrintBegin, kPrintEnd, kBlockBegin, kBlockEnd, kName, kString, kNumber, kOperator, kEnd };
   Kind kind;
   int line;
-  std::string text = {};  // Data; a name; what a string says; an operator.
+  std::string text = {};  // Data; a name; a string's content; an operator.
   Value number = {};
 };
 

@@ -3,7 +3,8 @@
 //   if (const FilterFunction filter = FindFilter("trim")) ...
 //   ASSIGN_OR_RETURN(const Value trimmed, filter(runtime, value, arguments));
 //
-// A new one is a line in the table of its file: filters_of_*.cc, tests.cc, methods_of_*.cc, functions.cc. Thread-safe (pure functions).
+// A new function is a new line in the table of its file: filters_of_*.cc, tests.cc, methods_of_*.cc, functions.cc. Thread-safe (pure
+// functions).
 #pragma once
 
 #include <optional>
@@ -22,21 +23,22 @@ class Runtime;
 
 struct Arguments {
   std::vector<Value> positional = {};
-  std::vector<std::pair<Text, Value>> named = {};  // A name may come from the data, by **: it keeps where it came from.
+  std::vector<std::pair<Text, Value>> named = {};  // A name may come from the data, by **, and keeps its origin.
 };
 
 using FilterFunction = absl::StatusOr<Value> (*)(Runtime& runtime, const Value& input, const Arguments& arguments);
 using TestFunction = absl::StatusOr<bool> (*)(Runtime& runtime, const Value& input, const Arguments& arguments);
 
-FilterFunction FindFilter(absl::string_view name);  // Null: there is none.
+FilterFunction FindFilter(absl::string_view name);  // Null: no such filter.
 TestFunction FindTest(absl::string_view name);
-FilterFunction FindFunction(absl::string_view name);  // One that every template may call; its input is undefined.
+FilterFunction FindFunction(absl::string_view name);  // A function that every template may call, with an undefined input.
 
-// A method of the kind of `self`. Without value: the kind has none of this name. Changing lists or dicts is forbidden, as transformers
-// forbids it: such a method is undefined.
+// Returns a method of the kind of `self`. nullopt: the kind has no method of this name. Methods that change lists or dicts are undefined,
+// since transformers forbids such changes.
 std::optional<Value> FindMethod(const Value& self, absl::string_view name);
 
-// The arguments in the order of `names`; undefined ones are absent. An error names `what` if there are too many, too few or unknown ones.
+// Returns the arguments in the order of `names`; undefined arguments are absent. The error for too many, too few or unknown arguments names
+// `what`.
 absl::StatusOr<std::vector<std::optional<Value>>> Bind(absl::string_view what, const Arguments& arguments,
                                                        absl::Span<const absl::string_view> names, size_t required = 0);
 

@@ -20,7 +20,7 @@ int DigitValue(char digit) {
   return lower >= '0' && lower <= '9' ? lower - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
 }
 
-// Digits with single underscores between them, from `at` on; the end.
+// Returns the end of the digits from `at` on, with single underscores between digits.
 size_t DigitsEnd(absl::string_view text, size_t at) {
   while (IsDigit(text, at) || (at < text.size() && text[at] == '_' && IsDigit(text, at + 1))) ++at;
   return at;
@@ -34,7 +34,7 @@ std::string WithoutUnderscores(absl::string_view text) {
   return plain;
 }
 
-// Where the float ends that begins here; 0: it is none.
+// Returns the end of the float that begins here; 0: no float.
 size_t FloatEnd(absl::string_view text) {
   const size_t whole = DigitsEnd(text, 0);
   size_t end = whole;
@@ -56,7 +56,7 @@ absl::StatusOr<NumberLiteral> ReadInteger(absl::string_view text) {
     if (base != 10 && (first >= text.size() || DigitValue(text[first]) >= base)) base = 10;
     if (base != 10) at = 2;
   }
-  // A decimal number that begins with 0 has no other digits: what follows is another token.
+  // A decimal number that begins with 0 has no other digits: the rest is another token.
   const bool zeros = base == 10 && text[0] == '0';
   uint64_t value = 0;
   while (at < text.size()) {
@@ -70,7 +70,7 @@ absl::StatusOr<NumberLiteral> ReadInteger(absl::string_view text) {
   return NumberLiteral{Value::Int(static_cast<int64_t>(value)), at};
 }
 
-// Reads the number of an escape such as \x41: `digits` digits of `base`, or fewer if that is octal.
+// Reads the number of an escape such as \x41: `digits` digits of `base`, or fewer for octal escapes.
 absl::StatusOr<uint32_t> EscapedCode(absl::string_view text, size_t& at, int base, int digits) {
   uint32_t code = 0;
   int read = 0;
@@ -80,7 +80,7 @@ absl::StatusOr<uint32_t> EscapedCode(absl::string_view text, size_t& at, int bas
   return code;
 }
 
-// `at` is behind the backslash.
+// Reads an escape. `at` is behind the backslash.
 absl::Status ReadEscape(absl::string_view text, size_t& at, std::string& out) {
   constexpr absl::string_view kNames = "abfnrtv\\'\"", kMeanings = "\a\b\f\n\r\t\v\\'\"";
   const char name = text[at];
@@ -101,7 +101,7 @@ absl::Status ReadEscape(absl::string_view text, size_t& at, std::string& out) {
   } else if (static_cast<unsigned char>(name) >= 0x80) {
     return Fail("found a backslash before a character beyond ASCII, expected \\\\ for a backslash");
   } else {
-    out.push_back('\\');  // An escape that means nothing stays as it is.
+    out.push_back('\\');  // An unknown escape stays unchanged.
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// Numbers and strings as templates write them.
+// Reads numbers and strings as templates write them.
 //
 //   ASSIGN_OR_RETURN(const NumberLiteral number, ReadNumber("1_000 + x", /*may_be_float=*/true));       // 1000, 5 bytes
 //   ASSIGN_OR_RETURN(const StringLiteral string, ReadString("'a\\n' + x"));                             // 5 bytes
@@ -18,12 +18,12 @@ struct NumberLiteral {
   Value value;
   size_t size;
 };
-absl::StatusOr<NumberLiteral> ReadNumber(absl::string_view text, bool may_be_float);  // REQUIRES: it begins with a digit.
+absl::StatusOr<NumberLiteral> ReadNumber(absl::string_view text, bool may_be_float);  // REQUIRES: `text` begins with a digit.
 
 struct StringLiteral {
   std::string text;
   size_t size;
 };
-absl::StatusOr<StringLiteral> ReadString(absl::string_view text);  // REQUIRES: it begins with a quote.
+absl::StatusOr<StringLiteral> ReadString(absl::string_view text);  // REQUIRES: `text` begins with a quote.
 
 }  // namespace tessera::jinja

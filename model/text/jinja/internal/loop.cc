@@ -29,7 +29,7 @@ class LoopMethod : public Object {
   }
 
  private:
-  Loop& loop_;  // The runtime owns it as long as this.
+  Loop& loop_;  // The runtime owns the loop as long as this method.
   const bool cycle_;
 };
 

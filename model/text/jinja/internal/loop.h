@@ -1,9 +1,9 @@
-// The variable `loop` within a loop: how far it is, and what comes next.
+// The variable `loop` within a loop: the loop's progress, and the next elements.
 //
 //   auto loop = std::make_shared<Loop>(elements, test);
 //   while (true) { ASSIGN_OR_RETURN(const bool more, loop->Advance()); if (!more) break; Use(loop->current()); }
 //
-// A loop's `if` is asked when an element's turn comes, or when loop.last or another member needs to know. Thread-compatible.
+// The loop's `if` is evaluated when an element's turn comes, or when loop.last or another member needs the result. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ class Loop : public Object {
 
  private:
   friend class LoopMethod;
-  absl::StatusOr<bool> Take();  // One more element that passes the test; false: there is none.
+  absl::StatusOr<bool> Take();  // Takes one more element that passes the test; false: none is left.
 
   std::vector<Value> elements_;
   Test test_;
-  size_t next_ = 0;            // The element of elements_ to be judged.
-  std::vector<Value> taken_;   // Those that passed, up to one beyond the current; all, once the length was asked for.
-  int64_t place_ = -1;         // In taken_.
-  std::optional<std::vector<Value>> changed_;  // What loop.changed was called with last.
+  size_t next_ = 0;            // The next element of elements_ to test.
+  std::vector<Value> taken_;   // Elements that passed, up to one beyond the current one; all, once the length was asked for.
+  int64_t place_ = -1;         // Index in taken_.
+  std::optional<std::vector<Value>> changed_;  // The last arguments of loop.changed.
 };
 
 }  // namespace tessera::jinja

@@ -1,4 +1,4 @@
-// Methods of lists and dicts, and how a value's methods are found.
+// Methods of lists and dicts, and the search for a value's methods.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -63,14 +63,14 @@ constexpr NamedFilter kListMethods[] = {{"copy", Copy}, {"count", Count}, {"inde
 constexpr NamedFilter kDictMethods[] = {
     {"copy", Copy}, {"get", Get}, {"items", ViewOf<View::kItems>}, {"keys", ViewOf<View::kKeys>}, {"values", ViewOf<View::kValues>}};
 
-// Methods that Python has and that are refused: they are defined, but calling them is an error.
+// Methods of Python that are refused: the methods are defined, but a call is an error.
 constexpr absl::string_view kRefusedOfText[] = {
     "casefold", "encode", "expandtabs", "format_map", "isascii", "isidentifier", "isprintable", "istitle", "ljust", "maketrans", "rjust",
     "swapcase", "title", "translate", "zfill"};
 constexpr absl::string_view kRefusedOfDicts[] = {"fromkeys"};
 constexpr absl::string_view kRefusedOfRanges[] = {"start", "step", "stop"};
 constexpr absl::string_view kRefusedOfViews[] = {"isdisjoint", "mapping"};
-// Methods that change a dict. They are undefined, whatever keys the dict has.
+// Methods that change a dict. Undefined for dicts with any keys.
 constexpr absl::string_view kForbiddenOfDicts[] = {"clear", "pop", "popitem", "setdefault", "update"};
 constexpr absl::string_view kRefusedOfNumbers[] = {
     "as_integer_ratio", "bit_count", "bit_length", "conjugate", "denominator", "from_bytes", "fromhex", "hex", "imag", "is_integer",

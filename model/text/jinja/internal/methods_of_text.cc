@@ -1,4 +1,4 @@
-// Methods of texts, as those of str in Python.
+// Methods of texts, like the methods of str in Python.
 #include <algorithm>
 #include <utility>
 
@@ -41,7 +41,7 @@ Result Case(Runtime& runtime, const Value& self, const Arguments& arguments) {
   return runtime.New(std::move(cased));
 }
 
-// Bounds of a search, in bytes; without value if nothing can be found there.
+// Returns the bounds of a search, in bytes; nullopt if no match is possible.
 absl::StatusOr<std::optional<std::pair<size_t, size_t>>> Bounds(const Text& text, const std::optional<Value>& first,
                                                                 const std::optional<Value>& last) {
   const auto none = [](const std::optional<Value>& bound) { return !bound || bound->is_none(); };
@@ -129,7 +129,7 @@ absl::Status AddPart(Runtime& runtime, Text part, std::vector<Text>& parts) {
   return absl::OkStatus();
 }
 
-// The parts of a text between white space, at most `most` + 1 of them unless that is negative.
+// Returns the parts of a text between white space, at most `most` + 1 parts unless `most` is negative.
 Texts Words(Runtime& runtime, const Text& text, int64_t most, bool from_end) {
   const absl::string_view bytes = text.bytes();
   RETURN_IF_ERROR(runtime.Step(bytes.size() / 8));
@@ -142,7 +142,7 @@ Texts Words(Runtime& runtime, const Text& text, int64_t most, bool from_end) {
     at += LeadingSpace(bytes.substr(at));
   }
   const size_t count = bounds.size();
-  if (most >= 0 && count > static_cast<size_t>(most)) {  // All the rest is one part; the white space at its far end stays.
+  if (most >= 0 && count > static_cast<size_t>(most)) {  // The rest is one part; the white space at its far end stays.
     const size_t kept = static_cast<size_t>(most);
     const size_t begin = from_end ? 0 : bounds[kept].first, end = from_end ? bounds[count - 1 - kept].second : bytes.size();
     if (from_end) bounds.erase(bounds.begin(), bounds.end() - static_cast<int64_t>(kept));
@@ -173,7 +173,7 @@ Texts Parts(Runtime& runtime, const Text& text, const std::string& separator, in
   return parts;
 }
 
-// Their parts are charged for already.
+// Makes a list of texts whose parts are already charged.
 Result ListOf(Runtime& runtime, Texts texts) {
   RETURN_IF_ERROR(texts.status());
   std::vector<Value> values;

@@ -19,7 +19,7 @@ absl::Status Overflow() { return Fail("found an integer beyond 64 bits, expected
 
 absl::StatusOr<Value> PowerOfIntegers(int64_t base, int64_t exponent) {
   int64_t result = 1;
-  const bool small = base >= -1 && base <= 1;  // Its powers repeat: an even and an odd exponent stand for all.
+  const bool small = base >= -1 && base <= 1;  // Powers repeat: an even and an odd exponent cover all.
   for (int64_t left = small ? 2 - exponent % 2 : exponent; left > 0 && exponent > 0; --left) {
     if (__builtin_mul_overflow(result, base, &result)) return Overflow();
   }
@@ -104,7 +104,7 @@ struct Bounds {
   int64_t begin, end, stride;
 };
 
-// The bounds of a slice of something with `size` elements. A stride is no longer than that.
+// Returns the bounds of a slice of `size` elements. A stride is no longer than `size`.
 absl::StatusOr<Bounds> BoundsOf(const Value& first, const Value& last, const Value& step, int64_t size) {
   const auto given = [](const Value& bound) -> absl::StatusOr<std::optional<int64_t>> {
     if (bound.is_none()) return std::optional<int64_t>();
@@ -121,7 +121,7 @@ absl::StatusOr<Bounds> BoundsOf(const Value& first, const Value& last, const Val
   return Bounds{from ? place(*from) : stride > 0 ? least : most, to ? place(*to) : stride > 0 ? most : least, stride};
 }
 
-// The characters at the places of a slice that has another stride than 1.
+// Returns the characters of a slice with a stride other than 1.
 absl::StatusOr<Value> Picked(Runtime& runtime, const Text& text, const Bounds& bounds) {
   RETURN_IF_ERROR(runtime.Step(text.size() / 4));
   RETURN_IF_ERROR(runtime.Bytes(text.size() * sizeof(size_t)));
@@ -171,7 +171,7 @@ absl::StatusOr<Value> Arithmetic(Runtime& runtime, absl::string_view operation, 
 
 absl::StatusOr<bool> Compare(Runtime& runtime, absl::string_view operation, const Value& left, const Value& right) {
   const bool look = operation == "in" || operation == "not in";
-  // A dict is asked for its key; texts and lists are looked through.
+  // A dict is searched by key; texts and lists are searched through.
   const int64_t looked = right.kind() == Value::Kind::kMapping ? left.weight() : right.weight() + (right.is_text() ? left.weight() : 0);
   RETURN_IF_ERROR(runtime.Step(static_cast<size_t>(look ? looked : std::min(left.weight(), right.weight()))));
   if (operation == "==") return Equal(left, right);

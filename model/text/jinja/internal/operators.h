@@ -1,4 +1,4 @@
-// Arithmetic as Python has it, within 64 bits: an integer beyond them is an error.
+// Arithmetic like Python's, within 64 bits: a larger integer is an error.
 //
 //   ASSIGN_OR_RETURN(const Value sum, Arithmetic(runtime, "+", left, right));        // numbers, texts, lists
 //
@@ -17,7 +17,7 @@ absl::StatusOr<bool> Compare(Runtime& runtime, absl::string_view operation, cons
 absl::StatusOr<Value> Signed(absl::string_view sign, const Value& value);
 absl::StatusOr<Value> Concatenate(Runtime& runtime, const std::vector<Value>& values);  // a ~ b ~ c
 
-// values[first:last:step]; a bound that is none or absent is the default.
+// Returns values[first:last:step]; a bound that is none or absent is the default.
 absl::StatusOr<Value> Slice(Runtime& runtime, const Value& of, const Value& first, const Value& last, const Value& step);
 
 absl::StatusOr<Text> EscapedHtml(Runtime& runtime, const Text& text);

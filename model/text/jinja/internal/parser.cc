@@ -28,7 +28,7 @@ class StatementParser {
   }
 
  private:
-  // Up to a block that begins with one of `ends`, whose name is then current.
+  // Parses statements up to a block that begins with one of `ends`. The block's name is then current.
   absl::StatusOr<Body> Statements(absl::Span<const absl::string_view> ends) {
     const Nesting nesting(state_);
     RETURN_IF_ERROR(nesting.Check());
@@ -55,7 +55,7 @@ class StatementParser {
     return body;
   }
 
-  // The body of a block: behind its opening tag, up to one of `ends`, which is taken if it is the only one.
+  // Parses the body of a block: behind the opening tag, up to one of `ends`. A single end is taken.
   absl::StatusOr<Body> BodyOf(absl::Span<const absl::string_view> ends) {
     stream_.TakeOperator(":");
     RETURN_IF_ERROR(stream_.Expect(Token::Kind::kBlockEnd));
@@ -65,7 +65,7 @@ class StatementParser {
   }
   absl::StatusOr<Body> BodyOf(absl::string_view end) { return BodyOf(absl::MakeConstSpan(&end, 1)); }
 
-  // A body that break and continue cannot leave.
+  // Parses a body that break and continue cannot leave.
   absl::StatusOr<Body> BodyOfFunction(absl::string_view end) {
     const int loops = std::exchange(loops_, 0);
     ASSIGN_OR_RETURN(Body body, BodyOf(end));
@@ -118,7 +118,7 @@ class StatementParser {
     return stream_.ExpectAnyName();
   }
 
-  // One target, or a tuple of them.
+  // Parses one target, or a tuple of targets.
   absl::StatusOr<Target> Targets(bool attributes) {
     Target tuple{.kind = Target::Kind::kTuple, .line = stream_.line()};
     bool is_tuple = false;
@@ -208,7 +208,7 @@ class StatementParser {
     return stream_.ExpectOperator(")");
   }
 
-  // The body of a macro or a call, with what it asks for beyond its parameters.
+  // Parses the body of a macro or a call, and records the arguments that the body reads beyond the parameters.
   absl::Status FunctionBody(Statement& made, absl::string_view end) {
     state_.asked.emplace_back();
     ASSIGN_OR_RETURN(made.body, BodyOfFunction(end));
@@ -286,7 +286,7 @@ class StatementParser {
   ParserState state_;
   TokenStream& stream_;
   ExpressionParser expressions_;
-  int loops_ = 0;  // Around what is parsed, within the same function.
+  int loops_ = 0;  // Loops around the current place, within the same function.
 };
 
 }  // namespace

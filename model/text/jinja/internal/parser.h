@@ -2,8 +2,8 @@
 //
 //   ASSIGN_OR_RETURN(const Syntax syntax, Parse("{% for m in messages %}{{ m.content }}{% endfor %}"));
 //
-// Errors name the line, what was found and what was expected. Nesting is limited. Blocks of several files (include, import, extends,
-// block) and recursive loops are refused by name. Thread-safe (a pure function).
+// Errors: line, found and expected. Nesting is limited. Blocks of several files (include, import, extends, block) and recursive loops are
+// refused by name. Threads: thread-safe (a pure function).
 #pragma once
 
 #include "absl/status/statusor.h"

@@ -1,4 +1,4 @@
-// The part of ExpressionParser for what follows a value: attributes, subscripts, calls, filters and tests.
+// The part of ExpressionParser behind a value: attributes, subscripts, calls, filters and tests.
 #include <utility>
 
 #include "tessera/base/quoted.h"
@@ -68,7 +68,7 @@ absl::StatusOr<ExpressionPtr> ExpressionParser::Subscript(ExpressionPtr of) {
   return Built(std::move(part));
 }
 
-// A subscript or a slice, without what it is of.
+// Parses a subscript or a slice, without the value in front.
 absl::StatusOr<ExpressionPtr> ExpressionParser::SubscriptPart() {
   std::vector<ExpressionPtr> bounds;
   const auto bound = [&]() -> absl::Status {

@@ -83,7 +83,7 @@ absl::StatusOr<Text> Quote(Runtime& runtime, const Text& text) {
     } else if (IsPrintable(code)) {
       out.AppendPart(text, at, at + size);
     } else {
-      RETURN_IF_ERROR(runtime.Bytes(10));  // The longest.
+      RETURN_IF_ERROR(runtime.Bytes(10));  // The longest escape.
       out.Append(EscapeOf(code), text.FromData(at));
     }
     at += size;
@@ -93,7 +93,7 @@ absl::StatusOr<Text> Quote(Runtime& runtime, const Text& text) {
 }
 
 absl::StatusOr<Text> Runtime::Print(const Value& value) {
-  RETURN_IF_ERROR(value.is_text() ? Scan(value.text().held_bytes()) : Step());  // It is copied.
+  RETURN_IF_ERROR(value.is_text() ? Scan(value.text().held_bytes()) : Step());  // The text is copied.
   switch (value.kind()) {
     case Value::Kind::kUndefined: return Text();
     case Value::Kind::kText: return value.text();

@@ -1,4 +1,4 @@
-// Values as text: str and repr of Python, and numbers as Python writes them.
+// Prints values as text: str and repr of Python, and numbers in Python's form.
 //
 //   ASSIGN_OR_RETURN(const Text text, runtime.Print(value));     // Runtime::Print and Represent are implemented in print.cc
 //   FloatText(1e16) == "1e+16"
@@ -14,6 +14,7 @@
 namespace tessera::jinja {
 
 std::string FloatText(double value);
-absl::StatusOr<Text> Quote(Runtime& runtime, const Text& text);  // As repr of a str in Python; what is escaped keeps its origin.
+// Quotes like repr of a str in Python. Escaped characters keep their origin.
+absl::StatusOr<Text> Quote(Runtime& runtime, const Text& text);
 
 }  // namespace tessera::jinja

@@ -14,8 +14,8 @@ namespace tessera::jinja {
 namespace {
 
 constexpr int kMaxCalls = 64;         // Macros that call macros.
-constexpr int kMaxNesting = 1500;     // All that is evaluated at once: it bounds the stack, and holds 64 macros of usual size.
-constexpr int kMaxValueDepth = 128;   // Lists and dicts in each other.
+constexpr int kMaxNesting = 1500;     // Bounds all nested evaluations, and so the stack; holds 64 macros of usual size.
+constexpr int kMaxValueDepth = 128;   // Nested lists and dicts.
 constexpr int64_t kStepsPerClock = 4096;
 
 absl::Status Limit(absl::string_view what, int64_t most) {
@@ -25,7 +25,7 @@ absl::Status Limit(absl::string_view what, int64_t most) {
 
 const Clock& ClockOf(const RenderOptions& options) { return options.clock != nullptr ? *options.clock : RealClock(); }
 
-// The element at a list's place, or undefined beyond its ends.
+// Returns the element at a list's place, or undefined beyond the ends.
 Value At(const std::vector<Value>& elements, int64_t index) {
   const int64_t size = static_cast<int64_t>(elements.size());
   if (index < 0) index += size;
@@ -154,7 +154,7 @@ absl::StatusOr<Value> Runtime::Attribute(const Value& of, absl::string_view name
     ASSIGN_OR_RETURN(std::optional<Value> member, of.object().Member(*this, name));
     if (member) return *std::move(member);
   } else if (std::optional<Value> method = FindMethod(of, name); method.has_value()) {
-    return Bounded(*std::move(method));  // It refers to its value alone, so no circle can come of it.
+    return Bounded(*std::move(method));  // A method refers to its value alone, so no cycle can arise.
   }
   if (of.kind() == Value::Kind::kMapping) {
     if (const Value* const found = of.mapping().Find(name); found != nullptr) return *found;
@@ -176,7 +176,7 @@ absl::StatusOr<Value> Runtime::Element(const Value& of, const Value& subscript) 
     return Character(of.text(), subscript.integer());
   }
   if (!subscript.is_text()) return Value::Undefined(absl::StrCat("an element of ", TypeName(of)));
-  // A name that is no key may still be an attribute. One that a dict has as a key was found above.
+  // A name that is no key may still be an attribute. A name that is a key of the dict was found above.
   return Attribute(of, subscript.text().bytes());
 }
 

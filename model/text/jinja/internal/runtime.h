@@ -1,4 +1,4 @@
-// What filters, tests, functions and methods need of the interpreter: limits, ways to make values, and attributes of values.
+// The interpreter's services for filters, tests, functions and methods: limits, ways to make values, and attributes of values.
 //
 //   RETURN_IF_ERROR(runtime.Step(elements.size()));
 //   return runtime.New(std::move(text));                    // counted; an error beyond the limits
@@ -24,26 +24,26 @@ namespace tessera::jinja {
 class Runtime {
  public:
   explicit Runtime(const RenderOptions& options);
-  ~Runtime();  // Objects refer to each other in circles, so each is emptied.
+  ~Runtime();  // Objects refer to each other in cycles, so each object is cleared.
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
   const RenderOptions& options() const { return options_; }
 
-  // Counts work that is about to be done. ResourceExhausted names the limit.
+  // Counts work before the work is done. ResourceExhausted names the limit.
   absl::Status Step(size_t count = 1);
-  absl::Status Bytes(size_t count);  // Bytes of memory for texts, lists and so on that are made.
-  absl::Status Scan(size_t bytes) { return Step(1 + bytes / 32); }       // Bytes that are looked at one after the other.
-  absl::Status Charge(const Text& text) { return Bytes(text.held_bytes() + kTextBytes); }  // A text that is made.
+  absl::Status Bytes(size_t count);  // Bytes of memory for new texts, lists and so on.
+  absl::Status Scan(size_t bytes) { return Step(1 + bytes / 32); }       // Bytes to be read one after the other.
+  absl::Status Charge(const Text& text) { return Bytes(text.held_bytes() + kTextBytes); }  // A new text.
   absl::Status Charge(const Mapping& mapping);
 
   absl::StatusOr<Value> New(Text text);
   absl::StatusOr<Value> New(Items items);
   absl::StatusOr<Value> New(Mapping mapping);
   absl::StatusOr<Value> List(std::vector<Value> elements) { return New(Items{Items::Form::kList, std::move(elements)}); }
-  absl::StatusOr<Value> Own(std::shared_ptr<Object> object);  // Until the end: objects may refer to each other in circles.
+  absl::StatusOr<Value> Own(std::shared_ptr<Object> object);  // Keeps the object until the end: objects may refer to each other in cycles.
 
-  // One level of evaluation, or of calls, as long as it lives.
+  // One level of evaluation, or of calls, during the Level's lifetime.
   class Level {
    public:
     explicit Level(Runtime& runtime, bool call = false) : runtime_(runtime), call_(call) { Add(1); }
@@ -61,18 +61,18 @@ class Runtime {
     const bool call_;
   };
 
-  // A value's elements, as a loop sees them: of a dict its keys, of a text its characters.
+  // Returns a value's elements, as a loop sees them: a dict's keys, a text's characters.
   absl::StatusOr<std::vector<Value>> Elements(const Value& value);
   absl::StatusOr<int64_t> Length(const Value& value);
   absl::StatusOr<Value> Attribute(const Value& of, absl::string_view name);         // value.name
   absl::StatusOr<Value> Element(const Value& of, const Value& subscript);           // value[subscript]
-  absl::StatusOr<Value> Path(const Value& of, const Value& dotted);                 // As filters take it: "a.b.0", or a number.
+  absl::StatusOr<Value> Path(const Value& of, const Value& dotted);                 // In the form that filters take: "a.b.0", or a number.
   absl::StatusOr<Value> Call(const Value& callee, Arguments arguments);
-  absl::StatusOr<Text> Print(const Value& value);                                   // As str in Python.
-  absl::StatusOr<Text> Represent(const Value& value);                               // As repr in Python.
+  absl::StatusOr<Text> Print(const Value& value);                                   // Like str in Python.
+  absl::StatusOr<Text> Represent(const Value& value);                               // Like repr in Python.
 
  private:
-  // Memory that values take beside their bytes, about.
+  // Approximate memory of values in addition to their bytes.
   static constexpr size_t kTextBytes = 96, kElementBytes = 48, kEntryBytes = 96, kObjectBytes = 256;
 
   absl::StatusOr<Value> Bounded(Value made) const;
@@ -80,7 +80,7 @@ class Runtime {
 
   const RenderOptions& options_;
   RenderWork own_work_;
-  RenderWork& work_;   // The options', or its own.
+  RenderWork& work_;   // options.work, or own_work_.
   int64_t bytes_ = 0;
   int nesting_ = 0;
   int calls_ = 0;
@@ -88,19 +88,20 @@ class Runtime {
   std::vector<std::shared_ptr<Object>> objects_;
 };
 
-// What a template makes by itself.
+// An object that a template makes.
 class Object {
  public:
   virtual ~Object() = default;
-  virtual absl::string_view type() const = 0;  // As errors name it.
+  virtual absl::string_view type() const = 0;  // The name in errors.
   virtual absl::StatusOr<Text> Print(Runtime& runtime) const;
-  virtual absl::StatusOr<std::optional<Value>> Member(Runtime& runtime, absl::string_view name);  // object.name, if there is one.
+  virtual absl::StatusOr<std::optional<Value>> Member(Runtime& runtime, absl::string_view name);  // object.name; nullopt: no such member.
   virtual bool callable() const { return false; }
   virtual absl::StatusOr<Value> Call(Runtime& runtime, Arguments arguments);
-  virtual std::vector<Value>* elements() { return nullptr; }  // Null: it is not iterable.
+  virtual std::vector<Value>* elements() { return nullptr; }  // Null: not iterable.
   virtual absl::Status Fill(Runtime&) { return absl::OkStatus(); }  // Called before elements().
-  virtual void Clear() {}  // Drops all values that it holds.
-  virtual int depth() const { return 0; }  // As Value::depth. What Runtime::Own has counts as 0: it ends with the runtime.
+  virtual void Clear() {}  // Drops all values that the object holds.
+  // Like Value::depth. Objects that Runtime::Own keeps count as 0: such objects end with the runtime.
+  virtual int depth() const { return 0; }
 };
 
 class Namespace : public Object {
@@ -134,6 +135,6 @@ class Function : public Object {
   Value self_;
 };
 
-std::string TypeName(const Value& value);  // As errors name it: "none", "text", "a list", ...
+std::string TypeName(const Value& value);  // The name in errors: "none", "text", "a list", ...
 
 }  // namespace tessera::jinja

@@ -15,7 +15,7 @@
 namespace tessera::jinja {
 namespace {
 
-constexpr int64_t kMaxWork = int64_t{1} << 23;  // Names that are copied for the branches of `if`.
+constexpr int64_t kMaxWork = int64_t{1} << 23;  // Names copied for the branches of `if`.
 
 struct Symbol {
   int index;
@@ -23,7 +23,7 @@ struct Symbol {
   bool stored = false;
 };
 
-// The names of one frame. A copy per branch of an `if` says what that branch knows; all share the numbers of slots.
+// The names of one frame. Each branch of an `if` has a copy with the branch's knowledge; all copies share the numbers of slots.
 struct Symbols {
   Symbols* parent;
   Scope* scope;
@@ -56,7 +56,7 @@ struct Symbols {
     else Define(name, OuterOr(name, Load::Kind::kNothing), true);
   }
   void StoreGiven(const std::string& name) { Define(name, {Load::Kind::kGiven}, true); }
-  // What is assigned in some branches only begins with the value from outside.
+  // A variable that only some branches assign starts with the value from outside.
   void Merge(const std::vector<Symbols>& branches) {
     absl::flat_hash_map<std::string, size_t> stores;
     for (const Symbols& branch : branches) {
@@ -76,12 +76,13 @@ struct Symbols {
     }
   }
   void Finish() {
-    scope->loads.assign(scope->names.size(), Load{});  // The names stay as they are: each has its number.
+    scope->loads.assign(scope->names.size(), Load{});  // The names stay: each has its number.
     for (const auto& [name, symbol] : known) scope->loads[static_cast<size_t>(symbol.index)] = symbol.load;
   }
 };
 
-// Two walks per frame: the first finds its names, the second gives slots to what uses them, and enters the frames within.
+// Walks each frame twice: the first walk finds the frame's names; the second gives slots to the uses of names, and enters the frames
+// within.
 class Resolver {
  public:
   absl::Status Run(Syntax& syntax) {
@@ -151,7 +152,7 @@ class Resolver {
       default: return FindNames(symbols, statement.expression);
     }
   }
-  // As Jinja: one branch for the first condition, one for all `elif`, one for `else`.
+  // As in Jinja: one branch for the first condition, one for all `elif`, one for `else`.
   void FindNamesOfBranches(Symbols& symbols, Statement& statement) {
     FindNames(symbols, statement.values[0]);
     std::vector<Symbols> branches(3, symbols);
@@ -194,7 +195,7 @@ class Resolver {
   static Slot SlotOf(Symbols& symbols, const std::string& name) {
     const std::optional<Slot> slot = symbols.Find(name);
     if (slot) return *slot;
-    symbols.Read(name);  // Only what Jinja does not look at first, such as a filter's arguments of {% set %}.
+    symbols.Read(name);  // Only names that Jinja does not visit first, such as a filter's arguments of {% set %}.
     const Symbol& added = symbols.known.at(name);
     symbols.scope->loads.resize(symbols.scope->names.size());
     symbols.scope->loads[static_cast<size_t>(added.index)] = added.load;
@@ -290,9 +291,9 @@ class Resolver {
     return Fail("found the ", kind, " ", Quoted(expression.name), ", expected one that chat templates use");
   }
 
-  bool within_if_ = false;           // There an unknown filter or test is an error only where it is reached.
-  std::set<std::string> names_;      // Variables that are given.
-  std::set<std::string> may_read_;   // Those, and names that are assigned in some branches, and read after them.
+  bool within_if_ = false;           // Within an `if`, an unknown filter or test is an error only if reached.
+  std::set<std::string> names_;      // Given variables.
+  std::set<std::string> may_read_;   // names_, and names that are assigned in some branches, and read after them.
   int64_t work_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Finds a text in another in time that grows with their sizes alone, whatever they hold.
+// Finds a text in another text in time that grows with the sizes alone, for any contents.
 //
 //   const Search search("</think>");
 //   for (size_t at = 0; (at = search.First(text, at)) != Search::kNowhere; at += search.size()) Use(at);
@@ -22,16 +22,16 @@ class Search {
   explicit Search(absl::string_view wanted, bool from_end = false);
   size_t size() const { return wanted_.size(); }
 
-  // The first place at or behind `from`. Nothing is found everywhere. REQUIRES: not from_end; from <= text.size().
+  // Returns the first match at or behind `from`. An empty `wanted` matches everywhere. REQUIRES: not from_end; from <= text.size().
   size_t First(absl::string_view text, size_t from = 0) const;
-  // The last place. REQUIRES: from_end.
+  // Returns the last match. REQUIRES: from_end.
   size_t Last(absl::string_view text) const;
 
  private:
-  bool Feed(char c, size_t& matched) const;  // True: all of it has matched.
+  bool Feed(char c, size_t& matched) const;  // True: the whole text has matched.
 
-  std::string wanted_;           // Backwards, if from_end.
-  std::vector<size_t> borders_;  // For each beginning of it, the size of the longest that it begins and ends with.
+  std::string wanted_;           // Reversed, if from_end.
+  std::vector<size_t> borders_;  // For each prefix of wanted_: the size of the longest proper prefix that is also a suffix.
 };
 
 }  // namespace tessera::jinja

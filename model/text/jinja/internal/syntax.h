@@ -1,9 +1,10 @@
-// A template's syntax tree: what the parser makes and the interpreter walks.
+// A template's syntax tree: made by the parser, walked by the interpreter.
 //
 //   for (const Statement& statement : syntax.body.statements) ...
 //
 // Names are resolved before anything runs (scopes.h): a name is a slot of a frame. Chains such as a + b - c are one node with many
-// operands, so only brackets and blocks make the tree deep; `height` is checked as it grows. Thread-compatible; constant once parsed.
+// operands, so only brackets and blocks make the tree deep. The parser checks `height` while the tree grows. Threads: thread-compatible;
+// constant once parsed.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@ namespace tessera::jinja {
 struct Expression;
 using ExpressionPtr = std::unique_ptr<Expression>;
 
-// Where a name's value is: so many frames up, at this place.
+// The place of a name's value: `up` frames up, at `index`.
 struct Slot {
   int up = 0;
   int index = 0;
@@ -41,16 +42,16 @@ struct Expression {
   int line;
   int height = 1;
   Value constant = {};
-  std::string name = {};                      // A name, an attribute, a filter or a test; the sign of a signed one.
+  std::string name = {};                      // A name, an attribute, a filter or a test; the sign of a signed expression.
   Slot slot = {};
-  std::vector<ExpressionPtr> operands = {};   // Null: not given (bounds of a slice, the else of a condition). A dict: key, value, ...
+  std::vector<ExpressionPtr> operands = {};   // Null: absent (bounds of a slice, the else of a condition). A dict: key, value, ...
   std::vector<std::string> operators = {};    // One between each two operands.
   CallArguments arguments = {};
-  FilterFunction filter = nullptr;            // Null: unknown, an error where it is used.
+  FilterFunction filter = nullptr;            // Null: unknown, an error where the filter is used.
   TestFunction test = nullptr;
 };
 
-// What values are assigned to.
+// The target of an assignment.
 struct Target {
   enum class Kind { kName, kAttribute, kTuple };
   Kind kind = Kind::kName;
@@ -61,9 +62,9 @@ struct Target {
   std::vector<Target> elements = {};
 };
 
-// How a slot begins when its frame is entered.
+// The first value of a slot when the slot's frame is entered.
 struct Load {
-  enum class Kind { kNothing, kGiven, kVariable, kOuter };  // Given: a parameter. Variable: of those given to the template.
+  enum class Kind { kNothing, kGiven, kVariable, kOuter };  // Given: a parameter. Variable: one of the variables given to the template.
   Kind kind = Kind::kNothing;
   Slot outer = {};
 };
@@ -74,8 +75,8 @@ struct Scope {
 
 struct Statement;
 struct Body {
-  std::vector<Statement> statements;  // Without an initializer here, where the type is not complete yet.
-  Scope scope = {};  // For a body that has a frame of its own.
+  std::vector<Statement> statements;  // No initializer here, since the type is not complete yet.
+  Scope scope = {};  // For a body with its own frame.
 };
 
 struct Statement {
@@ -83,24 +84,25 @@ struct Statement {
   Kind kind;
   int line;
   std::string text = {};                          // kText; a macro's name.
-  ExpressionPtr expression = nullptr;             // What is printed, assigned, looped over, called; the filter of a block.
+  ExpressionPtr expression = nullptr;             // The printed, assigned, looped-over or called expression; the filter of a block.
   Target target = {};
-  std::vector<Target> parameters = {};            // A macro's or a call's; the targets of `with`.
+  std::vector<Target> parameters = {};            // Parameters of a macro or a call; the targets of `with`.
   std::vector<ExpressionPtr> values = {};         // Defaults of the last parameters; the values of `with`; conditions of `if`.
   Body body = {};
   std::vector<Body> branches = {};                // kIf: one per condition, and one for else. kFor: for else.
-  ExpressionPtr filter_test = nullptr;            // kFor: which elements are looped over; its frame has the target, too.
+  ExpressionPtr filter_test = nullptr;            // kFor: selects the elements to loop over. The test's frame has the target, too.
   Target test_target = {};
   Scope test_scope = {};
-  Slot slot = {};                                 // kMacro: its own name.
+  Slot slot = {};                                 // kMacro: the macro's own name.
   Slot loop_slot = {}, caller_slot = {}, named_slot = {}, positional_slot = {};  // Within the body's frame.
-  bool uses_caller = false, uses_named = false, uses_positional = false;         // What a macro's body asks for: caller, kwargs, varargs.
+  // Arguments that a macro's body reads: caller, kwargs, varargs.
+  bool uses_caller = false, uses_named = false, uses_positional = false;
 };
 
 struct Syntax {
   Body body = {};
-  std::vector<std::string> names = {};  // Variables that are given to the template, in order.
-  std::vector<std::string> may_read = {};   // Those, and names that the template assigns in some branches alone, in order.
+  std::vector<std::string> names = {};  // Variables given to the template, in order.
+  std::vector<std::string> may_read = {};   // `names`, and names that the template assigns in some branches alone, in order.
 };
 
 }  // namespace tessera::jinja

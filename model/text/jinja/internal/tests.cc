@@ -1,4 +1,4 @@
-// Tests: what stands behind `is`.
+// Tests: the words behind `is`.
 #include <algorithm>
 #include <utility>
 

@@ -33,7 +33,7 @@ absl::StatusOr<Value> Replaced(Runtime& runtime, const Text& text, const Text& f
   Text out;
   size_t at = 0;
   while (count != 0) {
-    // Nothing is found between all characters, and at the end.
+    // An empty text is found between all characters, and at the end.
     const size_t found = search.First(bytes, at);
     if (found == Search::kNowhere) break;
     RETURN_IF_ERROR(runtime.Charge(to));

@@ -36,7 +36,7 @@ class TokenStream {
   absl::Status Expect(Token::Kind kind);
   absl::StatusOr<std::string> ExpectAnyName();
 
-  // "line 3: found '%}', expected an expression".
+  // Returns the error "line 3: found '%}', expected an expression".
   absl::Status Unexpected(absl::string_view expected) const;
 
  private:
