@@ -1,4 +1,4 @@
-// Arithmetic on sizes that come from outside: a product, sum or rounding that does not fit is a Status, never a wrapped number.
+// Checked arithmetic on sizes from outside: a product, sum or rounding that does not fit is a Status, never a wrapped number.
 //
 //   ASSIGN_OR_RETURN(int64_t bytes, CheckedMul(rows, row_bytes));
 //   ASSIGN_OR_RETURN(int64_t padded, CheckedAlignUp(bytes, 4096));
