@@ -14,8 +14,8 @@
 namespace tessera {
 
 // Backs each whole large page of `memory` that was touched anywhere as a large page; the contents stay. Takes some 20 ms for 100 MB, and
-// many times longer if the system must first make room. If the system has no large pages left, nothing changes. Threads: other threads may
-// read and write the memory meanwhile.
+// many times longer if the system must first make room. If the system has no large pages left, nothing changes.
+// Threads: other threads may read and write the memory meanwhile.
 void MoveToLargePages(absl::Span<std::byte> memory);
 
 }  // namespace tessera

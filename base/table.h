@@ -8,7 +8,8 @@
 // is written whole and pushes the rest of the line to the right; the other lines are not padded to that length. Widths count characters,
 // not bytes.
 //
-// Threads: thread-compatible. Errors: a row with another number of cells is a CHECK failure.
+// Threads: thread-compatible.
+// Errors: a row with another number of cells is a CHECK failure.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,8 @@
 // TimelineWork, the work names the event, and layer, rows, bytes and bound are in the arguments. The number of dropped events is in
 // otherData.
 //
-// Threads: call when no thread records. Errors: as WriteTextFile.
+// Threads: call when no thread records.
+// Errors: as WriteTextFile.
 #pragma once
 
 #include <string>

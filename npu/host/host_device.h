@@ -13,8 +13,9 @@
 // barrier between those operators, so every worker computes the row's norms and activations redundantly: about 0.3 us each, against 0.4 us
 // for a barrier. One worker reads the row's embedding, before a barrier.
 //
-// REQUIRES: buffers overlap neither each other nor weights, and no two rows of a Run store to one slot. Errors: as Device; also
-// InvalidArgument if an adapter's rank is above 1024. Threads: one Run at a time; a Run uses the pool exclusively.
+// REQUIRES: buffers overlap neither each other nor weights, and no two rows of a Run store to one slot.
+// Errors: as Device; also InvalidArgument if an adapter's rank is above 1024.
+// Threads: one Run at a time; a Run uses the pool exclusively.
 #pragma once
 
 #include <memory>

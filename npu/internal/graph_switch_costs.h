@@ -3,7 +3,8 @@
 //   SwitchCosts costs(blocks, prompt);
 //   double seconds = costs.Compute(/*chunk=*/0, /*block=*/3, /*decode_graph=*/true);
 //
-// Threads: thread-safe. Lifetime: the times must outlive a SwitchCosts.
+// Threads: thread-safe.
+// Lifetime: the times must outlive a SwitchCosts.
 #pragma once
 
 #include <cstdint>
