@@ -6,7 +6,7 @@
 // Large pages matter: reads of the same weights on 4 KiB pages are 5-15 % slower and erratic. But touching one byte backs the whole large
 // page, so memory that fills up slowly, here and there, should use Pages::kSmall. Thread-compatible.
 //
-// For memory that a device reads into, large pages matter even more, because the device is told of every page separately.
+// For memory that a device reads into, large pages matter even more, because every page is passed to the device separately.
 //
 //   RETURN_IF_ERROR(buffer.PrepareForDevices());
 //   bool slower = buffer.LargePageBytes() < buffer.size();                        // on small pages

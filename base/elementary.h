@@ -18,7 +18,7 @@ namespace tessera::elementary {
 
 double Exp(double x);
 double Log(double x);            // Log(0) is -infinity; a negative x gives NaN.
-double Pow(double x, double y);  // As C's pow: x^0 and 1^y are 1 even for NaN; x < 0 needs a whole y.
+double Pow(double x, double y);  // Like C's pow: x^0 and 1^y are 1 even for NaN; x < 0 needs a whole y.
 double Tanh(double x);
 
 // For |x| <= 2^40: absolute error below 2e-16 (a position times a frequency is below 2^31). Beyond 2^40: some number in [-1, 1], equal on

@@ -8,13 +8,13 @@
 //   RETURN_IF_ERROR(writer.Commit());
 //   RemoveStaleTemporaryFiles(path);                             // of writers that were killed
 //
-// Files are read, not mapped. If another process shortens the file, or a disk fails, a read returns a Status; a mapping would end the
-// process (SIGBUS; storage/internal/borrowed_pages.h prevents the end for a moment). Only regular files are opened. A directory, FIFO or
+// Files are read, not mapped. If another process shortens the file, or a disk fails, a read returns a Status. A mapping would end the
+// process (SIGBUS; storage/internal/borrowed_pages.h prevents that end for a moment). Only regular files are opened. A directory, FIFO or
 // device is InvalidArgument with its kind. Missing: NotFound; unreadable: PermissionDenied. Thread-safe after Open.
 //
 // Read leaves the system's page cache unchanged. Pages that were in the cache stay. Fetched pages are given back (POSIX_FADV_DONTNEED): the
 // reader has a copy, and a second copy would take memory from other programs. So a file that another program keeps in the cache is read at
-// the speed of memory, and any other file is fetched again each time.
+// the speed of memory. Any other file is fetched again each time.
 //
 // Exceptions: pages that another process has mapped stay in any case. A page that two threads read at once may stay. A process that reads
 // the file at the same time may have to fetch some pages twice. If the system does not tell which pages are in the cache (the user neither
@@ -99,7 +99,7 @@ class AtomicFileWriter {
 
   // Begins a new version of the file.
   //
-  // Errors: InvalidArgument (path, kind) if the file is not a regular file, if this process has the file open for writing, or if the path
+  // Errors: InvalidArgument (path, kind) if the file is not a regular file or this process has the file open for writing. Also if the path
   // is a link to an open file (/dev/stdout, /proc/PID/fd/N). PermissionDenied if the file may not be written. ResourceExhausted if
   // kMostAtOnce other writers are active. Else the system's error.
   static absl::StatusOr<AtomicFileWriter> Create(const std::string& path);

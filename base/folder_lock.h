@@ -3,8 +3,8 @@
 //   RETURN_IF_ERROR(WithFolderLocked(folder, [&] { return AppendLine(folder + "/list", line); }));
 //
 // A process that dies releases the folder. A living process that keeps the folder is waited for, but not for ever. Threads of one process
-// get the folder in the order of their requests. The lock does not stop a writer that does not ask for the lock; if the file system has no
-// locks (flock), the lock stops no writer. Thread-safe.
+// get the folder in the order of their requests. The lock does not stop a writer that does not ask for the lock. If the file system has no
+// locks (flock), no writer is stopped. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -6,7 +6,7 @@
 //   RETURN_IF_ERROR(file.Append(R"({"id": 1})"));
 //
 // One call appends a line and its break in one piece, so a run that ends between calls leaves whole lines. A kill within a call, or a full
-// disk, may leave a part of a last line (the rest of the file); the next run finds the rest. Only regular files are allowed. A process that
+// disk, may leave a part of a last line (the rest of the file). The next run finds the rest. Only regular files are allowed. A process that
 // dies releases the file; if the file system has no locks (flock), no process keeps others out. A file made for a run that ends before any
 // Append or Sync is removed again. Thread-compatible.
 #pragma once

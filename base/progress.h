@@ -5,7 +5,7 @@
 //   progress.Finish();                            // packing: 100 % (272 of 272), 34.0/s, 8 s
 //
 // Writes to stderr, since stdout is for results. A job without a terminal that ends within five seconds writes nothing. A line is dropped
-// if stderr has no room because nobody reads: no job waits for a reader.
+// if stderr has no room because no process reads: no job waits for a reader.
 //
 // Threads: thread-compatible. Update costs a clock read: call Update per item of work, not per byte.
 #pragma once

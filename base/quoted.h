@@ -1,4 +1,4 @@
-// Quotes text from a file for a message, so that the text can neither control a terminal, nor fill the screen, nor look like another text.
+// Quotes text from a file for a message: the text can neither control a terminal, nor fill the screen, nor look like another text.
 //
 //   absl::StrCat("found ", Quoted(text), ", expected BPE or SPM")
 //

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), the identity of models and adapters in files: nobody can make two inputs with one sum.
+// SHA-256 (FIPS 180-4), the identity of models and adapters in files: no person can make two inputs with one sum.
 //
 //   Sha256 hash;
 //   hash.Add("abc");                                       // or bytes, or a number

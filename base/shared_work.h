@@ -10,9 +10,9 @@
 //
 // Threads: called by several workers at once, each with a different index.
 //
-// Why not part by part from the start: taking is an atomic addition, which waits until all stores before it are in the cache, and lines of
-// results come from other cores. With one addition per part, passes of several rows took 2 to 5 % longer (SmolLM2, two workers,
-// build/bin/tessera_bench rows --rows 1,2,4,6,8 --threads 2).
+// Why not part by part from the start: taking a part is an atomic addition. The addition waits until all earlier stores are in the cache,
+// and lines of results come from other cores. With one addition per part, passes of several rows took 2 to 5 % longer (SmolLM2, two
+// workers, build/bin/tessera_bench rows --rows 1,2,4,6,8 --threads 2).
 #pragma once
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 //   std::cout << table.ToString();
 //
 // A row is one line: line breaks and other control characters of cells are escaped (PrintableLine in quoted.h). A cell longer than kWidest
-// is written whole and pushes the rest of the line to the right; the other lines are not padded to that length. Widths count characters,
+// is written whole and pushes the rest of the line to the right. Other lines are not padded to the cell's length. Widths count characters,
 // not bytes.
 //
 // Threads: thread-compatible.

@@ -9,7 +9,7 @@
 //
 // The caller is worker 0. Workers spin for about 400 microseconds after a Run and then sleep, so an idle pool costs nothing. Every thread
 // takes part in every Run, even with fewer CPUs than threads. Then each barrier waits until the system has given each thread a turn, which
-// is slow: request at most AvailableCpus() threads, and call Resize when that number changes.
+// is slow. So request at most AvailableCpus() threads, and call Resize when the number of CPUs changes.
 //
 // Forks: in a process that was forked after the pool was made, the pool has no other threads. The pool then consists of the caller alone,
 // shortage() reports the reason, and Resize starts new threads.

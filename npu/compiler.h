@@ -30,7 +30,7 @@ struct ArgumentNeeds {
   bool tokens = false;                     // True if any operator is an Embedding.
   int rope_tables = 0;
   int64_t key_columns = 0;                 // Columns of every StoreKeyValue's key; 0: the graph stores no keys.
-  int64_t head_size = 0;                   // The same in every Attention; 0: the graph has no Attention.
+  int64_t head_size = 0;                   // Equal in every Attention; 0: the graph has no Attention.
   // Greatest common divisor of the head counts of all Attentions: the cache's heads must divide query_heads.
   int64_t query_heads = 0;
   // Longest of all Attentions; kAllPositions if one has no window. Paths must cover longest_window positions.
@@ -41,8 +41,8 @@ struct CompiledGraph {
   Graph graph = {};
   std::string text = {};               // GraphText(graph): graphs with equal texts and row capacities are equal.
   int row_capacity = 0;
-  // Byte offset of each scratch buffer in the arena: [row_capacity, row_stride] FP32. -1 for inputs and outputs: the caller owns those
-  // buffers. Two buffers share bytes only if one is no longer read when the other is written.
+  // Byte offset of each scratch buffer in the arena: [row_capacity, row_stride] FP32. -1 for inputs and outputs, which the caller owns. Two
+  // buffers share bytes only if one is no longer read when the other is written.
   std::vector<int64_t> offsets = {};
   int64_t arena_bytes = 0;
   ArgumentNeeds needs = {};
@@ -57,8 +57,8 @@ int64_t DescriptionBytes(const CompiledGraph& compiled);
 // Checks `graph` and plans memory. Several Embeddings may fill one buffer. The products of one Linear may fill different columns of one
 // buffer, together all columns.
 //
-// Errors: InvalidArgument names the operator (index and kind), the buffer or weight, and the fault: a buffer read before any write or
-// written twice, a shape that does not fit, an attribute out of range. OutOfRange if a size overflows.
+// Errors: InvalidArgument names the operator (index and kind), the buffer or weight, and the fault. Faults are a buffer read before any
+// write or written twice, a shape that does not fit, or an attribute out of range. OutOfRange if a size overflows.
 absl::StatusOr<CompiledGraph> Compile(Graph graph, const CompileOptions& options);
 
 }  // namespace tessera

@@ -33,8 +33,8 @@ namespace tessera {
 // that sixteen outputs are adjacent. 16-bit numbers are widened to FP32 during the read. Widening is exact: the bits equal an adapter in
 // FP32 with the same numbers. Null a: not bound.
 //
-// REQUIRES of a bound product: 1 <= rank <= kLargestAdapterRank, a bound on the room for A x of all rows; format is kF32, kF16 or kBF16; a
-// and b are aligned to the size of one number.
+// REQUIRES of a bound product: 1 <= rank <= kLargestAdapterRank; format is kF32, kF16 or kBF16; a and b are aligned to the size of one
+// number. kLargestAdapterRank bounds the room for A x of all rows.
 inline constexpr int kLargestAdapterRank = 1024;
 struct AdapterProduct {
   const void* a = nullptr;
@@ -130,7 +130,7 @@ class Device {
   // Returns the seconds that runs have waited for loads of graphs so far, by the device's clock.
   virtual double LoadWaitSeconds() const { return 0; }
 
-  // Begins a run. Borrows the arguments until Wait returns. A device without threads of its own computes here. InvalidArgument if the
+  // Begins a run. Borrows the arguments until Wait returns. A device without separate threads computes here. InvalidArgument if the
   // arguments do not fit the graph (argument, found, expected). After an error no run has begun; do not call Wait. REQUIRES: the graph is
   // loaded on this device, and Wait has returned since the last Submit that began a run.
   virtual absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) = 0;

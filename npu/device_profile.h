@@ -45,14 +45,14 @@ struct DeviceProfile {
   double vector_threads = 0;
   double vector_hertz = 0;                 // Packets per second and thread.
   double dequantize_packets = 0;           // Per 256 weights of a super-group (paper 001, section 5.1.2), into FP16 tiles.
-  double dequantize_group_packets = 0;     // The same for tile groups that lie one by one.
-  double dequantize_scatter_packets = 0;   // The same for groups along the inputs: numbers are scattered into tiles.
+  double dequantize_group_packets = 0;     // As dequantize_packets, for separate tile groups.
+  double dequantize_scatter_packets = 0;   // As dequantize_packets, for groups along the inputs: numbers are scattered into tiles.
   double dequantize_static_packets = 0;    // Per 256 weights in a static graph with FP16 activations.
   double softmax_packets = 0;              // Per 64 scores: scaling, maximum, 2^x by table, sum (paper 001, section 5.2).
   double gather_packets = 0;               // The part of softmax_packets that looks 2^x up.
   double softmax_integer_packets = 0;      // The whole softmax in a static graph of integers.
   double row_packets = 0;                  // Per 64 numbers that a norm, rotation, activation or conversion writes.
-  double row_integer_packets = 0;          // The same in a static graph of integers.
+  double row_integer_packets = 0;          // As row_packets, in a static graph of integers.
 
   // Memory.
   double tcm_bytes = 0;                    // Tightly coupled memory.

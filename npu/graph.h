@@ -35,8 +35,8 @@ struct RmsNorm { BufferId x = kNone; WeightId weight = kNone; BufferId y = kNone
 
 // y[first_column ..] = W x for each product. All products share x, which is rounded once.
 //
-// adapter: kNone, or a placeholder. A row whose adapter binds the placeholder gets y += scale * B (A x) in this product's columns, with A,
-// B and scale from the row (multi-LoRA paper, section 3: LoRA as graph inputs). Other rows cost nothing and keep their bits. B covers all
+// adapter: kNone, or a placeholder. A row whose adapter binds the placeholder gets y += scale * B (A x) in this product's columns. A, B and
+// scale come from the row (multi-LoRA paper, section 3: LoRA as graph inputs). Other rows cost nothing and keep their bits. B covers all
 // columns of y.
 //
 // fine: a device that rounds x uses 16 bits for this product, not 8; other devices ignore `fine`.
@@ -93,7 +93,7 @@ struct GraphForm {
   // Each head's attention is a separate operator; else queries, keys, values and results are reordered by heads.
   bool split_heads = true;
   bool convolutions = true;      // Products are 1x1 convolutions; else rows are laid out as tiles before products, and as rows after.
-  // Weights of norms, scales of attention and biases of products are part of operators; else operators of their own.
+  // Weights of norms, scales of attention and biases of products are part of operators; else separate operators.
   bool folded_scalars = true;
   bool split_adapters = true;    // An adapter's B is one product per head; else one product for all heads.
   bool transposed_keys = true;   // The cache holds keys in the layout that scores read; else each run transposes all keys.

@@ -8,7 +8,7 @@
 // done, because the published times are times of transformed graphs.
 //
 // A pass returns the graph unchanged if there is nothing to do; applying a pass twice equals applying it once. A change that alters bits is
-// not a pass. For example, a norm's weight does not go into the matrix behind the norm, because that matrix would be quantized anew; the
+// not a pass. For example, a norm's weight does not go into the matrix behind the norm, because that matrix would be quantized anew. The
 // weight becomes part of the norm. Biases that the matrix unit adds belong to fold_biases.h, which has its own bits.
 //
 // Threads: thread-safe (pure functions).
@@ -26,8 +26,8 @@ Graph SplitHeads(Graph graph);
 // Turns products into 1x1 convolutions, which read and write tiles. Applies to Linear.
 Graph MakeConvolutions(Graph graph);
 
-// Merges multiplications by constants and additions of constants into neighbouring operators: a norm's weight into the norm, attention's
-// scale into the query's product, a bias into its product. Applies to RmsNorm, Attention, AddBias and products with a bias.
+// Merges multiplications by constants and additions of constants into neighbouring operators. A norm's weight goes into the norm,
+// attention's scale into the query's product, a bias into its product. Applies to RmsNorm, Attention, AddBias and products with a bias.
 Graph FoldScalars(Graph graph);
 
 // Splits the second matrix of an adapter, B, into one matrix per head. By the model the time stays equal, since the same tiles are read and

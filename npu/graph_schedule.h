@@ -1,4 +1,4 @@
-// Plans which graphs of a model are loaded on a device that cannot hold all graphs, and which graph is unloaded to make room for another.
+// Plans the loaded graphs of a model on a device that cannot hold all graphs, and selects the graph to unload when another needs room.
 //
 //   ResidencyPlan plan = PlanResidency(costs, device.limits());    // costs[block][variant], in the order in which a pass needs blocks
 //   RETURN_IF_ERROR(store.Carry(plan));                            // npu/graph_store.h, which alone loads and unloads
@@ -36,8 +36,8 @@ ResidencyPlan PlanResidency(absl::Span<const std::vector<LoadCost>> costs, const
 // A loaded graph. stale: the block has run with another variant since.
 struct ResidentGraph { GraphId id; bool stale = false; };
 
-// Returns the index of the graph that a pass at `next_block` needs last: a stale graph, or else the graph whose block comes last from
-// `next_block` on. REQUIRES: `loaded` is not empty.
+// Returns the index of the graph that a pass at `next_block` needs last. That is a stale graph, or else the graph whose block comes last
+// from `next_block` on. REQUIRES: `loaded` is not empty.
 int NeededLast(absl::Span<const ResidentGraph> loaded, int next_block);
 
 }  // namespace tessera

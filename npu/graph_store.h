@@ -7,7 +7,7 @@
 // A block runs with its smallest graph of enough rows. While the device computes, the store loads the graph that is needed next, if that
 // graph is not loaded. So a device that holds few graphs loads one graph during the run of another. Blocks are numbered in the order of a
 // pass. The store tells the device the block of each loaded graph (Device::LoadBlock). To make room, the store unloads the graph that a
-// pass needs last (NeededLast), but never the graph that For returned last, which may be running.
+// pass needs last (NeededLast). The graph that For returned last stays, because the graph may be running.
 //
 // Threads: as Device.
 #pragma once
@@ -44,8 +44,8 @@ class GraphStore {
 
   // Returns the block's smallest graph of at least `rows` rows; loads the graph if necessary. Valid until the next For or Carry.
   //
-  // Errors: InvalidArgument (rows found, expected) if no graph has enough rows; ResourceExhausted (bytes found, expected) if this graph
-  // alone exceeds the plan's limits; the device's error if the load fails. REQUIRES: 0 <= block < blocks, and no run is in progress.
+  // Errors: InvalidArgument (rows found, expected) if no graph has enough rows. ResourceExhausted (bytes found, expected) if this graph
+  // alone exceeds the plan's limits. The device's error if the load fails. REQUIRES: 0 <= block < blocks, and no run is in progress.
   absl::StatusOr<LoadedGraph*> For(int block, int rows);
 
   // Unloads the block's other graphs, then loads the graph that For would return, if necessary. For blocks that have at most one loaded
@@ -59,7 +59,7 @@ class GraphStore {
   void SetLoadsAhead(bool ahead) { loads_ahead_ = ahead; }
 
   // Runs the block's graph. Meanwhile loads the graph that For would return for `next`, if there is room next to the running graph. A
-  // `next` without a block loads nothing. A failed load ahead does not affect this run: For tries again when the graph is needed, and
+  // `next` without a block loads nothing. A failed load ahead does not affect this run. For tries again when the graph is needed, and
   // returns the error if the load fails again. Errors: as For and the run. REQUIRES: arguments.rows <= graph.rows.
   absl::Status Run(GraphNeed graph, const RunArguments& arguments, GraphNeed next = {});
 

@@ -97,8 +97,8 @@ int LeastCover(double load_seconds, absl::Span<const double> compute_seconds);
 // Plans the loads of a prompt; blocks begin with prefill graphs.
 //
 // Errors: InvalidArgument (found, expected) for a time outside 0 to kMostSwitchSeconds; no blocks or more than kMostSwitchBlocks; no chunks
-// or more than kMostSwitchSteps steps; sub-chunks outside 1 to kMostSubChunks; sub-chunks of the last chunk outside 0 to sub_chunks; a
-// last_share outside 0 to 1.
+// or more than kMostSwitchSteps steps. Also for sub-chunks outside 1 to kMostSubChunks, sub-chunks of the last chunk outside 0 to
+// sub_chunks, or a last_share outside 0 to 1.
 absl::StatusOr<SwitchPlan> PlanSwitch(absl::Span<const SwitchTimes> blocks, const SwitchPrompt& prompt, SwitchRule rule);
 // Plans the same if some blocks already have their decode graphs; such blocks keep them. had_decode: one entry per block, else
 // InvalidArgument.

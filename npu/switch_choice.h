@@ -1,5 +1,4 @@
-// Chooses how to cut a model into blocks whose graphs are switched while a prompt is read, and the rows of the graphs, from the times of
-// the layers.
+// Chooses a model's blocks, whose graphs are switched while a prompt is read, and the rows of the graphs, from the times of the layers.
 //
 //   std::vector<GraphTimes> graphs = {{.rows = 32, .run_seconds = {...}, .load_seconds = {...}}, {.rows = 256, ...}};   // per layer
 //   graphs[0].fixed_seconds = 0.2;   // of each of load_seconds: a block of several layers has it once
@@ -59,8 +58,8 @@ struct SwitchChoice {
   double seconds() const { return prompt_seconds + decode_seconds; }
 };
 
-// Chooses blocks and rows. InvalidArgument as CheckGraphTimes; also (found, expected) if candidates are not among the graphs, no candidates
-// fit together, the number of blocks exceeds the layers, or a count is out of range.
+// Chooses blocks and rows. InvalidArgument as CheckGraphTimes. Also InvalidArgument (found, expected) if candidates are not among the
+// graphs, no candidates fit together, the number of blocks exceeds the layers, or a count is out of range.
 absl::StatusOr<SwitchChoice> ChooseSwitch(absl::Span<const GraphTimes> graphs, const SwitchQuestion& question);
 
 // Returns a prompt in chunks of prefill_rows, with the number of decode runs per chunk. REQUIRES: all arguments are 1 or more.
@@ -71,7 +70,7 @@ std::vector<int> EqualShares(int layers, int blocks);
 // Returns the ends of blocks such that the longest block takes the least time. seconds: time of each layer.
 std::vector<int> BalancedShares(absl::Span<const double> seconds, int blocks);
 
-// Sums times over the layers of each block. fixed_seconds counts once per load, because a block is loaded at once. REQUIRES: both have as
+// Sums times over the layers of each block. fixed_seconds counts once per load, because a block is loaded as one. REQUIRES: both have as
 // many layers as the last block's end, and CheckGraphTimes accepts both.
 std::vector<SwitchTimes> TimesOfBlocks(const GraphTimes& prefill, const GraphTimes& decode, absl::Span<const int> ends);
 

@@ -32,7 +32,8 @@ struct SlotRange {
   friend bool operator==(const SlotRange& a, const SlotRange& b) { return a.begin == b.begin && a.count == b.count; }
 };
 
-// As `begin` of a path's first range: the range's positions are stored nowhere. Allowed only for rows whose window begins after the range.
+// Marks, as `begin` of a path's first range, that the range's positions are stored nowhere. Allowed only for rows whose window begins after
+// the range.
 constexpr int32_t kNoSlot = -1;
 
 // The logical positions 0 .. length-1 of one row, in order.

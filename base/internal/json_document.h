@@ -25,7 +25,7 @@ struct JsonValue::Document {
   std::vector<Node> nodes;
   std::string text;
   std::vector<uint32_t> children;               // In the order of the text.
-  std::vector<uint32_t> by_key;                 // The same ranges; those of objects sorted by key.
+  std::vector<uint32_t> by_key;                 // Equal ranges; ranges of objects are sorted by key.
 
   absl::string_view Key(uint32_t node) const { return {text.data() + nodes[node].key_begin, nodes[node].key_size}; }
   absl::string_view Text(const Node& node) const { return {text.data() + node.begin, node.size}; }

@@ -13,8 +13,8 @@
 // known.
 //
 // HmxDevice is a HostDevice with another arithmetic: runs work alike, and FP16 is the only format of keys and values. Promise: as
-// HostDevice. The bits of a row depend on the row's own inputs, path and adapter, on the weights, and on kv_block, since blocks of keys
-// begin at multiples of kv_block in the row's text. A run costs the active rows. Submit computes.
+// HostDevice. The bits of a row depend on the row's own inputs, path and adapter, on the weights, and on kv_block: blocks of keys begin at
+// multiples of kv_block in the row's text. A run costs the active rows. Submit computes.
 //
 // Threads: as Device.
 #pragma once

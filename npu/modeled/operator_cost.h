@@ -1,4 +1,4 @@
-// The cost of each operator of a graph on a phone's NPU, by the NPU's profile: seconds, the bound, and the busy time of each part.
+// The cost of each operator of a graph on a phone's NPU, from the profile: seconds, the bound, and the busy time of each part.
 //
 //   const CostSetting setting = {.profile = profile, .style = style, .rows = 32, .positions = 1024};
 //   ASSIGN_OR_RETURN(const GraphCost cost, CostOfGraph(compiled.graph, setting));
@@ -7,8 +7,8 @@
 // The model, in short (docs/npu.md): an operator takes as long as the slowest of the parts that can work in parallel. By mailbox, products
 // with tiles run the schedule of tile_plan.h, and attention runs the blocks of Algorithm 1 (paper 001). In static graphs, reading overlaps
 // with computing; rows and context are the rows and context that the graph was compiled for. A static graph that was not transformed
-// (Graph::form) has more operators and writes numbers once more than necessary; these operators and writes cost as much as rows. Costs
-// depend on shapes alone, not on numbers. Parameters come from the profile.
+// (Graph::form) has more operators and writes numbers once more than necessary. The additional operators and writes cost as much as rows.
+// Costs depend on shapes alone, not on numbers. Parameters come from the profile.
 //
 // Threads: thread-safe (pure functions).
 #pragma once

@@ -13,7 +13,7 @@
 // an operation. So a row's bits are equal alone and among 64 other rows (docs/architecture.md, idea 5; tests/quant/matmul_test.cc).
 //
 // R <= 8 (kRowsAtOnce of L::Products8 and L::Products16), because registers are few: R x 2 tiles x (integer + float sum) and the current
-// weights fill 32 vector registers at R = 6. Float sums wait in the first-level cache with more rows. They also wait there with 16
+// weights fill 32 vector registers at R = 6. Float sums wait in the first-level cache with more rows. Sums also wait there with 16
 // registers, where one tile at a time is multiplied (kTilesTogether).
 #pragma once
 

@@ -35,8 +35,8 @@ struct HostGraph {
   std::vector<int> external;                 // Per buffer: its index in RunArguments::buffers, or -1.
   // Per buffer: whether a worker keeps its own copy when there is a single row. True where an operator of each row alone writes the buffer.
   std::vector<bool> row_written;
-  // Per buffer: whether a worker keeps its own copy with several rows, too. True where only the step that writes the buffer reads the
-  // buffer: to compute rows, to round rows, and to multiply rows by an adapter's A.
+  // Per buffer: whether a worker keeps its own copy with several rows, too. True where only the step that writes the buffer also reads the
+  // buffer. Reads compute rows, round rows, and multiply rows by an adapter's A.
   std::vector<bool> passing;
   std::vector<int64_t> private_offsets;      // Byte offsets of own copies in a worker's scratch.
   int64_t private_bytes = 0;

@@ -1,10 +1,10 @@
-// Divides the attention of a few queries among workers: whole tiles, and half a tile where a worker's share ends in the middle of a tile.
+// Divides the attention of a few queries among workers: whole tiles, and half a tile at the end of some shares.
 //
 //   const TileCut share = TileCut::OfWorker(worker, workers, /*heads=*/3, /*per_head=*/18);    // 9 tiles for 2 workers: 4.5 each
 //   for (int64_t i = 0; i < share.tiles(); ++i) Attend(share.Tile(i).begin, share.Tile(i).end);
 //
-// Queries are counted head by head. With whole tiles only, one of two workers would get five of nine tiles; half a tile takes little more
-// than half of a tile's time. No bit depends on which queries are walked together.
+// Queries are counted head by head. With whole tiles only, one of two workers would get five of nine tiles. Half a tile takes little more
+// than half of a tile's time. No bit depends on the choice of queries that are walked together.
 //
 // Threads: thread-safe (pure functions).
 #pragma once

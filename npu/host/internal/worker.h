@@ -80,7 +80,7 @@ class Worker {
   void Execute(const Embedding& op);
 
   RoundedRows Rounded(const Linear& op) const;
-  // Computes a part of op.products[index]. Shares are passed by reference; PanelSchedule::Multiply says why.
+  // Computes a part of op.products[index]. Shares are passed by reference; PanelSchedule::Multiply gives the reason.
   void Multiply(const Linear& op, int index, const Share& panels, const Share& rows);
   void MultiplyPanels(const Linear& op, int index, const Share& panels, const Share& rows);
   void MultiplyTiles(const Linear& op, int index, const Share& panels, const Share& rows);

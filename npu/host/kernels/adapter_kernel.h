@@ -1,6 +1,6 @@
 // The two products of an adapter, A x and y += scale * B (A x), written once over sixteen lanes (tensor/kernels/lanes_portable.h).
 //
-// 16-bit numbers are widened during the load; widening is exact. Several sums are computed at once, so that no sum waits for another. Each
+// 16-bit numbers are widened during the load; widening is exact. Several sums are computed together, so that no sum waits for another. Each
 // sum has the bits of the sum computed alone. So bits depend neither on the number of concurrent sums nor on the format.
 #pragma once
 

@@ -10,7 +10,7 @@
 // back.
 //
 // A query's chain covers exactly the query's own positions. Positions shared by the tile are walked together, the rest row by row. Each
-// score is a separate lane, so a walk may compute more scores than a query has positions: short runs are computed as whole blocks, past the
+// score is a separate lane, so a walk may compute more scores than a query has positions. Short runs are computed as whole blocks, past the
 // query's end. Nothing reads the extra scores. So neither slots, nor the tile, nor a neighbour's values can change a query's bits.
 #pragma once
 

@@ -33,7 +33,7 @@ inline __attribute__((always_inline)) typename L::Float ScaledScores(const Atten
   return L::Mul(L::Set(tile.scale), sums);
 }
 
-// sums[v][q] += load(v) * number i of queries q. If the registers hold many sums, each number is loaded once for all vectors: a memory
+// sums[v][q] += load(v) * number i of queries q. If the registers hold many sums, each number is loaded once for all vectors. A memory
 // operand in every multiply-add would be more than two loads per cycle. Otherwise there is room for one vector at a time.
 template <typename L, typename Load, int kQueries, int kVectors>
 inline __attribute__((always_inline)) void AddProducts(Load load, const float* const* numbers, int64_t i,

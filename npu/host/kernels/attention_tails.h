@@ -1,9 +1,9 @@
 // The tails of a tile's paths, where the rows of a tree part: runs of one or two slots, between runs of other branches.
 //
-// If each query walked alone, each such run would be a chain of multiply-adds as long as the head, with no other work to hide the latency.
-// Such chains take a sixth of the time of six queries over 370 positions. But the runs of all queries are in the same few blocks. So a
-// block is scored once, all slots for all queries, and each query takes the lanes of its own slots. Sums of values walk all of a query's
-// runs in one pass. The operations of a result, and their order, equal the operations of ScoreRun and ValueRun.
+// If each query walked alone, each such run would be a chain of multiply-adds as long as the head, without other work to hide latency. Such
+// chains take a sixth of the time of six queries over 370 positions. But the runs of all queries are in the same few blocks. So a block is
+// scored once, all slots for all queries, and each query takes the lanes of its own slots. Sums of values walk all of a query's runs in one
+// pass. The operations of a result, and their order, equal the operations of ScoreRun and ValueRun.
 #pragma once
 
 #include <algorithm>

@@ -91,8 +91,8 @@ inline void StoreHalf(float value, std::byte* bytes) { StoreUint16(FloatToHalf(v
 inline int LowNibble(std::byte pair) { return std::to_integer<int>(pair) & 0xf; }
 inline int HighNibble(std::byte pair) { return std::to_integer<int>(pair) >> 4; }
 
-// Returns the value with the largest magnitude, including the sign. Of several equal magnitudes the first counts, so the sign of a block of
-// zeros is the sign of its first value. Skips NaN; 0 if all values are NaN.
+// Returns the value with the largest magnitude, including the sign. The first of several equal magnitudes counts, so the sign of a block of
+// zeros is the sign of the block's first value. Skips NaN; 0 if all values are NaN.
 inline float LargestSigned(const float* in, int count) {
   float magnitude = -1, largest = 0;
   for (int i = 0; i < count; ++i) {

@@ -16,7 +16,7 @@ constexpr int PackedBytes(int values_per_block) {
   return values_per_block / (32 * Format::kGroups) * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
 }
 
-// PanelFormat::pack. kPut moves one output's GGUF block into the panel's block or blocks of the same inputs. These blocks are zeroed
+// PanelFormat::pack. kPut moves one output's GGUF block into the panel's block or blocks of the same inputs. The panel's blocks are zeroed
 // before, so outputs without a row are zeros.
 template <typename Format, BlockFormat kFormat, void (*kPut)(const std::byte* block, std::byte* packed, int output)>
 void PackBlocks(const std::byte* gguf_rows, int64_t row_bytes, int rows, int64_t in_features, std::byte* panel) {

@@ -4,8 +4,8 @@
 //   const tiles::TileScale scale = tiles::ScaleOf(run[tiles::LargestIn(run, 32)] / encoder.largest());
 //   encoder.Encode(run, scale.inverse, codes);                      // run: 32 numbers
 //
-// A code is the nearest one under the scale before the scale is rounded to FP16. Of two equally near codes the lower one wins; codes of 8
-// bits are rounded to even. Plain loops over 32 numbers, which compilers vectorize: 100 million numbers take about a second. Immutable:
+// A code is the nearest one under the scale before the scale is rounded to FP16. The lower of two equally near codes wins; codes of 8 bits
+// are rounded to even. Plain loops over 32 numbers, which compilers vectorize: 100 million numbers take about a second. Immutable:
 // thread-safe.
 #pragma once
 
