@@ -21,7 +21,8 @@ int AvailableCpus();  // At least 1.
 // REQUIRES: a CpuLimit ends on the thread that created the limit.
 class CpuLimit {
  public:
-  // FailedPrecondition (found, expected) if there are fewer CPUs, or the system does not allow it.
+  // Limits the calling thread to `cpus` CPUs. FailedPrecondition (found, expected) if there are fewer CPUs, or the system does not allow
+  // the limit.
   static absl::StatusOr<CpuLimit> Create(int cpus);
   ~CpuLimit();
   CpuLimit(CpuLimit&&) = default;

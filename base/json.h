@@ -99,7 +99,7 @@ class JsonValue {
   JsonValue(std::shared_ptr<const Document> document, uint32_t index) : document_(std::move(document)), index_(index) {}
   const Node& node() const;
   std::string Found() const;                                   // This value in a few words.
-  absl::StatusOr<JsonValue> Given(absl::string_view key) const;  // Like Value, but null counts as absent.
+  absl::StatusOr<JsonValue> Given(absl::string_view key) const;  // As Value, but null counts as absent.
 
   std::shared_ptr<const Document> document_;
   uint32_t index_;

@@ -40,7 +40,7 @@ class JsonWriter {
   JsonWriter& Bool(bool value);
   JsonWriter& Null();
 
-  // The text so far; valid JSON once complete().
+  // The text so far: valid JSON if complete().
   const std::string& text() const { return text_; }
   bool complete() const { return open_.empty() && !text_.empty(); }
   std::string Take() &&;  // REQUIRES: complete().

@@ -16,7 +16,7 @@ namespace tessera {
 
 // Returns the number of edits that turn one name into the other. An edit inserts, removes or changes a byte, or swaps two neighbours (each
 // pair once).
-// Cost: a.size() * b.size() steps.
+// Costs a.size() * b.size() steps.
 int EditDistance(absl::string_view a, absl::string_view b);
 
 // Returns the name with the fewest edits, the first of several. Empty if even this name needs more edits than a third of the longer name's

@@ -34,7 +34,7 @@ constexpr double CounterUniform(uint64_t seed, uint64_t stream, uint64_t index) 
   return static_cast<double>(CounterRandom(seed, stream, index) >> 11) * 0x1p-53;
 }
 
-// A reproducible sequence on every machine: Next() number i is CounterRandom(seed, 0, i).
+// A sequence that is equal on every machine: Next() number i is CounterRandom(seed, 0, i).
 class SeededRandom {
  public:
   explicit SeededRandom(uint64_t seed) : seed_(seed) {}

@@ -48,7 +48,7 @@ struct CompiledGraph {
   ArgumentNeeds needs = {};
 };
 
-// Floats from one row of a scratch buffer to the next: whole cache lines.
+// Returns the floats from one row of a scratch buffer to the next: whole cache lines.
 constexpr int64_t RowStride(int64_t columns) { return (columns + 15) / 16 * 16; }
 
 // Approximate memory in bytes of a copy of `compiled`: lists and names. Weights are not counted.

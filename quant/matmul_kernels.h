@@ -47,7 +47,7 @@ struct MatMulKernels {
   PeakLoops peaks;  // Loops for the peak rates of this instruction set.
 };
 
-// REQUIRES: this CPU supports `path`.
+// Returns the kernels of `path`. REQUIRES: this CPU supports `path`.
 const MatMulKernels& MatMulKernelsFor(KernelPath path);
 
 }  // namespace tessera

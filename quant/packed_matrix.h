@@ -33,7 +33,7 @@ struct MatrixSpec {
 struct PanelShape {
   static constexpr int kOutputs = 32;  // Outputs (rows of the matrix) per panel; the last panel may hold fewer.
 
-  // REQUIRES: PackedMatrix::BytesFor(spec) is OK.
+  // Returns the shape of a packed matrix. REQUIRES: PackedMatrix::BytesFor(spec) is OK.
   static PanelShape Of(const MatrixSpec& spec);
 
   BlockFormat format = BlockFormat::kF32;

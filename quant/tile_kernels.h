@@ -46,7 +46,7 @@ struct TileKernels {
   void (*round_row)(const float* x, int64_t in_features, TileInput input, float* out);
 };
 
-// REQUIRES: this CPU supports `path`.
+// Returns the kernels of `path`. REQUIRES: this CPU supports `path`.
 const TileKernels& TileKernelsFor(KernelPath path);
 
 }  // namespace tessera

@@ -37,7 +37,7 @@ class TileMatrix {  // A view: cheap to copy, safe to share between threads.
   // Returns the size of the bytes, a multiple of 64. InvalidArgument names spec.name, the field and the value if a dimension is below 1 or
   // in_features above kMostInputs; OutOfRange if the size overflows.
   static absl::StatusOr<int64_t> BytesFor(const MatrixSpec& spec, TileScheme scheme);
-  // REQUIRES: BytesFor is OK.
+  // Returns the layout for PanelSchedule. REQUIRES: BytesFor is OK.
   static PanelShape ShapeOf(const MatrixSpec& spec, TileScheme scheme);
 
   struct Choice {

@@ -34,7 +34,7 @@ enum class TileScales : uint8_t {
   kTileGroup,    // 2 inputs x 16 outputs (section 5.1.1).
   kCommonGroup,  // 32 inputs of an output.
   kChannel,      // An output. The matrix unit multiplies its sums by the scales, so weights are the codes' numbers themselves.
-  kTensor,       // The matrix; likewise.
+  kTensor,       // The matrix; weights are the codes' numbers, as with kChannel.
 };
 inline constexpr int kTileScales = 4;
 

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// InvalidArgument names the operator (index and kind), the buffer or weight, the value found and the value expected.
+// Checks the graph. InvalidArgument names the operator (index and kind), the buffer or weight, the value found and the value expected.
 absl::Status CheckGraph(const Graph& graph);
 
 }  // namespace tessera

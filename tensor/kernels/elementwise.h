@@ -2,7 +2,7 @@
 //
 //   L::Float probability = ExpLanes<L>(L::Sub(score, largest));
 //
-// Include only from kernel files (*_portable.cc, *_avx2.cc, *_avx512.cc).
+// With vector lanes, include only from kernel files (*_avx2.cc, *_avx512.cc, *_neon.cc).
 #pragma once
 
 #include "tessera/tensor/kernels/lanes_portable.h"

@@ -20,7 +20,7 @@ namespace tessera {
 
 class TileCut {
  public:
-  // The worker's share of `heads` heads with `per_head` queries each, cut between half tiles.
+  // Returns the worker's share of `heads` heads with `per_head` queries each, cut between half tiles.
   static TileCut OfWorker(int worker, int workers, int64_t heads, int64_t per_head) {
     constexpr int64_t kHalf = AttentionTile::kMost / 2;
     const int64_t of_head = CeilDiv(per_head, kHalf);

@@ -108,7 +108,7 @@ class Worker {
   const int index_;
   const int workers_;
   const bool single_;      // One row: every worker computes the row operators redundantly.
-  const Share mine_;       // The rows whose row operators fall to this worker.
+  const Share mine_;       // This worker runs the row operators of these rows.
   std::byte* const scratch_;
   const HostStep* step_ = nullptr;  // The current step.
   TakenParts* taken_ = nullptr;     // For the step's shared operator: one per worker.

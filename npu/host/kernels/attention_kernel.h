@@ -33,7 +33,7 @@ inline void ScaleWeights(const AttentionTile& tile, int slot, int count, float* 
   }
 }
 
-// Length of the longest common prefix of two paths, in positions.
+// Returns the length of the longest common prefix of two paths, in positions.
 static inline int CommonPositions(SlotPath a, SlotPath b) {
   int positions = 0;
   for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
@@ -76,7 +76,7 @@ class TileWalk {
       shared_begin_ = std::max(shared_begin_, tile.begin[q]);
       shared_end_ = std::min({shared_end_, tile.end[q], CommonPositions(tile.path[0], tile.path[q])});
     }
-    if (shared_begin_ >= shared_end_) shared_begin_ = shared_end_ = 0;  // Nothing shared: each query walks alone.
+    if (shared_begin_ >= shared_end_) shared_begin_ = shared_end_ = 0;  // No shared position: each query walks alone.
     scored_end_ = Shares() && LongestContinuesEach() ? tile.end[longest_] : shared_end_;
     score_stride_ = ScoreStride(tile.end[longest_] - first / 16 * 16);
     for (int q = 0; q < tile.count; ++q) {
@@ -255,7 +255,7 @@ class TileWalk {
   int scored_end_;    // End of the positions scored together: behind shared_end_ where the longest path continues each path.
   bool has_tails_ = false;  // If true, shared positions end where tails begin.
   TileTails<L> tails_;
-  int longest_ = 0;   // The query that sees most positions.
+  int longest_ = 0;   // The query with the most positions.
   int64_t score_stride_;
   float* scores_[AttentionTile::kMost] = {};
   float* sums_[AttentionTile::kMost];

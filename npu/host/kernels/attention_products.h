@@ -68,7 +68,7 @@ inline __attribute__((always_inline)) void PrefetchStep(const std::byte* next) {
   if constexpr (kBytes > 64) __builtin_prefetch(next + 64, 0, 3);
 }
 
-// Scores of all slots of kBlocks blocks from `block` for kQueries queries: sums[b][q].
+// Computes the scores of all slots of kBlocks blocks from `block` for kQueries queries: sums[b][q].
 template <typename L, int kQueries, int kBlocks>
 inline __attribute__((always_inline)) void ScoreBlocks(const AttentionTile& tile, int first_query, int block,
                                                        typename L::Float (&sums)[kBlocks][kQueries]) {
@@ -90,7 +90,7 @@ inline __attribute__((always_inline)) void ScoreBlocks(const AttentionTile& tile
 template <typename L, int kQueries>
 constexpr int kBlocksTogether = std::bit_floor(static_cast<unsigned>(std::clamp(L::kSums / kQueries, 1, 4)));
 
-// Scores of `count` slots from `slot` for kQueries queries; out[q] receives them in slot order.
+// Computes the scores of `count` slots from `slot` for kQueries queries; out[q] receives the scores in slot order.
 template <typename L, int kQueries>
 void ScoreRun(const AttentionTile& tile, int first_query, int slot, int count, float* const* out) {
   constexpr int kBlock = KvView::kSlotsPerBlock, kTogether = kBlocksTogether<L, kQueries>;

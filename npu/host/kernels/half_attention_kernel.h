@@ -96,7 +96,7 @@ void AttendBlock(const BlockOfTile& block, HmxExp exp, HalfQuery* queries, float
   }
 }
 
-// The last line: O / l, as a product with 1 / l.
+// Computes the last line: O / l, as a product with 1 / l.
 template <typename L>
 void FinishHalves(const HalfQuery& query, int64_t head_size, float* y) {
   const typename L::Float share = L::Set(query.total == 0 ? 0 : HalfToFloat(FloatToHalf(1 / query.total)));

@@ -10,7 +10,7 @@
 
 namespace tessera::panels {
 
-// Bytes of 32 outputs of a GGUF block.
+// Returns the packed bytes of a GGUF block for 32 outputs.
 template <typename Format>
 constexpr int PackedBytes(int values_per_block) {
   return values_per_block / (32 * Format::kGroups) * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);

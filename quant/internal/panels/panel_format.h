@@ -34,7 +34,7 @@ struct PanelFormat {
 
 const PanelFormat& PanelFormatOf(BlockFormat format);
 
-// Bytes of one panel. REQUIRES: in_features is a whole number of blocks and the product fits (BytesOfRows has been checked).
+// Returns the bytes of one panel. REQUIRES: in_features is a whole number of blocks and the product fits (BytesOfRows has been checked).
 int64_t PanelBytes(BlockFormat format, int64_t in_features);
 
 }  // namespace tessera

@@ -46,7 +46,7 @@ constexpr CodePlace PlaceOfCode(TileScheme scheme, int input, int output) {
 }
 
 struct ScalePlace { bool in_header; int byte; };   // The byte within the header or the tile.
-// REQUIRES: the code is not kHalf.
+// Returns the place of a scale. REQUIRES: the code is not kHalf.
 constexpr ScalePlace PlaceOfScale(TileScheme scheme, int input, int output) {
   if (HasHeader(scheme)) return {true, 2 * output};
   if (!HasTileGroups(scheme)) return {false, (BitsOf(scheme.code) == 4 ? kCommonScales4 : kCommonScales8) + 2 * output};
