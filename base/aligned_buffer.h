@@ -1,12 +1,12 @@
-// A block of zeroed memory for weights, activations and caches: cache-line aligned, on 2 MiB pages where it is large.
+// A block of zeroed memory for weights, activations and caches: cache-line aligned, on 2 MiB pages if the block is large.
 //
 //   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes));
 //   float* values = buffer.as<float>();
 //
-// Large pages matter: the same weights on 4 KiB pages read 5-15 % slower and erratically. But touching one byte backs the whole large page,
-// so memory that fills up slowly, here and there, should use Pages::kSmall. Thread-compatible.
+// Large pages matter: reads of the same weights on 4 KiB pages are 5-15 % slower and erratic. But touching one byte backs the whole large
+// page, so memory that fills up slowly, here and there, should use Pages::kSmall. Thread-compatible.
 //
-// For memory that a device reads into, large pages matter even more, since the device is told of every page one by one.
+// For memory that a device reads into, large pages matter even more, because every page is passed to the device separately.
 //
 //   RETURN_IF_ERROR(buffer.PrepareForDevices());
 //   bool slower = buffer.LargePageBytes() < buffer.size();                        // on small pages
@@ -23,14 +23,15 @@
 
 namespace tessera {
 
-class AlignedBuffer {  // Move-only; frees its memory when destroyed.
+class AlignedBuffer {  // Move-only; the destructor frees the memory.
  public:
-  static constexpr int64_t kAlignment = 4096;  // Also what O_DIRECT reads need.
+  static constexpr int64_t kAlignment = 4096;  // O_DIRECT reads need the same alignment.
 
   enum class Pages { kLarge, kSmall };
 
-  // Zeroed memory, physically backed only when touched. ResourceExhausted "WHAT: cannot allocate BYTES bytes: ..." if the system has none
-  // to give; InvalidArgument if bytes < 0. Zero bytes give an empty buffer. what: for whom; empty where the caller puts that before errors.
+  // Returns zeroed memory, physically backed only when touched. Zero bytes give an empty buffer. what: the memory's purpose; empty if the
+  // caller puts the purpose in front of errors. ResourceExhausted "WHAT: cannot allocate BYTES bytes: ..." if the system has no memory;
+  // InvalidArgument if bytes < 0.
   static absl::StatusOr<AlignedBuffer> Allocate(int64_t bytes, Pages pages = Pages::kLarge, absl::string_view what = "");
 
   AlignedBuffer() = default;
@@ -44,17 +45,17 @@ class AlignedBuffer {  // Move-only; frees its memory when destroyed.
   template <typename T>
   T* as() const { return reinterpret_cast<T*>(data_); }
 
-  // For memory that devices read into: backs all of it now, so that no read waits for pages, and keeps it out of forked children, since a
-  // page that a child took over would miss what the device still writes. ResourceExhausted if the system has too little memory.
+  // Prepares memory that devices read into. Backs all pages now, so that no read waits for pages. Keeps the memory out of forked children:
+  // a page that a child took over would miss later writes of the device. ResourceExhausted if the system has too little memory.
   absl::Status PrepareForDevices();
 
-  // Gives the whole pages of a part back to the system: they are zero when they are next touched, and backed by small pages. Other
-  // parts may be in use meanwhile. Unavailable (bytes, the system's reason), and nothing has changed, if the system refuses, as it does
-  // for memory that is locked. REQUIRES: the part is inside.
+  // Gives the whole pages of a part back to the system. The pages are zero at the next touch, and backed by small pages. Other parts may be
+  // in use meanwhile. Unavailable (bytes, the system's reason), with nothing changed, if the system refuses; it refuses locked memory.
+  // REQUIRES: the part is inside the buffer.
   absl::Status GiveBack(int64_t offset, int64_t bytes);
 
-  // How many of its bytes lie on large pages. The system counts per mapping, so large buffers side by side may be counted for each other. 0
-  // if the system does not say.
+  // Returns the buffer's bytes on large pages; 0 if the system does not tell. The system counts per mapping, so large buffers side by side
+  // may be counted for each other.
   int64_t LargePageBytes() const;
 
  private:

@@ -1,4 +1,4 @@
-// How many CPUs the calling thread may run on: in a container, or under taskset, fewer than the machine has.
+// The number of CPUs that the calling thread may run on: in a container, or under taskset, fewer than the machine has.
 //
 //   ThreadPool pool(AvailableCpus());
 //   ASSIGN_OR_RETURN(const CpuLimit limit, CpuLimit::Create(2));   // benchmarks and tests: two of them, to the end of the block
@@ -17,11 +17,12 @@ namespace tessera {
 
 int AvailableCpus();  // At least 1.
 
-// Keeps a thread, and those it starts meanwhile, on the first of the CPUs it may run on.
-// REQUIRES: ends on the thread that made it.
+// Keeps a thread, and the threads started meanwhile, on the first of the allowed CPUs.
+// REQUIRES: a CpuLimit ends on the thread that created the limit.
 class CpuLimit {
  public:
-  // FailedPrecondition (found, expected) if there are fewer CPUs, or the system does not allow it.
+  // Limits the calling thread to `cpus` CPUs. FailedPrecondition (found, expected) if there are fewer CPUs, or the system does not allow
+  // the limit.
   static absl::StatusOr<CpuLimit> Create(int cpus);
   ~CpuLimit();
   CpuLimit(CpuLimit&&) = default;

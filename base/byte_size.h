@@ -1,4 +1,4 @@
-// Sizes in bytes as people write them.
+// Sizes in bytes as text, with units.
 //
 //   ASSIGN_OR_RETURN(int64_t budget, ParseByteSize("1.5GiB"));     // 1610612736
 //   std::string shown = FormatByteSize(budget);                    // "1.50 GiB"
@@ -16,14 +16,14 @@
 
 namespace tessera {
 
-// Takes a number, which may have a decimal fraction if a unit above B follows, and B, K, M, G, KB, MB, GB, KiB, MiB or GiB in any case;
-// without a unit it is bytes. Spaces may stand around number and unit. Part of a byte is dropped. InvalidArgument (the text, what was
-// expected) for anything else, and for sizes beyond 63 bits.
+// Parses a number and an optional unit: B, K, M, G, KB, MB, GB, KiB, MiB or GiB, in any case. Without a unit the number is bytes. With a
+// unit above B the number may have a decimal fraction; part of a byte is dropped. Spaces may stand around number and unit. InvalidArgument
+// (the text, the expected form) for any other text, and for sizes beyond 63 bits.
 absl::StatusOr<int64_t> ParseByteSize(absl::string_view text);
 
-// Three digits or more in the largest binary unit that fits: "0 B", "1023 B", "1.00 KiB", "35.2 MiB", "4.00 GiB".
+// Returns the size with three digits or more, in the largest binary unit that fits: "0 B", "1023 B", "1.00 KiB", "35.2 MiB", "4.00 GiB".
 std::string FormatByteSize(int64_t bytes);
-// The same, or "not known".
+// As FormatByteSize; "not known" for nullopt.
 std::string FormatKnownByteSize(std::optional<int64_t> bytes);
 
 }  // namespace tessera

@@ -1,9 +1,9 @@
-// Where files are kept that can be fetched or measured again.
+// The folder for files that can be fetched or measured again.
 //
 //   ASSIGN_OR_RETURN(const std::string folder, CacheFolder());
 //   const std::string path = absl::StrCat(folder, "/model.gguf");
 //
-// Thread-safe as long as nobody sets the environment.
+// Thread-safe as long as no thread sets the environment.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// $TESSERA_CACHE or, if that is not there or empty, $HOME/.cache/tessera. FailedPrecondition if neither is there.
+// Returns $TESSERA_CACHE or, if that variable is absent or empty, $HOME/.cache/tessera. FailedPrecondition if both variables are absent.
 absl::StatusOr<std::string> CacheFolder();
 
 }  // namespace tessera

@@ -1,9 +1,9 @@
-// Arithmetic on sizes that come from outside: a product, sum or rounding that does not fit is a Status, never a wrapped number.
+// Checked arithmetic on sizes from outside: a product, sum or rounding that does not fit is a Status, never a wrapped number.
 //
 //   ASSIGN_OR_RETURN(int64_t bytes, CheckedMul(rows, row_bytes));
 //   ASSIGN_OR_RETURN(int64_t padded, CheckedAlignUp(bytes, 4096));
 //
-// This is the one place where sizes read from files or flags are multiplied. Thread-safe (pure functions).
+// Sizes from files or flags are multiplied only with these functions. Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// a * b. OutOfRange (naming both factors) if either is negative or the product does not fit in int64.
+// Returns a * b. OutOfRange (naming both factors) if either is negative or the product does not fit in int64.
 inline absl::StatusOr<int64_t> CheckedMul(int64_t a, int64_t b) {
   int64_t product;
   if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product)) {
@@ -24,7 +24,7 @@ inline absl::StatusOr<int64_t> CheckedMul(int64_t a, int64_t b) {
   return product;
 }
 
-// a + b, under the same rule as CheckedMul.
+// Returns a + b, under the same rule as CheckedMul.
 inline absl::StatusOr<int64_t> CheckedAdd(int64_t a, int64_t b) {
   int64_t sum;
   if (a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum)) {
@@ -33,17 +33,17 @@ inline absl::StatusOr<int64_t> CheckedAdd(int64_t a, int64_t b) {
   return sum;
 }
 
-// The smallest multiple of `alignment` that is >= value. REQUIRES: alignment > 0.
+// Returns the smallest multiple of `alignment` that is >= value. REQUIRES: alignment > 0.
 inline absl::StatusOr<int64_t> CheckedAlignUp(int64_t value, int64_t alignment) {
   absl::StatusOr<int64_t> sum = CheckedAdd(value, alignment - 1);
   if (!sum.ok()) return sum.status();
   return *sum / alignment * alignment;
 }
 
-// Division that rounds up, for sizes already checked. REQUIRES: a >= 0, b > 0.
+// Returns a / b rounded up, for sizes already checked. REQUIRES: a >= 0, b > 0.
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-// The smallest multiple of `alignment` >= value, for sizes already checked. REQUIRES: value >= 0, alignment > 0.
+// Returns the smallest multiple of `alignment` >= value, for sizes already checked. REQUIRES: value >= 0, alignment > 0.
 constexpr int64_t AlignUp(int64_t value, int64_t alignment) { return CeilDiv(value, alignment) * alignment; }
 
 }  // namespace tessera

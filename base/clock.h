@@ -1,4 +1,4 @@
-// Time as the engine sees it: real on a host, virtual where a modeled device advances it.
+// Time for the engine: real on a host, virtual if a modeled device advances the clock.
 //
 //   const Clock& clock = RealClock();
 //   int64_t start = clock.NowNanos();
@@ -17,12 +17,12 @@ namespace tessera {
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual int64_t NowNanos() const = 0;  // Monotonic; the origin means nothing.
+  virtual int64_t NowNanos() const = 0;  // Monotonic; the origin has no meaning.
 };
 
 const Clock& RealClock();
 inline const Clock& GivenOrRealClock(const Clock* given) { return given != nullptr ? *given : RealClock(); }
-void SleepNanos(int64_t nanos);  // The calling thread, on the real clock. Not at all if nanos <= 0.
+void SleepNanos(int64_t nanos);  // Suspends the calling thread, on the real clock. Returns at once if nanos <= 0.
 
 class VirtualClock : public Clock {
  public:

@@ -1,8 +1,8 @@
-// Says in one sentence that C++20 is missing, where a compiler would otherwise print many errors of code that it cannot read.
+// Reports in one sentence that C++20 is missing. Otherwise a compiler would print many errors about code that the compiler cannot read.
 //
 //   #include "tessera/base/cpp20.h"     // g++ -std=c++17: error: #error The headers of Tessera need C++20: compile with ...
 //
-// Every installed header includes this one, itself or by way of another; scripts/checks/check_libraries.py looks for that.
+// Every installed header includes this header, directly or indirectly; scripts/checks/check_libraries.py checks the includes.
 #pragma once
 
 #if !defined(__cplusplus) || __cplusplus < 202002L

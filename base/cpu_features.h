@@ -1,4 +1,4 @@
-// Which family of kernels runs: what this CPU can do, and a name for each choice.
+// The families of kernels, the families that this CPU supports, and a name for each family.
 //
 //   KernelPath path = BestKernelPath();                       // what the CPU runs fastest
 //   ASSIGN_OR_RETURN(path, KernelPathFromName("avx2"));       // what a flag asks for
@@ -20,11 +20,11 @@ enum class KernelPath { kPortable, kAvx2, kAvx512Vnni, kNeon };
 // "portable", "avx2", "avx512", "neon".
 absl::string_view KernelPathName(KernelPath path);
 
-// Accepts the names above and "auto" (BestKernelPath). WrongUsage (kernels) lists the names this CPU supports;
-// FailedPrecondition if the CPU lacks an instruction set the path needs.
+// Returns the path for a name above, or BestKernelPath for "auto". WrongUsage (kernels) lists the names that this CPU supports.
+// FailedPrecondition if the CPU lacks an instruction set of the path.
 absl::StatusOr<KernelPath> KernelPathFromName(absl::string_view name);
 
-// Slowest first; kPortable is always there.
+// Returns the supported paths, slowest first; kPortable is always included.
 std::vector<KernelPath> SupportedKernelPaths();
 KernelPath BestKernelPath();
 

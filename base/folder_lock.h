@@ -1,10 +1,10 @@
-// Lets one thread at a time, among all threads and processes that ask, read files of a folder and write them again.
+// Serializes work on the files of a folder among all threads and processes that use this lock: read files, then write them again.
 //
 //   RETURN_IF_ERROR(WithFolderLocked(folder, [&] { return AppendLine(folder + "/list", line); }));
 //
-// A process that dies releases the folder. One that lives and keeps it is waited for, but not for ever. Threads of one process have the
-// folder in the order in which they came. A writer that does not ask for the lock is not kept out; where the file system has no locks
-// (flock), no writer is. Thread-safe.
+// A process that dies releases the folder. A living process that keeps the folder is waited for, but not for ever. Threads of one process
+// get the folder in the order of their requests. The lock does not stop a writer that does not ask for the lock. If the file system has no
+// locks (flock), no writer is stopped. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,15 @@ namespace tessera {
 
 struct LockWait {
   int64_t most_nanos = 2'000'000'000;
-  const Clock* clock = nullptr;                 // The clock that this is counted by. Null: the real one.
-  // Ends the wait when it becomes true; one that is true before the wait asks for the end of other work. Null: nothing does.
+  const Clock* clock = nullptr;                 // Measures the wait. Null: the real clock.
+  // Ends the wait when `cancel` becomes true. A `cancel` that is true before the wait requests the end of other work and is ignored. Null:
+  // nothing ends the wait early.
   const std::atomic<bool>* cancel = nullptr;
 };
 
-// Returns the status of `work`, or the error of opening the folder; "" is the current folder. Unavailable (folder, holder where the system
-// tells it) without a call of `work` if another thread or process keeps the folder locked for longer than the wait. REQUIRES: `work` does
-// not lock the same folder.
+// Calls `work` with the folder locked and returns the status of `work`. "" is the current folder. Returns an error if the folder cannot be
+// opened. Unavailable (folder, holder if the system tells), without a call of `work`, if another thread or process keeps the folder locked
+// for longer than the wait. REQUIRES: `work` does not lock the same folder.
 absl::Status WithFolderLocked(const std::string& folder, absl::FunctionRef<absl::Status()> work, const LockWait& wait = {});
 
 }  // namespace tessera

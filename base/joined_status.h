@@ -1,5 +1,5 @@
-// Two errors as one, where a second thing is done although the first has failed, so that neither is passed over; and an error with another
-// message.
+// Joins two errors into one, for code that does a second action although the first has failed, so that neither error is lost. Also replaces
+// an error's message.
 //
 //   const absl::Status saved = SaveHistory();   // "history: cannot sync"
 //   return Joined(saved, SaveCosts());          // "history: cannot sync; costs: cannot write"
@@ -13,11 +13,11 @@
 
 namespace tessera {
 
-// The one that failed, or the first with both messages, the same one once: the code and the marks (usage_error.h) are the first's. OK if
-// both are.
+// Returns the failed status; if both failed, the first with both messages (equal messages once). The code and the marks (usage_error.h)
+// come from the first. OK if both are OK.
 absl::Status Joined(const absl::Status& first, const absl::Status& second);
 
-// Returns the error with another message. Its code and its marks stay. REQUIRES: an error.
+// Returns the error with another message. The code and the marks stay. REQUIRES: an error.
 absl::Status WithMessage(const absl::Status& status, absl::string_view message);
 
 }  // namespace tessera

@@ -6,10 +6,13 @@
 //   ASSIGN_OR_RETURN(JsonValue messages, request.Array("messages"));
 //   for (int64_t i = 0; i < messages.size(); ++i) Use(messages[i].String("content"));
 //
-// The text is hostile until checked: depth, size and number of values are bounded, a key given twice, bytes that are not UTF-8
-// and numbers beyond a double are errors. Errors are InvalidArgument: Parse names line and byte, the getters the path
-// ("request: messages[2].content"), the value found and the value expected. An absent key is such an error, too, and never NotFound: the
-// file is there. A value shares its document: cheap to copy, and thread-safe, since nothing changes after Parse.
+// The text is hostile until checked. Depth, size and number of values are bounded. Repeated keys, bytes that are not UTF-8 and numbers
+// beyond a double are errors.
+//
+// Errors: InvalidArgument. Parse names line and byte. The getters name the path ("request: messages[2].content"), the value found and the
+// value expected. An absent key is such an error, too, and never NotFound: the file exists.
+//
+// Threads: a value shares its document. Values are cheap to copy, and thread-safe, since nothing changes after Parse.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +33,10 @@ class JsonValue {
 
   static constexpr int kMaxDepth = 64;
   struct Limits {
-    int64_t max_bytes = int64_t{16} << 20;   // At most 1 GiB. ResourceExhausted beyond it.
-    int64_t max_values = int64_t{1} << 20;   // Each takes about 60 bytes. ResourceExhausted beyond it.
+    int64_t max_bytes = int64_t{16} << 20;   // At most 1 GiB. ResourceExhausted beyond max_bytes.
+    int64_t max_values = int64_t{1} << 20;   // A value takes about 60 bytes. ResourceExhausted beyond max_values.
   };
-  // `source` names the text in every error. The value does not refer to `text` afterwards.
+  // Parses a document. `source` names the text in every error. The value does not refer to `text` afterwards.
   static absl::StatusOr<JsonValue> Parse(absl::string_view text, absl::string_view source, const Limits& limits);
   static absl::StatusOr<JsonValue> Parse(absl::string_view text, absl::string_view source = "JSON");
 
@@ -44,13 +47,13 @@ class JsonValue {
   bool is_array() const { return kind() == Kind::kArray; }
   bool is_object() const { return kind() == Kind::kObject; }
 
-  // Where this value stands in its document, for messages: "messages[2].content"; empty for the outermost.
+  // Returns the value's path in the document, for messages: "messages[2].content"; empty for the outermost value.
   std::string Path() const;
 
-  // An error about this value, in the form of all others: "request: n: found 3, expected an even number".
+  // Returns an error about this value, in the common form: "request: n: found 3, expected an even number".
   absl::Status Error(absl::string_view found, absl::string_view expected) const;
 
-  // --- This value as a C++ one. Integers must be written as such: 5, not 5.0 or "5". Double takes every number.
+  // --- This value as a C++ value. Integers must be written as integers: 5, not 5.0 or "5". Double takes every number.
   absl::StatusOr<std::string> AsString() const;
   absl::StatusOr<int64_t> AsInt(int64_t least = kLeastInt, int64_t most = kMostInt) const;
   absl::StatusOr<uint64_t> AsUint() const;
@@ -60,9 +63,9 @@ class JsonValue {
   absl::StatusOr<std::vector<double>> AsDoubles() const;
   absl::StatusOr<std::vector<std::string>> AsStrings() const;
 
-  // --- Members of an object. On a value that is no object, Has is false and the others are errors.
+  // --- Members of an object. On a value that is not an object, Has is false and the others are errors.
   bool Has(absl::string_view key) const;
-  std::vector<std::string> Keys() const;  // In the order of the text; empty if this is no object.
+  std::vector<std::string> Keys() const;  // In the order of the text; empty for a value that is not an object.
   absl::StatusOr<JsonValue> Value(absl::string_view key) const;  // A value of any kind.
   absl::StatusOr<JsonValue> Object(absl::string_view key) const;
   absl::StatusOr<JsonValue> Array(absl::string_view key) const;
@@ -75,14 +78,14 @@ class JsonValue {
   absl::StatusOr<std::vector<double>> Doubles(absl::string_view key) const;
   absl::StatusOr<std::vector<std::string>> Strings(absl::string_view key) const;
 
-  // The same with a default for a key that is absent or null; a value of the wrong type is still an error.
+  // As above, with a default for a key that is absent or null; a value of the wrong type is still an error.
   absl::StatusOr<std::string> StringOr(absl::string_view key, absl::string_view otherwise) const;
   absl::StatusOr<int64_t> IntOr(absl::string_view key, int64_t otherwise, int64_t least = kLeastInt, int64_t most = kMostInt) const;
   absl::StatusOr<uint64_t> UintOr(absl::string_view key, uint64_t otherwise) const;
   absl::StatusOr<double> DoubleOr(absl::string_view key, double otherwise) const;
   absl::StatusOr<bool> BoolOr(absl::string_view key, bool otherwise) const;
 
-  // --- Elements of an array, values of an object in the order of the text; 0 for anything else.
+  // --- Elements of an array, values of an object in the order of the text; 0 for other kinds.
   int64_t size() const;
   JsonValue operator[](int64_t index) const;  // REQUIRES: 0 <= index < size().
 
@@ -96,7 +99,7 @@ class JsonValue {
   JsonValue(std::shared_ptr<const Document> document, uint32_t index) : document_(std::move(document)), index_(index) {}
   const Node& node() const;
   std::string Found() const;                                   // This value in a few words.
-  absl::StatusOr<JsonValue> Given(absl::string_view key) const;  // Like Value, but null counts as absent.
+  absl::StatusOr<JsonValue> Given(absl::string_view key) const;  // As Value, but null counts as absent.
 
   std::shared_ptr<const Document> document_;
   uint32_t index_;

@@ -1,4 +1,4 @@
-// Writes JSON into a string, piece by piece; what comes out is valid JSON whatever the strings and numbers hold.
+// Writes JSON into a string, piece by piece. The result is valid JSON for any strings and numbers.
 //
 //   JsonWriter json;
 //   json.BeginObject();
@@ -8,8 +8,8 @@
 //   json.EndObject();
 //   std::string text = std::move(json).Take();      // {"name":"...","tokens":[3,5],"seconds":0.25}
 //
-// Bytes that are not UTF-8 become U+FFFD, control characters are escaped, NaN and infinities become null. Calls that cannot
-// make JSON (a value without its key, an End that does not match) are CHECK failures. Thread-compatible.
+// Bytes that are not UTF-8 become U+FFFD, control characters are escaped, NaN and infinities become null. Calls that cannot make JSON (a
+// value without a key, an End that does not match) are CHECK failures. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -23,24 +23,24 @@ namespace tessera {
 
 class JsonWriter {
  public:
-  // With indent > 0 each value stands on a line of its own, indented by so many spaces per level, for people to read.
+  // With indent > 0 each value is on a separate line, indented by `indent` spaces per level, for people to read.
   explicit JsonWriter(int indent = 0) : indent_(indent) {}
 
   JsonWriter& BeginObject();
   JsonWriter& EndObject();
   JsonWriter& BeginArray();
   JsonWriter& EndArray();
-  JsonWriter& Key(absl::string_view key);  // A key given twice is written twice; the caller must avoid that.
+  JsonWriter& Key(absl::string_view key);  // A repeated key is written twice; the caller must avoid repetition.
 
   JsonWriter& String(absl::string_view value);
   JsonWriter& Int(int64_t value);
   JsonWriter& Uint(uint64_t value);
   JsonWriter& Double(double value);              // The shortest text that reads back as the same number.
-  JsonWriter& Double(double value, int digits);  // Rounded to so many significant digits. REQUIRES: 1 <= digits <= 17.
+  JsonWriter& Double(double value, int digits);  // Rounded to `digits` significant digits. REQUIRES: 1 <= digits <= 17.
   JsonWriter& Bool(bool value);
   JsonWriter& Null();
 
-  // The text so far; valid JSON once complete().
+  // The text so far: valid JSON if complete().
   const std::string& text() const { return text_; }
   bool complete() const { return open_.empty() && !text_.empty(); }
   std::string Take() &&;  // REQUIRES: complete().

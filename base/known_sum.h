@@ -1,12 +1,15 @@
-// The SHA-256 of a file that may have been summed before: it is read only if it is not the file that it was then.
+// The SHA-256 of a file, cached: the file is read only if it has changed since the last sum.
 //
 //   ASSIGN_OR_RETURN(const Sha256Sum sum, KnownSha256OfFile("model.gguf", "/home/a/.cache/tessera/sums"));
 //
-// The folder has a small file for each that was summed, which knows it by what the system says: device, number, size, time of writing and
-// time of change. A program may set the time of writing, and a copy may keep it; the time of change it may not set, and each write, rename
-// and chmod moves it. So another file with the same name, size and time of writing is read. Limits: the clock of the machine, a program
-// that writes to the disk past its file system, and file systems that keep no time of change (FAT). A file that changed within the last two
-// seconds is not remembered, since a second change may have the same time. Thread-safe.
+// The folder has a small record for each summed file. The record identifies the file by device, number, size, time of writing and time of
+// change. A program may set the time of writing, and a copy may keep that time. No program may set the time of change, and each write,
+// rename and chmod changes it. So another file with the same name, size and time of writing is read.
+//
+// Limits: the clock of the machine, a program that writes to the disk past the file system, and file systems without a time of change
+// (FAT). A file that changed within the last two seconds is not recorded, since a second change may have the same time.
+//
+// Threads: thread-safe.
 #pragma once
 
 #include <string>
@@ -16,7 +19,7 @@
 
 namespace tessera {
 
-// The errors of Sha256OfFile. A folder that cannot be made or written is no error: the file is then read each time.
+// Returns the sum of a file. Errors: as Sha256OfFile. A folder that cannot be made or written is no error: the file is then read each time.
 absl::StatusOr<Sha256Sum> KnownSha256OfFile(const std::string& path, const std::string& folder);
 
 }  // namespace tessera

@@ -1,11 +1,11 @@
-// Strings that lie one after the other, each as a 64-bit length and its bytes, as model files list them.
+// Consecutive strings, each a 64-bit length and the string's bytes, as in lists of model files.
 //
 //   std::string bytes;
 //   for (const char* text : {"a", "bc"}) AppendLengthPrefixed(text, bytes);
 //   for (absl::string_view text : LengthPrefixedStrings(bytes, /*count=*/2)) Use(text);
 //
-// This is a view, walked from the front, so that a list of a quarter of a million texts is read without a copy. The bytes must outlive it.
-// Lengths are little-endian and stand at any address. Thread-safe (constant data).
+// A view, walked from the front, so that a list of a quarter of a million strings is read without a copy. The bytes must outlive the view.
+// Lengths are little-endian, at any alignment. Thread-safe (constant data).
 #pragma once
 
 #include <bit>
@@ -37,15 +37,15 @@ class LengthPrefixedStrings {
   };
 
   LengthPrefixedStrings() = default;
-  // REQUIRES: `bytes` are `count` such strings; bytes from outside must have been checked.
+  // REQUIRES: `bytes` are `count` length-prefixed strings; bytes from outside must have been checked.
   LengthPrefixedStrings(absl::string_view bytes, uint64_t count) : bytes_(bytes), count_(count) {}
 
   uint64_t size() const { return count_; }
-  absl::string_view bytes() const { return bytes_; }  // All of them, lengths included.
+  absl::string_view bytes() const { return bytes_; }  // All strings, lengths included.
   Iterator begin() const { return Iterator(bytes_.data()); }
   Iterator end() const { return Iterator(bytes_.data() + bytes_.size()); }
 
-  // Where the length of string `index` begins in bytes(). Walks there. REQUIRES: 0 <= index <= size().
+  // Returns the offset in bytes() of the length of string `index`. Walks there. REQUIRES: 0 <= index <= size().
   int64_t OffsetOf(int64_t index) const {
     int64_t offset = 0;
     for (Iterator text = begin(); index > 0; ++text, --index) offset += static_cast<int64_t>(sizeof(uint64_t) + (*text).size());
@@ -57,7 +57,7 @@ class LengthPrefixedStrings {
   uint64_t count_ = 0;
 };
 
-// Appends one string more to `bytes`.
+// Appends one string to `bytes`.
 inline void AppendLengthPrefixed(absl::string_view text, std::string& bytes) {
   static_assert(std::endian::native == std::endian::little);
   const uint64_t length = text.size();

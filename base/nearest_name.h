@@ -1,4 +1,4 @@
-// Finds what a mistyped name was meant to be, for messages such as "unknown flag --tempature: did you mean --temperature?".
+// Finds the intended name of a mistyped name, for messages such as "unknown flag --tempature: did you mean --temperature?".
 //
 //   std::string meant = NearestName("tempature", {"temperature", "top_k"});    // "temperature"; empty if nothing is near
 //   std::string hint = DidYouMean("tempature", {"temperature", "top_k"});      // "; did you mean temperature?"
@@ -14,14 +14,16 @@
 
 namespace tessera {
 
-// The number of edits that make one name from the other: a byte inserted, removed or changed, or two neighbours swapped (each pair once).
-// Cost: a.size() * b.size() steps.
+// Returns the number of edits that turn one name into the other. An edit inserts, removes or changes a byte, or swaps two neighbours (each
+// pair once).
+// Costs a.size() * b.size() steps.
 int EditDistance(absl::string_view a, absl::string_view b);
 
-// The name with the fewest edits, the first of several; empty if even that needs more edits than a third of the longer name's length.
+// Returns the name with the fewest edits, the first of several. Empty if even this name needs more edits than a third of the longer name's
+// length.
 std::string NearestName(absl::string_view name, const std::vector<std::string>& names);
 
-// "; did you mean NAME?" for the end of a message, or nothing.
+// Returns "; did you mean NAME?" for the end of a message, or an empty string.
 std::string DidYouMean(absl::string_view name, const std::vector<std::string>& names);
 
 }  // namespace tessera

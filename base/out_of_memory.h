@@ -1,10 +1,10 @@
-// Turns the standard library's exception for memory that ended into a Status, at the border of a library.
+// Turns the standard library's out-of-memory exception into a Status, at the border of a library.
 //
 //   absl::StatusOr<Model> Open(const std::string& path) {
 //     return OrOutOfMemory([&] { return OpenUnguarded(path); });   // ResourceExhausted "out of memory"
 //   }
 //
-// What was under way is undone by its destructors. Thread-safe (no state).
+// Destructors undo the unfinished work. Thread-safe (no state).
 #pragma once
 
 #include <new>
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// body: a Status or a StatusOr, which is returned.
+// Calls `body` and returns its Status or StatusOr. ResourceExhausted if `body` throws std::bad_alloc.
 template <typename Body>
 auto OrOutOfMemory(Body body) -> decltype(body()) {
   try {

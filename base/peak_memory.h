@@ -1,9 +1,9 @@
-// Physical memory of this process: the most it has had at once, what is its own now, and what it has mapped of files.
+// Physical memory of this process: the peak, the present private memory, and the present memory of mapped files.
 //
 //   LOG(INFO) << "peak memory " << FormatKnownByteSize(PeakMemoryBytes());
 //   if (const std::optional<int64_t> own = OwnMemoryBytes()) left = budget - *own;
 //
-// nullopt: the system does not say, as where there is no /proc. Thread-safe.
+// nullopt: the system does not tell, for example without /proc. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@
 
 namespace tessera {
 
-// Includes pages of mapped files while they are in memory.
+// Returns the peak. Includes pages of mapped files while the pages are in memory.
 std::optional<int64_t> PeakMemoryBytes();
-// Without the pages of mapped files (code, libraries), which are shared with others and can be read again.
+// Returns the present memory without the pages of mapped files (code, libraries): such pages are shared with others and can be read again.
 std::optional<int64_t> OwnMemoryBytes();
-// These pages: code and constants of the program and its libraries.
+// Returns the present memory of mapped files: code and constants of the program and the libraries.
 std::optional<int64_t> MappedFileBytes();
 
-// "peak_memory_bytes" and the part of it that is of mapped files now, "mapped_file_bytes": members of the current object; null: not known.
+// Writes two members of the current object: "peak_memory_bytes", and "mapped_file_bytes", the present part in mapped files. null: not
+// known.
 void WriteMemory(JsonWriter& json);
 
 }  // namespace tessera

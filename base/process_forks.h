@@ -1,9 +1,9 @@
-// Tells a process from its parent. A forked process has none of the other threads of its parent: a wait for them would never end.
+// Tells a process from its parent. A forked process has none of the parent's other threads: a wait for such threads would never end.
 //
 //   const int64_t made_in = ForksSoFar();                 // when threads are started
 //   if (ForksSoFar() != made_in) return;                  // they are another process's
 //
-// A look is a load of a number that changes in no process. A process that is made by clone(2), without fork(3), is not told from its
+// A call is one load of a number that never changes within a process. A process made by clone(2), without fork(3), is not told from its
 // parent. Thread-safe.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// Returns how many forks lie between this process and its ancestor that called this first.
+// Returns the number of forks between this process and the ancestor that called ForksSoFar first.
 int64_t ForksSoFar();
 
 }  // namespace tessera

@@ -1,11 +1,10 @@
-// Which CPUs are worth a thread each: one of each physical core, and where cores differ in speed, one of each fast core.
+// The CPUs that are worth a thread each: one per physical core, and if cores differ in speed, one per fast core.
 //
 //   const ProcessorCores cores = ProcessorCores::Read();            // once: a few small files for each CPU
 //   const int threads = cores.FastCores(CpusOfThread());            // 8 of 24 on 8 fast cores with two CPUs each and 8 slow ones
 //
-// Two CPUs of one core share its units, which one thread of a product fills. Work is shared out evenly, so a slow core makes all
-// others wait for it. A file that is missing, or makes no sense, takes no CPU away: a machine that says nothing
-// has one core for each CPU. Thread-safe.
+// Two CPUs of one core share units, which one thread of a product fills. Work is divided evenly, so a slow core makes all others wait. A
+// file that is missing, or makes no sense, excludes no CPU: a machine without such files has one core for each CPU. Thread-safe.
 #pragma once
 
 #include <sched.h>
@@ -19,33 +18,33 @@
 
 namespace tessera {
 
-using CpuSet = std::bitset<CPU_SETSIZE>;   // By the numbers of CPUs. CPUs beyond are not told apart.
+using CpuSet = std::bitset<CPU_SETSIZE>;   // Indexed by CPU number. CPUs beyond CPU_SETSIZE are not told apart.
 
-// Returns the CPUs that the calling thread may run on. Where the system does not tell them: the first AvailableCpus().
+// Returns the CPUs that the calling thread may run on. If the system does not tell: the first AvailableCpus().
 CpuSet CpusOfThread();
 
 class ProcessorCores {
  public:
-  // devices: the folder in which Linux describes CPUs.
+  // Reads the cores. devices: the folder with Linux's description of CPUs.
   static ProcessorCores Read(const std::string& devices = "/sys/devices");
 
-  // Returns the number of fast cores that have a CPU in `allowed`, at least 1. A core is fast if it is one of the kind for performance, or
-  // has at least half the capacity of the largest, or three quarters of the highest frequency: the first of these that the system tells of
-  // all allowed CPUs and that sets some of them apart.
+  // Returns the number of fast cores that have a CPU in `allowed`, at least 1. A core is fast by the first of three criteria that the
+  // system tells for all allowed CPUs and that sets some CPUs apart. The criteria: a core of the performance kind; at least half the
+  // capacity of the largest core; at least three quarters of the highest frequency.
   int FastCores(const CpuSet& allowed) const;
 
  private:
   struct Cpu {
-    size_t core = 0;         // The first CPU of its core.
-    int64_t capacity = 0;    // 0, here and below: not told.
-    int64_t frequency = 0;   // Most, in kHz.
+    size_t core = 0;         // The first CPU of the same core.
+    int64_t capacity = 0;    // 0: not known, as for frequency.
+    int64_t frequency = 0;   // Highest, in kHz.
   };
 
-  ProcessorCores();          // Nothing is told.
+  ProcessorCores();          // All values unknown.
   CpuSet FastOf(const CpuSet& allowed) const;
 
   std::vector<Cpu> cpus_;
-  CpuSet performance_;       // CPUs of the kind for performance, where there is another kind, too.
+  CpuSet performance_;       // CPUs of the performance kind, if there is another kind, too.
 };
 
 }  // namespace tessera

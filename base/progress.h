@@ -1,12 +1,13 @@
-// Says how far a long job has come: on a terminal one line that is redrawn, otherwise a line every five seconds.
+// Shows the progress of a long job: on a terminal one line that is redrawn, otherwise one line every five seconds.
 //
 //   Progress progress("packing", tensors);
 //   for (int64_t done = 0; done < tensors; progress.Update(++done)) Pack(done);
 //   progress.Finish();                            // packing: 100 % (272 of 272), 34.0/s, 8 s
 //
-// Writes to stderr, since stdout belongs to results. A job without a terminal that ends within five seconds writes nothing. A line for
-// which stderr has no room, since nobody reads it, is left out: no job waits for that.
-// Thread-compatible. Update costs a clock read: call it per item of work, not per byte.
+// Writes to stderr, since stdout is for results. A job without a terminal that ends within five seconds writes nothing. A line is dropped
+// if stderr has no room because no process reads: no job waits for a reader.
+//
+// Threads: thread-compatible. Update costs a clock read: call Update per item of work, not per byte.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +22,25 @@ namespace tessera {
 class Progress {
  public:
   struct Options {
-    const Clock* clock = nullptr;                          // Null: the real one.
-    std::function<void(absl::string_view)> write = {};     // Null: to stderr.
-    enum { kDetect, kYes, kNo } terminal = kDetect;        // kDetect: whether stderr is one.
+    const Clock* clock = nullptr;                          // Null: the real clock.
+    std::function<void(absl::string_view)> write = {};     // Null: writes to stderr.
+    enum { kDetect, kYes, kNo } terminal = kDetect;        // kDetect: kYes if stderr is a terminal.
   };
 
-  Progress(std::string label, int64_t total);              // total 0: unknown; neither percent nor time left are shown.
+  Progress(std::string label, int64_t total);              // total 0: unknown; neither percent nor time left is shown.
   Progress(std::string label, int64_t total, const Options& options);
-  ~Progress() { Finish(); }                                // So that an error message begins on a line of its own.
+  ~Progress() { Finish(); }                                // Finishes, so that an error message begins on a new line.
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void Update(int64_t done, absl::string_view detail = "");  // The detail, if there is one, ends the line.
-  // So many of those done count for nothing: rate and time left are of the others, without the time that these took.
+  void Update(int64_t done, absl::string_view detail = "");  // A `detail` is shown at the end of the line.
+  // Excludes `items` of the finished items, and the `nanos` that these took, from the rate and from the time left.
   void Skip(int64_t items, int64_t nanos = 0);
-  void Postpone();                                         // The next line comes no earlier than if one had been drawn now.
-  void Say(absl::string_view lines);                       // Writes whole lines; on a terminal in place of this one, until an Update.
+  void Postpone();                                         // Delays the next line as if a line had been drawn now.
+  // Writes whole lines; on a terminal in place of the progress line, until the next Update.
+  void Say(absl::string_view lines);
   void Finish();                                           // Writes the last state; later calls do nothing.
-  void Erase();                                            // The same, but writes nothing: a terminal's line is as it was before.
+  void Erase();                                            // As Finish, but writes nothing: restores a terminal's line.
 
  private:
   void Show(int64_t now_ns);

@@ -1,9 +1,9 @@
-// Whether two paths lead to one file, so that an output does not take the place of an input.
+// Tells whether two paths lead to one file, so that an output does not replace an input.
 //
 //   if (IsSameFile("model.gguf", "link_to_model")) ...       // true
 //   if (IsOpenAs(STDOUT_FILENO, "model.gguf")) ...           // tessera_generate >> model.gguf
 //
-// Only regular files count, and names that nothing has yet: two outputs may both go to a terminal. What cannot be examined is no file.
+// Only regular files and unused names count: two outputs may both go to a terminal. A path that cannot be examined counts as no file.
 // Thread-safe.
 #pragma once
 
@@ -13,18 +13,18 @@
 
 namespace tessera {
 
-// True for one file by two names, also through links, and for two spellings of a name in one folder that has no such file yet.
+// Returns true for one file with two names, also through links, and for two spellings of an unused name in one folder.
 bool IsSameFile(const std::string& a, const std::string& b);
 
-// True if the process's descriptor is that file.
+// Returns true if the process's descriptor is the file at `path`.
 bool IsOpenAs(int descriptor, const std::string& path);
 
-// True if the process's descriptor is a file in that folder, by any name, not in one below.
+// Returns true if the process's descriptor is a file in `folder`, by any name, not in a subfolder.
 bool IsOpenIn(int descriptor, const std::string& folder);
 
-// True if the file is there and lies in that folder, not in one below.
+// Returns true if the file exists and is in `folder`, not in a subfolder.
 bool LiesIn(const std::string& folder, const std::string& path);
-// True for a name that nothing has yet, too.
+// As LiesIn; also true for an unused name.
 bool LeadsInto(const std::string& folder, const std::string& path);
 
 }  // namespace tessera

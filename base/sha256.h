@@ -1,12 +1,13 @@
-// SHA-256 (FIPS 180-4), by which files know models and adapters: nobody can make two that have one sum.
+// SHA-256 (FIPS 180-4), the identity of models and adapters in files: no person can make two inputs with one sum.
 //
 //   Sha256 hash;
 //   hash.Add("abc");                                       // or bytes, or a number
 //   const Sha256Sum sum = hash.Take();
 //   sum.Hex();                                             // "ba7816bf8f01cfea...", as sha256sum says it
 //
-// Inputs that are to stay apart are given with their lengths: Add("ab") and Add("c") are Add("abc"). Sha256: thread-compatible; the rest:
-// thread-safe.
+// Inputs that must stay apart are added with lengths: Add("ab") and Add("c") equal Add("abc").
+//
+// Threads: Sha256 is thread-compatible; the rest is thread-safe.
 #pragma once
 
 #include <array>
@@ -26,8 +27,8 @@ struct Sha256Sum {
   std::array<uint8_t, 32> bytes = {};
 
   std::string Hex() const;                              // 64 lower-case digits.
-  static std::optional<Sha256Sum> Parse(absl::string_view hex);   // None for any other text than those.
-  bool empty() const { return *this == Sha256Sum{}; }   // All zeros, which stand for no sum.
+  static std::optional<Sha256Sum> Parse(absl::string_view hex);   // Nullopt for any other text than 64 lower-case digits.
+  bool empty() const { return *this == Sha256Sum{}; }   // All zeros means no sum.
   friend bool operator==(const Sha256Sum&, const Sha256Sum&) = default;
   friend auto operator<=>(const Sha256Sum&, const Sha256Sum&) = default;
 };
@@ -38,24 +39,24 @@ class Sha256 {
   void Add(absl::string_view text) { Add({reinterpret_cast<const std::byte*>(text.data()), text.size()}); }
   void Add(const Sha256Sum& sum) { Add(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(sum.bytes.data()), sum.bytes.size())); }
   void AddNumber(uint64_t number);                // As eight little-endian bytes.
-  void AddSized(absl::string_view text);          // Its length, as a number, and then the text.
-  // Returns the sum of all that was added. REQUIRES: the last call.
+  void AddSized(absl::string_view text);          // The length as a number, then the text.
+  // Returns the sum of all added bytes. REQUIRES: the last call.
   Sha256Sum Take();
 
  private:
   static constexpr size_t kBlock = 64;
 
   std::array<uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  uint64_t size_ = 0;                             // Bytes that were added.
-  std::array<std::byte, kBlock> rest_ = {};       // The last size_ % kBlock of them.
+  uint64_t size_ = 0;                             // Number of added bytes.
+  std::array<std::byte, kBlock> rest_ = {};       // The last size_ % kBlock added bytes.
 };
 
 Sha256Sum Sha256Of(absl::Span<const std::byte> bytes);
 Sha256Sum Sha256Of(absl::string_view text);
-// The errors of RandomAccessFile (base/file.h), CheckUnchanged's included.
+// Returns the sum of a file. Errors: as RandomAccessFile (base/file.h), including CheckUnchanged.
 absl::StatusOr<Sha256Sum> Sha256OfFile(const std::string& path);
 
-// The ways to add blocks of 64 bytes that this CPU has, slowest first; Sha256 takes the last. For tests and benchmarks.
+// The implementations that this CPU supports for adding blocks of 64 bytes, slowest first; Sha256 uses the last. For tests and benchmarks.
 struct Sha256Path {
   const char* name;
   void (*add_blocks)(std::array<uint32_t, 8>& state, const std::byte* blocks, size_t count);

@@ -1,4 +1,4 @@
-// Constant bytes together with their owner: a vector, or a part of a mapped file. Copies share both.
+// Constant bytes together with their owner: a vector, or a part of a mapped file. Copies share bytes and owner.
 //
 //   SharedBytes bytes(std::move(read));                                   // a std::vector<std::byte>
 //   SharedBytes mapped({address, size}, keeper);                          // a std::shared_ptr to what unmaps them

@@ -1,4 +1,4 @@
-// Starts a thread, or says that the system has none to give (memory, a limit on processes), which std::thread says by an exception.
+// Starts a thread, or returns an error if the system has none to give (memory, a limit on processes). std::thread would throw an exception.
 //
 //   ASSIGN_OR_RETURN(std::thread thread, StartThread([&] { sum = Sum(numbers); }));
 //   thread.join();
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// ResourceExhausted, with what the system said.
+// ResourceExhausted, with the system's message, if no thread can be started.
 absl::StatusOr<std::thread> StartThread(std::function<void()> body);
 
 }  // namespace tessera

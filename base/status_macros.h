@@ -6,7 +6,7 @@
 //     return values;
 //   }
 //
-// Only for .cc files: the names are short, so no public header includes this one.
+// Only for .cc files: the names are short, so no public header includes status_macros.h.
 #pragma once
 
 #include <utility>

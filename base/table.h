@@ -4,9 +4,12 @@
 //   table.AddRow({"SmolLM2-135M", "92.4"});
 //   std::cout << table.ToString();
 //
-// A row is one line: line breaks and other control characters of cells are escaped (PrintableLine in quoted.h).
-// A longer cell is written whole and pushes the rest of its line to the right; the other lines are not padded to its length.
-// Widths count characters, not bytes. Thread-compatible. A row with another number of cells is a CHECK failure.
+// A row is one line: line breaks and other control characters of cells are escaped (PrintableLine in quoted.h). A cell longer than kWidest
+// is written whole and pushes the rest of the line to the right. Other lines are not padded to the cell's length. Widths count characters,
+// not bytes.
+//
+// Threads: thread-compatible.
+// Errors: a row with another number of cells is a CHECK failure.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +21,12 @@
 
 namespace tessera {
 
-// Characters, as columns count them.
+// Returns the number of characters, by the counting of column widths.
 size_t ShownWidth(absl::string_view text);
 
 class Table {
  public:
-  static constexpr size_t kWidest = 80;   // A column's width.
+  static constexpr size_t kWidest = 80;   // Largest width of a column.
   enum class Align { kLeft, kRight };
   struct Column {
     std::string header = {};
@@ -33,7 +36,7 @@ class Table {
   explicit Table(std::vector<Column> columns);  // REQUIRES: at least one column.
   void AddRow(std::vector<std::string> cells);  // REQUIRES: one cell per column.
 
-  // Header, a rule, the rows; each line ends with a line break and has no spaces before it.
+  // Returns header, rule and rows; each line ends with a line break and has no spaces before the break.
   std::string ToString() const;
 
  private:

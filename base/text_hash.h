@@ -1,11 +1,12 @@
-// Hashes and compares text, so that a header may hold a std::unordered_map of names and a lookup copies no text.
+// Hashes and compares text, so that a header can hold a std::unordered_map of names, and lookups copy no text.
 //
 //   std::unordered_map<std::string, size_t, TextHash, TextEqual> places;
 //   places.emplace("token_embd.weight", 0);
 //   places.find(absl::string_view("token_embd.weight"));      // found; no std::string was made
 //
-// absl::flat_hash_map is faster, and its header brings many more lines (scripts/checks/check_headers.py counts): public headers take
-// this hash, .cc files take absl's map. The hash is Abseil's, seeded per process, so no file can choose names that collide. Thread-safe.
+// absl::flat_hash_map is faster, but its header brings many more lines (scripts/checks/check_headers.py counts lines). So public headers
+// use this hash, and .cc files use absl's map. The hash is Abseil's, seeded per process, so no file can choose names that collide.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Fork-join threads with a wake-up of about half a microsecond, made for passes that join hundreds of times.
+// Fork-join threads with a wake-up of about half a microsecond, for passes that join hundreds of times.
 //
 //   ThreadPool pool(2);
 //   pool.Run([&](int worker) {                  // body runs once on each worker, at the same time
@@ -7,14 +7,16 @@
 //     OtherHalf(input, worker);
 //   });
 //
-// The caller is worker 0. Workers spin for about 400 microseconds after a Run and then sleep, so an idle pool costs nothing.
-// Every thread takes part in every Run, also where there are fewer CPUs than threads. Then each barrier waits until the system has given
-// each thread a turn, which is slow: ask for no more than AvailableCpus(), and Resize when that has changed.
-// In a process that was forked after the pool was made there are no workers: the pool has its caller alone, shortage() says so, and Resize
-// makes new ones.
-// Threads: one Run at a time. A Run inside a Run body, or from a second thread while one is under way, ends the process (CHECK), since two
-// callers would mix their workers. Code that several threads may call has a pool for each of them, or a lock around Run. Barrier, or its
-// halves, only inside a Run body, by every worker alike.
+// The caller is worker 0. Workers spin for about 400 microseconds after a Run and then sleep, so an idle pool costs nothing. Every thread
+// takes part in every Run, even with fewer CPUs than threads. Then each barrier waits until the system has given each thread a turn, which
+// is slow. So request at most AvailableCpus() threads, and call Resize when the number of CPUs changes.
+//
+// Forks: in a process that was forked after the pool was made, the pool has no other threads. The pool then consists of the caller alone,
+// shortage() reports the reason, and Resize starts new threads.
+//
+// Threads: one Run at a time. A Run inside a Run body, or from a second thread during a Run, ends the process (CHECK), since two callers
+// would mix their workers. Code that several threads may call needs one pool per thread, or a lock around Run. Call Barrier, or Arrive and
+// AwaitOthers, only inside a Run body, and alike in every worker.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +31,8 @@ namespace tessera {
 
 class ThreadPool {
  public:
-  // REQUIRES: 1 <= threads <= kMaxThreads. With 1 no thread is started. If the system gives fewer threads, the pool has fewer: threads()
-  // says how many, shortage() why.
+  // Starts threads - 1 threads; with 1, none. If the system gives fewer threads, the pool has fewer: threads() is the number, shortage()
+  // the reason. REQUIRES: 1 <= threads <= kMaxThreads.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -39,37 +41,37 @@ class ThreadPool {
   static constexpr int kMaxThreads = 256;
 
   int threads() const;
-  // "only 3 of 8 threads could be started: ..."; empty if there are as many as asked for. Valid until Resize.
+  // "only 3 of 8 threads could be started: ..."; empty if all threads were started. Valid until Resize.
   const std::string& shortage() const;
-  // Calls the body once per worker, and returns when all calls have. REQUIRES: no Run is under way (a CHECK).
+  // Calls `body` once per worker, and returns when all calls have returned. REQUIRES: no Run is in progress (a CHECK).
   void Run(absl::FunctionRef<void(int worker)> body);
   void Barrier();
 
-  // A barrier in two halves: work that does not depend on the other workers goes in between. REQUIRES: every worker waits for the others
-  // before it arrives again.
+  // A barrier in two halves: code between the halves must not depend on the other workers. REQUIRES: every worker calls AwaitOthers before
+  // its next Arrive.
   uint64_t Arrive();
-  void AwaitOthers(uint64_t arrival);  // arrival: what Arrive gave this worker.
+  void AwaitOthers(uint64_t arrival);  // arrival: the result of this worker's Arrive.
 
-  // The pool is then as if it had been made with so many threads. REQUIRES: as the constructor; no Run is under way.
+  // Changes the number of threads, as if the pool had been made with `threads`. REQUIRES: as the constructor; no Run is in progress.
   void Resize(int threads);
 
-  // The time of Runs, in nanoseconds. In the rest of the time, threads() x runs less working, the threads waited: to be woken, at barriers,
-  // and at the end for the last one. Waiting for a thread that has more to do than the others counts, too.
+  // The time of Runs, in nanoseconds. In the remaining time, threads() x runs - working, threads waited: for a wake-up, at barriers, and at
+  // the end for the last thread. Waiting for a thread with more work than the others counts, too.
   struct Times {
     int64_t runs = 0;     // From call to return.
-    int64_t working = 0;  // All threads together, inside bodies and outside barriers.
+    int64_t working = 0;  // Sum over all threads, inside bodies and outside barriers.
   };
-  // Starts counting anew, or stops it. While counting is off, as it is at first, it costs Runs and barriers one branch. REQUIRES: no Run is
-  // under way; the clock outlives the counting.
+  // Restarts or stops the counting of times. Counting is off at first; while off, counting costs Runs and barriers one branch. REQUIRES: no
+  // Run is in progress; the clock outlives the counting.
   void CountTimes(bool on, const Clock& clock = RealClock());
-  Times times() const;  // Since counting began; REQUIRES: no Run is under way.
+  Times times() const;  // Times since counting began; REQUIRES: no Run is in progress.
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-// The share [begin, end) of [0, items) that `worker` of `workers` has: contiguous, sizes differ by at most one.
+// Returns the share [begin, end) of [0, items) for `worker` of `workers`: contiguous; sizes differ by at most one.
 struct Share { long begin; long end; };
 constexpr Share ShareOf(long items, int worker, int workers) {
   const long base = items / workers, extra = items % workers;

@@ -1,12 +1,13 @@
-// A record of what ran when, on which resource: graph runs on the device, leases from storage, sampling on the CPU.
+// A record of events with resource and time: graph runs on the device, leases from storage, sampling on the CPU.
 //
 //   Timeline timeline({.capacity = 1 << 16});
 //   { TimelineScope scope(&timeline, Zone::kGraphRun, /*detail=*/layer); device.Run(...); }   // one event
 //   RETURN_IF_ERROR(WriteTrace(timeline, "trace.json"));                                      // base/trace_writer.h
 //
-// Off is a null pointer: then a scope reads no clock and costs one branch. On, an event costs two clock reads and one store
-// into a bounded ring; events that do not fit are counted, never blocked on. Threads: Record from any thread at once;
-// read the events when nothing records.
+// A null pointer turns recording off: a scope then reads no clock and costs one branch. With recording, an event costs two clock reads and
+// one store into a bounded ring. Events that do not fit are counted; recording never blocks.
+//
+// Threads: call Record from any threads at once; read the events when no thread records.
 #pragma once
 
 #include <atomic>
@@ -20,10 +21,10 @@
 
 namespace tessera {
 
-// Every traced zone of the engine, in one place so that trace, report and energy account agree (names: ZoneName).
-// The hot loops inside a graph run are not zones: a clock read per operator would cost more than 1 % of a one-row pass.
-// kDraft: a draft model or head at work, with its rows; kPrune: a pass stops half-way for drafts to be pruned, with the rows that go;
-// kPredict: an exit predictor within that, with the nodes that it looks at; kCommit: what is kept of a draft, with its tokens.
+// Every traced zone of the engine, in one place, so that trace, report and energy account agree (names: ZoneName). The hot loops inside a
+// graph run are not zones: a clock read per operator would cost more than 1 % of a one-row pass. kDraft: work of a draft model or head,
+// with its rows. kPrune: a pass stops half-way to prune drafts, with the number of pruned rows. kPredict: an exit predictor within kPrune,
+// with the number of examined nodes. kCommit: the kept part of a draft, with its tokens.
 enum class Zone : uint8_t {
   kPass, kLease, kGraphRun, kHead, kSample, kTokenize, kDetokenize, kLoad, kRead, kOperator, kDraft, kPredict, kPrune,
   kCommit
@@ -37,25 +38,25 @@ absl::string_view ResourceName(Resource resource);
 struct TimelineEvent {
   Zone zone;
   Resource resource;
-  int32_t detail;        // Its meaning depends on the zone: a layer, a unit, a number of rows.
+  int32_t detail;        // Depends on the zone: a layer, a unit, a number of rows.
   int64_t begin_ns;      // On the timeline's clock.
   int64_t end_ns;
-  int32_t work = 0;      // Timeline::WorkId; 0: the zone says all.
+  int32_t work = 0;      // Timeline::WorkId; 0: no details.
 };
 
-// What an event worked on, for those who look at a trace.
+// Details of an event's work, for readers of a trace.
 struct TimelineWork {
-  std::string name = {};    // Stands in the zone's place: "ffn_up.weight".
-  std::string bound = {};   // What bounds the time: "dma".
-  int layer = -1;           // Below 0: of no layer.
+  std::string name = {};    // Shown in place of the zone: "ffn_up.weight".
+  std::string bound = {};   // The part that bounds the time: "dma".
+  int layer = -1;           // Below 0: no layer.
   int64_t rows = 0;
-  int64_t bytes = 0;        // Read.
+  int64_t bytes = 0;        // Bytes read.
 };
 
 class Timeline {
  public:
   struct Options {
-    int64_t capacity = 1 << 16;      // Events kept; later ones are counted as dropped. REQUIRES: > 0.
+    int64_t capacity = 1 << 16;      // Events kept; later events are counted as dropped. REQUIRES: > 0.
     const Clock* clock = nullptr;    // Null: the real, monotonic clock. Must outlive the timeline.
   };
   explicit Timeline(const Options& options);
@@ -63,11 +64,12 @@ class Timeline {
 
   int64_t Now() const;
   void Record(const TimelineEvent& event);   // Lock-free.
-  // The number for TimelineEvent::work, the same for equal works. 0 once there are as many as events that are kept. Takes a lock.
+  // Returns the number for TimelineEvent::work; equal works have equal numbers. Returns 0 for new works once there are as many works as
+  // `capacity`. Takes a lock.
   int32_t WorkId(const TimelineWork& work);
 
   std::vector<TimelineEvent> Events() const;  // In order of recording.
-  const TimelineWork& WorkOf(const TimelineEvent& event) const;   // One without a name: the event has none.
+  const TimelineWork& WorkOf(const TimelineEvent& event) const;   // Has no name if the event has no work.
   int64_t dropped() const;
 
  private:
@@ -88,8 +90,8 @@ class TimelineScope {
     event_.end_ns = timeline_->Now();
     timeline_->Record(event_);
   }
-  void SetDetail(int32_t detail) { event_.detail = detail; }   // Where it is only known later;
-  void SetResource(Resource resource) { event_.resource = resource; }   // and so this.
+  void SetDetail(int32_t detail) { event_.detail = detail; }   // For a detail that is known only later.
+  void SetResource(Resource resource) { event_.resource = resource; }   // For a resource that is known only later.
 
   TimelineScope(const TimelineScope&) = delete;
   TimelineScope& operator=(const TimelineScope&) = delete;

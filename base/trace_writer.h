@@ -2,10 +2,13 @@
 //
 //   RETURN_IF_ERROR(WriteTrace(timeline, "trace.json"));
 //
-// One track per resource, and a further one where events of a resource overlap without one containing the other (viewers cannot draw that).
-// Times are microseconds since the first event began. An event's detail is in its arguments; so are layer, rows, bytes and bound of its
-// TimelineWork, which names the event, where there is one. The number of dropped events is in otherData.
-// Threads: call when nothing records. Errors: those of WriteTextFile.
+// The trace has one track per resource. If events of a resource overlap and neither contains the other, a further track is added (viewers
+// cannot draw such overlaps). Times are microseconds since the first event began. An event's detail is in its arguments. With a
+// TimelineWork, the work names the event, and layer, rows, bytes and bound are in the arguments. The number of dropped events is in
+// otherData.
+//
+// Threads: call when no thread records.
+// Errors: as WriteTextFile.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Moves biases into products with matrices in tiles, as the matrix unit of a phone NPU adds them: before an output is rounded to FP16.
+// Moves biases into products with matrices in tiles. The matrix unit of a phone NPU adds biases the same way: before an output is rounded
+// to FP16.
 //
 //   graph = FoldBiases(std::move(graph));      // Compile does it; by itself it is for those that only want to know what a graph costs
 //
@@ -9,8 +10,8 @@
 
 namespace tessera {
 
-// An AddBias goes where all that writes its x are products with matrices in tiles, and nothing else reads x: these then write its y, with
-// Product::bias. Other operators stay as they are. REQUIRES: CheckGraph(graph) is OK.
+// Folds each AddBias whose x is written only by products with matrices in tiles and read by no other operator. The products then write the
+// AddBias's y, with Product::bias. Other operators stay unchanged. REQUIRES: CheckGraph(graph) is OK.
 Graph FoldBiases(Graph graph);
 
 }  // namespace tessera

@@ -1,14 +1,15 @@
-// Holds a model's graphs, and alone loads and unloads them: what a plan says is loaded, anything else when it is needed.
+// Owns a model's graphs, and alone loads and unloads graphs: the graphs of a plan first, all other graphs on demand.
 //
 //   GraphStore store(device, {{head_of_1_row, head_of_64_rows}, {norm}});        // of each block, its graphs by row capacity
 //   RETURN_IF_ERROR(store.Carry(PlanResidency(store.Costs(), device.limits())));
 //   RETURN_IF_ERROR(store.Run({.block = 0, .rows = rows}, arguments, /*next=*/{.block = 1, .rows = rows}));
 //
-// A block is run by its smallest graph that has so many rows. While the device computes, the graph that is needed next is loaded if it was
-// not, so that a device that holds few graphs loads one while another runs.
-// Blocks are numbered in the order in which a pass needs them; the device is told for which block it loads a graph (Device::LoadBlock).
-// Where a graph has no room, the one that a pass needs last goes (NeededLast), but never the one that For gave last, which may be running.
-// Threads: those of the device.
+// A block runs with its smallest graph of enough rows. While the device computes, the store loads the graph that is needed next, if that
+// graph is not loaded. So a device that holds few graphs loads one graph during the run of another. Blocks are numbered in the order of a
+// pass. The store tells the device the block of each loaded graph (Device::LoadBlock). To make room, the store unloads the graph that a
+// pass needs last (NeededLast). The graph that For returned last stays, because the graph may be running.
+//
+// Threads: as Device.
 #pragma once
 
 #include <memory>
@@ -22,43 +23,44 @@
 
 namespace tessera {
 
-// One block compiled for one or several row capacities, in ascending order. Blocks that are alike may share graphs.
+// One block compiled for one or several row capacities, in ascending order. Equal blocks may share graphs.
 using BlockVariants = std::vector<std::shared_ptr<const CompiledGraph>>;
 
-// A block, and the rows that its graph must have at least.
+// A block, and the minimum rows of the block's graph.
 struct GraphNeed { int block = kNone; int rows = 0; };
 
 class GraphStore {
  public:
-  // Loads nothing. The device must outlive the store. REQUIRES: no block is without a graph.
+  // Loads nothing. The device must outlive the store. REQUIRES: every block has at least one graph.
   GraphStore(Device& device, std::vector<BlockVariants> blocks);
   const Device& device() const { return device_; }
 
-  // What loading each variant of each block costs, for PlanResidency.
+  // Returns the cost of loading each variant of each block, for PlanResidency.
   std::vector<std::vector<LoadCost>> Costs() const;
 
-  // Unloads what the plan does not have, and loads what it has. The first error of the device: what is loaded then is within the
-  // plan's limits. REQUIRES: no run is under way.
+  // Unloads the graphs outside the plan and loads the resident graphs of the plan. Returns the first error of the device; the graphs that
+  // are then loaded stay within the plan's limits. REQUIRES: no run is in progress.
   absl::Status Carry(const ResidencyPlan& plan);
 
-  // The block's smallest graph of at least so many rows, loaded if it was not. Valid until the next For or Carry. InvalidArgument (rows
-  // found, expected) if none has so many; ResourceExhausted (bytes found, expected) if it alone is more than the plan's limits; the
-  // device's error if it cannot be loaded. REQUIRES: 0 <= block < blocks, and no run is under way.
+  // Returns the block's smallest graph of at least `rows` rows; loads the graph if necessary. Valid until the next For or Carry.
+  //
+  // Errors: InvalidArgument (rows found, expected) if no graph has enough rows. ResourceExhausted (bytes found, expected) if this graph
+  // alone exceeds the plan's limits. The device's error if the load fails. REQUIRES: 0 <= block < blocks, and no run is in progress.
   absl::StatusOr<LoadedGraph*> For(int block, int rows);
 
-  // Loads what For would give, if it was not, and unloads the block's other graphs before: of a block that has never more than one graph.
-  // Errors are those of For; then the block has no graph. REQUIRES: no run is under way.
+  // Unloads the block's other graphs, then loads the graph that For would return, if necessary. For blocks that have at most one loaded
+  // graph. Errors: as For; after an error the block has no loaded graph. REQUIRES: no run is in progress.
   absl::Status Switch(int block, int rows);
-  // The graph that the block was asked for last is loaded, and a run of it would not wait.
+  // Returns true if the block's most recently requested graph is loaded and a run would not wait.
   bool IsReady(int block) const;
-  // What is loaded from now on is no part of a load before it (Device::SplitLoads).
+  // Begins a new load: graphs loaded from now on do not share a load with earlier graphs (Device::SplitLoads).
   void SplitLoads() { device_.SplitLoads(); }
-  // False: Run loads nothing ahead, so that only Switch, and what For cannot do without, decides what is loaded.
+  // False: Run loads nothing ahead. Only Switch loads graphs then, and For if a graph is missing.
   void SetLoadsAhead(bool ahead) { loads_ahead_ = ahead; }
 
-  // Runs the block's graph, and meanwhile loads what For would give of `next` (of no block: nothing is loaded), if there is room beside
-  // the graph that runs. If that cannot be loaded, this run is none the worse: For tries again when the graph is needed, and gives the
-  // error if it still cannot be. Errors are those of For and the run. REQUIRES: arguments.rows <= graph.rows.
+  // Runs the block's graph. Meanwhile loads the graph that For would return for `next`, if there is room next to the running graph. A
+  // `next` without a block loads nothing. A failed load ahead does not affect this run. For tries again when the graph is needed, and
+  // returns the error if the load fails again. Errors: as For and the run. REQUIRES: arguments.rows <= graph.rows.
   absl::Status Run(GraphNeed graph, const RunArguments& arguments, GraphNeed next = {});
 
  private:
@@ -66,28 +68,29 @@ class GraphStore {
     std::shared_ptr<const CompiledGraph> compiled;
     std::unique_ptr<LoadedGraph> loaded;
     int64_t bytes = 0;
-    int rows = 0;   // Its row capacity, which each pass asks for: here it needs no line of the graph's memory.
+    int rows = 0;   // Copy of the graph's row capacity. Each pass reads `rows`; the copy saves access to the graph's memory.
   };
-  struct Block { std::vector<Variant> variants; int wanted = kNone; };   // The variant that was asked for last.
+  struct Block { std::vector<Variant> variants; int wanted = kNone; };   // wanted: the variant that was requested last.
 
-  // Index of the smallest variant of so many rows, or kNone.
+  // Index of the smallest variant with at least `rows` rows, or kNone.
   int VariantFor(int block, int rows) const;
-  // Where it fails for want of room, all is as before; where the device fails, only what had to make room is gone.
+  // Loads the graph of `next` if there is room. Without room, nothing changes. If the device fails, only the graphs unloaded to make room
+  // are gone.
   void LoadAhead(GraphNeed next);
-  // Makes room for it within the limits, and loads it.
+  // Makes room for the graph within the limits, then loads the graph.
   absl::Status Load(GraphId id);
   void Unload(Variant& variant);
   Variant& At(GraphId id) { return blocks_[static_cast<size_t>(id.block)].variants[static_cast<size_t>(id.variant)]; }
-  // Those that are loaded, but for the one in use.
+  // The loaded graphs, except the graph in use.
   std::vector<ResidentGraph> Idle() const;
 
   Device& device_;
   std::vector<Block> blocks_;
   GraphLimits limits_;
-  int graphs_ = 0;          // Loaded,
-  int64_t bytes_ = 0;       // and their bytes.
+  int graphs_ = 0;          // Number of loaded graphs.
+  int64_t bytes_ = 0;       // Bytes of the loaded graphs.
   int all_graphs_ = 0;
-  GraphId in_use_ = {kNone, kNone};   // What For gave last.
+  GraphId in_use_ = {kNone, kNone};   // The graph that For returned last.
   bool loads_ahead_ = true;
 };
 

@@ -1,10 +1,10 @@
-// Finds the blocks of a tensor that stand for no numbers: a NaN or an infinity as value, scale or minimum. Files from outside may hold
-// them, and one is enough to turn every logit into NaN.
+// Finds the blocks of a tensor with a NaN or an infinity as value, scale or minimum. Files from outside may hold such blocks, and one block
+// is enough to turn every logit into NaN.
 //
 //   const NotFiniteBlocks bad = FindNotFinite(BlockFormat::kQ4_0, bytes);
 //   if (bad.count > 0) Report(bad.count, bad.first * InfoOf(BlockFormat::kQ4_0).bytes_per_block);
 //
-// Reads scales only, at the speed of memory: codes are finite by nature, but for MXFP4's under the largest scales.
+// Reads scales only, at the speed of memory: codes are finite by nature, except MXFP4's codes under the largest scales.
 // Thread-safe (pure function).
 #pragma once
 
@@ -18,10 +18,10 @@ namespace tessera {
 
 struct NotFiniteBlocks {
   int64_t count = 0;
-  int64_t first = -1;  // Index of the first; -1: none.
+  int64_t first = -1;  // Index of the first such block; -1: none.
 };
 
-// REQUIRES: `blocks` are whole blocks.
+// Counts the non-finite blocks. REQUIRES: `blocks` are whole blocks.
 NotFiniteBlocks FindNotFinite(BlockFormat format, absl::Span<const std::byte> blocks);
 
 }  // namespace tessera

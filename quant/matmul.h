@@ -4,9 +4,10 @@
 //   MatMulScratch scratch;
 //   RETURN_IF_ERROR(MatMul(w, x, y, pool, scratch));          // x: [rows, in], y: [rows, out], FP32
 //
-// Promise: the bits of y[r] depend on W and x[r] alone, never on the number of rows, the other rows, the threads or the
-// instruction set. Rows are rounded to 8 bits in groups of 32 for block formats, or to 16 if they are `fine`, for about twice the
-// arithmetic and the same bytes of W (quant/activation.h). They are used as they are for F32, F16 and BF16.
+// Promise: the bits of y[r] depend on W and x[r] alone, never on other rows, their number, the threads or the instruction set. For block
+// formats, rows are rounded to 8 bits in groups of 32. `fine` rows are rounded to 16 bits, for about twice the arithmetic and the same
+// bytes of W (quant/activation.h). For F32, F16 and BF16, rows stay in FP32.
+//
 // Threads: calls may run at once if y, scratch and pool differ.
 #pragma once
 
@@ -19,18 +20,18 @@
 
 namespace tessera {
 
-// Memory for the rounded rows, kept between calls and grown as needed.
+// Memory for the rounded rows, kept between calls and grown if necessary.
 class MatMulScratch {
  public:
-  // At least `bytes`; contents are lost. ResourceExhausted if the system has none to give.
+  // Returns at least `bytes` bytes; earlier contents are lost. ResourceExhausted if the system has no memory.
   absl::StatusOr<std::byte*> Reserve(int64_t bytes);
 
  private:
   AlignedBuffer buffer_;
 };
 
-// InvalidArgument if shapes disagree (matrix, found, expected). No rows: does nothing. REQUIRES: y overlaps neither x nor W.
-// Cost: reads W once, whatever the number of rows.
+// Multiplies. InvalidArgument if shapes disagree (matrix, found, expected). Without rows, does nothing. REQUIRES: y overlaps neither x nor
+// W. Cost: reads W once, for any number of rows.
 absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView<float> y, ThreadPool& pool, MatMulScratch& scratch,
                     const MatMulKernels& kernels = MatMulKernelsFor(BestKernelPath()), bool fine = false);
 

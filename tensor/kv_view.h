@@ -1,17 +1,21 @@
-// Keys and values of past rows as a device sees them: memory cut into slots, and the path of slots each row may attend to.
+// A device's view of the keys and values of past rows: memory cut into slots, and each row's path of readable slots.
 //
 //   KvView kv = cache.View(/*first_layer=*/3);                   // model/kv_cache owns the memory
 //   uint16_t* key = kv.Keys<uint16_t>(/*layer=*/0, /*head=*/1);
 //   key[kv.KeyIndex(slot, d)] = FloatToHalf(k[d]);
 //   for (const SlotRange& range : path) Attend(range.begin, range.count);
 //
-// Keys lie [slot / 16][dimension][slot % 16], so that one vector holds a dimension of sixteen positions; values lie
-// [slot][dimension], padded to a multiple of 16, so that one vector holds sixteen dimensions of a position. In the 8-bit format a
-// number is its code times a scale, one for each slot and head of keys and of values; a head's scales lie after its codes, and what is
-// coded is the head rotated (docs/numerics.md). Which slots a row reads, and in which order, is its path: slot ranges that cover its
-// logical positions 0, 1, 2, ... ascending, its own slot last. The first positions may be out of reach of every window; a path then says
-// only how many they were (kNoSlot). Views own nothing and are safe to copy; the cache sees to it that nobody writes a slot while others
-// read it.
+// Keys are in the order [slot / 16][dimension][slot % 16], so that one vector holds a dimension of sixteen positions. Values are in the
+// order [slot][dimension], padded to a multiple of 16, so that one vector holds sixteen dimensions of a position. In the 8-bit format a
+// number is its code times a scale. There is one scale per slot and head, for keys and for values; a head's scales are behind the head's
+// codes. The codes are codes of the rotated head (docs/numerics.md).
+//
+// A row's path gives the slots that the row reads, and their order: slot ranges that cover the row's logical positions 0, 1, 2, ...
+// ascending, the row's own slot last. The first positions may be out of reach of every window; a path then gives only the number of such
+// positions (kNoSlot).
+//
+// Lifetime: views own nothing and are safe to copy.
+// Threads: the cache ensures that no slot is written while another thread reads the slot.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +32,8 @@ struct SlotRange {
   friend bool operator==(const SlotRange& a, const SlotRange& b) { return a.begin == b.begin && a.count == b.count; }
 };
 
-// As `begin` of a path's first range: these positions are stored nowhere. Only rows whose window begins after them may have it.
+// Marks, as `begin` of a path's first range, that the range's positions are stored nowhere. Allowed only for rows whose window begins after
+// the range.
 constexpr int32_t kNoSlot = -1;
 
 // The logical positions 0 .. length-1 of one row, in order.
@@ -40,7 +45,7 @@ inline int64_t PathLength(SlotPath path) {
   return length;
 }
 
-// kHalf: FP16. kInt8: codes of -127 to 127 and a scale in FP32. kFloat: FP32, of the reference path.
+// kHalf: FP16. kInt8: codes of -127 to 127 and a scale in FP32. kFloat: FP32, for the reference path.
 enum class KvFormat : uint8_t { kHalf, kInt8, kFloat };
 
 constexpr const char* KvFormatName(KvFormat format) {
@@ -50,20 +55,20 @@ constexpr const char* KvFormatName(KvFormat format) {
 class KvView {
  public:
   static constexpr int kSlotsPerBlock = 16;
-  static constexpr int kLargestByteHead = 1024;  // Numbers of a head in the 8-bit format: kernels rotate one on their stack.
+  static constexpr int kLargestByteHead = 1024;  // Numbers of a head in the 8-bit format: kernels rotate a head on their stack.
 
   KvView() = default;
-  // keys, values: those of the first layer of the view. slots: REQUIRES a multiple of 16.
+  // keys, values: memory of the first layer of the view. slots: REQUIRES a multiple of 16.
   KvView(std::byte* keys, std::byte* values, KvFormat format, int heads, int head_size, int slots)
       : keys_(keys), values_(values), format_(format), heads_(heads), head_size_(head_size), slots_(slots) {}
 
   static constexpr int64_t ValueStride(int head_size) { return (head_size + 15) / 16 * 16; }
   static int64_t ElementBytes(KvFormat format) { return format == KvFormat::kInt8 ? 1 : format == KvFormat::kHalf ? 2 : 4; }
-  // Bytes that `width` numbers of one slot and head take, with their scale.
+  // Returns the bytes of `width` numbers of one slot and head, including the scale.
   static int64_t SlotBytes(KvFormat format, int64_t width) {
     return width * ElementBytes(format) + (format == KvFormat::kInt8 ? static_cast<int64_t>(sizeof(float)) : 0);
   }
-  // Bytes of one layer's keys and of one layer's values.
+  // Return the bytes of one layer's keys, and of one layer's values.
   static int64_t KeyBytes(KvFormat format, int heads, int head_size, int64_t slots) {
     return heads * slots * SlotBytes(format, head_size);
   }
@@ -76,7 +81,7 @@ class KvView {
   int head_size() const { return head_size_; }
   int slots() const { return slots_; }
 
-  // T: uint16_t (FP16), int8_t (codes) or float, as format() says.
+  // T: uint16_t (FP16), int8_t (codes) or float, matching format().
   template <typename T>
   T* Keys(int layer, int head) const {
     return reinterpret_cast<T*>(keys_ + (int64_t{layer} * heads_ + head) * KeyBytes(format_, 1, head_size_, slots_));
@@ -85,7 +90,7 @@ class KvView {
   T* Values(int layer, int head) const {
     return reinterpret_cast<T*>(values_ + (int64_t{layer} * heads_ + head) * ValueBytes(format_, 1, head_size_, slots_));
   }
-  // The scale of each slot. REQUIRES: format() is kInt8.
+  // Return the scales, one per slot. REQUIRES: format() is kInt8.
   float* KeyScales(int layer, int head) const {
     return reinterpret_cast<float*>(Keys<int8_t>(layer, head) + int64_t{slots_} * head_size_);
   }

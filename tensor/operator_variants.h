@@ -3,7 +3,7 @@
 //   struct Model { Activation activation = Activation::kSilu; RopePairs pairs = RopePairs::kAdjacent; };
 //   const auto gated = model.activation == Activation::kSilu ? reference::GatedSilu : reference::GatedGeluTanh;
 //
-// What each computes: tensor/reference_ops.h. Thread-safe (plain data).
+// tensor/reference_ops.h defines each variant. Thread-safe (plain data).
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,13 @@
-// The operators of a language model in plain FP32: slow, obviously right, what every kernel is tested against.
+// The operators of a language model in plain FP32: slow and obviously right. Every kernel is tested against these operators.
 //
 //   TensorView<const float> w(weights, 1536, 576), x(rows, 4, 576);
 //   TensorView<float> y(out, 4, 1536);
 //   reference::MatMul(w, x, y);                                      // y[r] = W x[r]
 //   reference::RmsNorm(x, norm_weight, /*epsilon=*/1e-5f, /*groups=*/1, normed);
 //
-// Sums are taken in double precision where that costs nothing; exp and tanh are the C library's, so the last bits may differ from
-// machine to machine: this is a reference, outside the promise of equal bits (docs/numerics.md). Views are row-major; y may be x where
-// shapes agree, except in MatMul and Attend. REQUIRES of all: shapes agree as each line says. Thread-safe (pure functions).
+// Sums are in double precision where double costs nothing. exp and tanh are the C library's, so the last bits may differ from machine to
+// machine. The reference is outside the promise of equal bits (docs/numerics.md). Views are row-major. y may be x if shapes agree, except
+// in MatMul and Attend. REQUIRES of all functions: shapes agree with the comments below. Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace tessera::reference {
 
-// y[r] = W x[r], with W [out, in], x [rows, in], y [rows, out]. A range of outputs is the same call on W.Rows(...).
+// y[r] = W x[r], with W [out, in], x [rows, in], y [rows, out]. For a range of outputs, pass W.Rows(...).
 void MatMul(TensorView<const float> w, TensorView<const float> x, TensorView<float> y);
 
 // y += scale * B (A x) for one row x [in], y [out], with A [rank, in] and B stored transposed, [rank, out].
@@ -30,12 +30,12 @@ void RmsNorm(TensorView<const float> x, absl::Span<const float> weight, float ep
 void AddBias(TensorView<const float> x, absl::Span<const float> bias, TensorView<float> y);
 void Add(TensorView<const float> a, TensorView<const float> b, TensorView<float> y);
 
-// y = activation(gate) * up, with silu(g) = g / (1 + e^-g) and gelu(g) = g/2 (1 + tanh(sqrt(2/pi) (g + 0.044715 g^3))).
+// y = activation(gate) * up. silu(g) = g / (1 + e^-g); gelu(g) = g/2 (1 + tanh(sqrt(2/pi) (g + 0.044715 g^3))).
 void GatedSilu(TensorView<const float> gate, TensorView<const float> up, TensorView<float> y);
 void GatedGeluTanh(TensorView<const float> gate, TensorView<const float> up, TensorView<float> y);
 
-// Turns pair i of each head of row r by the angle whose cosine and sine are cos_sin.row(r)[2 i] and [2 i + 1]; cos_sin is
-// [rows, dimensions]. Pairs are (2 i, 2 i + 1), or (i, i + dimensions / 2); numbers of a head from `dimensions` on stay.
+// Rotates pair i of each head of row r. The angle's cosine and sine are cos_sin.row(r)[2 i] and [2 i + 1]; cos_sin is [rows, dimensions].
+// Pairs are (2 i, 2 i + 1), or (i, i + dimensions / 2). Numbers of a head from `dimensions` on stay unchanged.
 void RopeAdjacent(TensorView<const float> x, int heads, TensorView<const float> cos_sin, TensorView<float> y);
 void RopeHalves(TensorView<const float> x, int heads, TensorView<const float> cos_sin, TensorView<float> y);
 

@@ -5,7 +5,7 @@
 //   view.row(2)[5] = 1.0f;
 //   TensorView<const float> head = view.Rows(0, 2);
 //
-// Copying a view copies no numbers. Thread-compatible; lifetime is the owner's.
+// Copying a view copies no numbers. Thread-compatible. Lifetime: the owner of the numbers must outlive the view.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class TensorView {
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
   int64_t row_stride() const { return row_stride_; }
-  // Rows [begin, begin + count). REQUIRES: they exist.
+  // Returns rows [begin, begin + count). REQUIRES: the rows exist.
   TensorView Rows(int64_t begin, int64_t count) const { return {row(begin), count, columns_, row_stride_}; }
 
  private:

@@ -26,12 +26,12 @@ class Descriptor {
   int fd_;
 };
 
-// The status for errno, which must still be that of the failed call.
+// Returns the status for errno. REQUIRES: errno is still the error of the failed call.
 inline absl::Status SystemError(const std::string& path, absl::string_view what) {
   return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot ", what));
 }
 
-// Some file systems say only here that what was written is lost. EINTR: it is closed all the same.
+// Closes a written file. Some file systems report only here that written bytes are lost. EINTR counts as closed.
 inline absl::Status CloseWritten(Descriptor& descriptor, const std::string& path) {
   return close(descriptor.Release()) == 0 || errno == EINTR ? absl::OkStatus() : SystemError(path, "close");
 }

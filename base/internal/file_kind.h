@@ -1,4 +1,4 @@
-// What kind of file a path leads to, in words.
+// Names the kind of file at a path, in words.
 #pragma once
 
 #include <sys/stat.h>

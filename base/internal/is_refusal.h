@@ -1,4 +1,5 @@
-// Whether the system refuses a call as such: a file system, a container or an old kernel has no such thing, or keeps it from this process.
+// Tells whether the system refuses a call in principle: a file system, a container or an old kernel lacks the call, or denies this process
+// the call.
 //
 //   if (fallocate(file, 0, 0, bytes) != 0 && IsRefusal(errno)) ...   // another way, or without: nothing is broken, full or gone
 #pragma once

@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// A document is one flat array of nodes, the outermost first; strings, keys and lists of children lie in pools behind it.
+// A document is one flat array of nodes, the outermost first. Strings, keys and lists of children are in pools behind the array.
 struct JsonValue::Node {
   Kind kind = Kind::kNull;
   uint32_t parent = 0;                          // The outermost node is its own parent.
@@ -25,13 +25,13 @@ struct JsonValue::Document {
   std::vector<Node> nodes;
   std::string text;
   std::vector<uint32_t> children;               // In the order of the text.
-  std::vector<uint32_t> by_key;                 // The same ranges; those of objects sorted by key.
+  std::vector<uint32_t> by_key;                 // Equal ranges; ranges of objects are sorted by key.
 
   absl::string_view Key(uint32_t node) const { return {text.data() + nodes[node].key_begin, nodes[node].key_size}; }
   absl::string_view Text(const Node& node) const { return {text.data() + node.begin, node.size}; }
 };
 
-// Text from outside, as an error shows it: short, printable.
+// Returns text from outside in the form for errors: short, printable.
 std::string ShownJson(absl::string_view text);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Where an output goes: what a path leads to, and so how it may be written.
+// The target of an output: the file at the end of a path, and so the way to write.
 #pragma once
 
 #include <sys/types.h>
@@ -11,24 +11,25 @@ namespace tessera {
 
 struct OutputTarget {
   enum class Kind {
-    kFile,    // A regular file that is replaced, or none yet: `directory` and `name`.
-    kOpen,    // What this process has open for writing: `descriptor`.
-    kStream,  // A FIFO, a device, or what another process has open: opened by the path, and added to.
+    kFile,    // A regular file that is replaced, or a new file: `directory` and `name`.
+    kOpen,    // A file that this process has open for writing: `descriptor`.
+    kStream,  // A FIFO, a device, or a file that another process has open: opened by the path, and appended to.
   };
   Kind kind = Kind::kFile;
   std::string directory = {}, name = {};
-  mode_t mode = 0666;          // Mode of the file that is replaced, else 0666 without the umask.
+  mode_t mode = 0666;          // Mode of the replaced file, else 0666 without the umask.
   bool replaces = false;
   int descriptor = -1;
 };
 
-// InvalidArgument (path, what it is) for a folder, a socket or a disk; PermissionDenied for a file that may not be written.
+// Finds the target of an output. InvalidArgument (path, kind) for a folder, a socket or a disk; PermissionDenied for a file that may not be
+// written.
 absl::StatusOr<OutputTarget> ResolveOutput(const std::string& path);
 
-// The same, for an output that must be a file of its own: InvalidArgument for all but kFile.
+// As ResolveOutput, for an output that must be a separate file: InvalidArgument for all kinds except kFile.
 absl::StatusOr<OutputTarget> ResolveOwnFile(const std::string& path);
 
-// OK if a file can be made in the target's folder. REQUIRES: kFile.
+// Returns OK if a file can be made in the target's folder. REQUIRES: kFile.
 absl::Status CheckFolder(const std::string& path, const OutputTarget& target);
 
 }  // namespace tessera

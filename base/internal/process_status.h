@@ -1,4 +1,4 @@
-// Numbers of a process, as /proc/self/status gives them.
+// Numbers of a process from /proc/self/status.
 //
 //   const std::optional<int64_t> bytes = StatusField("/proc/self/status", "VmHWM:");   // of a line such as "VmHWM:     123 kB"
 //
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// nullopt: there is no such file, or no such line.
+// Returns the number in a line; nullopt if the file or the line does not exist.
 std::optional<int64_t> StatusField(const std::string& path, absl::string_view name);
 
 }  // namespace tessera

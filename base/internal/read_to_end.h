@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-// `size`: what it is expected to have; it may have grown, and files in /proc say 0. ResourceExhausted above max_bytes. Waits for a pipe
-// that does not block its reader. `path` is for errors.
+// Reads the file to its end. `size`: the expected size; the file may have grown, and files in /proc say 0. Waits for data of a pipe that
+// does not block its reader. `path` is for errors. ResourceExhausted above max_bytes.
 absl::StatusOr<std::string> ReadToEnd(int descriptor, const std::string& path, int64_t size, int64_t max_bytes);
 
 }  // namespace tessera

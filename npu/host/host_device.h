@@ -5,14 +5,17 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> graph, device.Load(compiled));
 //   RETURN_IF_ERROR(device.Run(*graph, arguments));
 //
-// Promise: the bits of a row's outputs depend on the row's own inputs, path and adapter and on the weights, never on the other
-// rows, the number of threads, cache slots or the kernel path (docs/numerics.md). Costs what its active rows cost.
-// Graphs that are equal are kept once, however many blocks load them. Submit computes, on the caller's thread and the pool's.
-// How it runs: all workers walk the operators together, with barriers only after products, stores and attention. A single row is not
-// worth a barrier between those, so every worker computes the row's norms and activations for itself (about 0.3 us each, against
-// 0.4 us for a barrier); its embedding is read by one, before a barrier. REQUIRES: buffers overlap neither each other nor
-// weights, and no two rows of a Run store to one slot. Errors: as Device says, and InvalidArgument if an adapter's rank is above 1024.
-// Threads: one Run at a time; the pool is used exclusively during a Run.
+// Promise: the bits of a row's outputs depend on the row's own inputs, path and adapter and on the weights. The bits never depend on the
+// other rows, the number of threads, cache slots or the kernel path (docs/numerics.md). A run costs the active rows. Equal graphs are kept
+// once, even if many blocks load them. Submit computes, on the caller's thread and the pool's threads.
+//
+// Execution: all workers walk the operators together, with barriers only after products, stores and attention. A single row is not worth a
+// barrier between other operators, so every worker computes the row's norms and activations redundantly. A norm or activation takes about
+// 0.3 us, a barrier 0.4 us. One worker reads the row's embedding, before a barrier.
+//
+// REQUIRES: buffers overlap neither each other nor weights, and no two rows of a Run store to one slot.
+// Errors: as Device; also InvalidArgument if an adapter's rank is above 1024.
+// Threads: one Run at a time; a Run uses the pool exclusively.
 #pragma once
 
 #include <memory>
@@ -32,7 +35,7 @@ class HostDevice : public Device {
   struct Options {
     KernelPath path = BestKernelPath();
     KvFormat kv_format = KvFormat::kHalf;    // REQUIRES: kHalf or kInt8.
-    const MatMulKernels* matmul = nullptr;   // Null: the path's own. Tests plant a wrong one. Must outlive the device.
+    const MatMulKernels* matmul = nullptr;   // Null: the kernels of the path. Tests plant wrong kernels. Must outlive the device.
   };
   // The pool must outlive the device. REQUIRES: this CPU supports options.path.
   explicit HostDevice(ThreadPool& pool, const Options& options);
@@ -50,7 +53,7 @@ class HostDevice : public Device {
   absl::Status Wait() override { return absl::OkStatus(); }
 
  protected:
-  // For a device that differs in its arithmetic alone, and so in its name and in how weights lie (npu/hmx/hmx_device.h).
+  // For a device that differs only in arithmetic, name and weight layout (npu/hmx/hmx_device.h).
   HostDevice(ThreadPool& pool, const HostArithmetic& arithmetic, KvFormat kv_format);
 
  private:

@@ -1,9 +1,10 @@
-// What compute steps and loads take, from times and a prompt that are checked: what planning and simulation share.
+// The times of compute steps and loads, from checked times and a checked prompt, for planning and for simulation.
 //
 //   SwitchCosts costs(blocks, prompt);
 //   double seconds = costs.Compute(/*chunk=*/0, /*block=*/3, /*decode_graph=*/true);
 //
-// Thread-safe. The times must outlive it.
+// Threads: thread-safe.
+// Lifetime: the times must outlive a SwitchCosts.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace tessera {
 
 class SwitchCosts {
  public:
-  // REQUIRES: PlanSwitch takes these.
+  // REQUIRES: PlanSwitch accepts the arguments.
   SwitchCosts(absl::Span<const SwitchTimes> times, const SwitchPrompt& prompt, const std::vector<bool>& had_decode = {})
       : times_(times), prompt_(prompt) {
     for (size_t block = 0; block < had_decode.size(); ++block) had_decode_ |= uint64_t{had_decode[block]} << block;
@@ -25,7 +26,7 @@ class SwitchCosts {
   int blocks() const { return static_cast<int>(times_.size()); }
   int chunks() const { return prompt_.chunks; }
   int steps() const { return blocks() * chunks(); }
-  uint64_t had_decode() const { return had_decode_; }   // A bit for each block that has its decode graph at first.
+  uint64_t had_decode() const { return had_decode_; }   // One bit per block; set if the block begins with its decode graph.
   bool HadDecode(int block) const { return (had_decode_ >> block & 1) != 0; }
   int Runs(int chunk, bool decode_graph) const {
     if (!decode_graph) return 1;

@@ -1,15 +1,16 @@
-// How a model is run on a phone's NPU: by whom its parts are computed, and whether shapes are fixed beforehand.
+// How a model is run on a phone's NPU: which processor computes each part, and whether shapes are fixed beforehand.
 //
 //   ASSIGN_OR_RETURN(const ExecutionStyle style, ExecutionStyleByName("static"));
 //   if (style.static_graphs) ...                       // a run costs what the graph's rows cost, whether they are there or not
 //
-// operators  operators are called one by one through a mailbox (paper 001): shapes are free, all lies where operators ask for it, attention
-//            and 2^x are its own, matrices that have no tiles (the head) are the CPU's
+// operators  operators are called one by one through a mailbox (paper 001): shapes are free, data lies in the layout that operators need,
+//            attention and 2^x are computed as in the paper, the CPU computes matrices without tiles (the head)
 // static     graphs are compiled for rows and context (paper 004, QNN): all on the NPU, keys and values of 8 bits; graphs of one model
-//            share its weights
-// unshared   the same, but graphs of other rows have weights of their own, attention and head are the CPU's (papers 000 and 003)
+//            share weights
+// unshared   like static, but graphs of other row capacities have separate weights, and the CPU computes attention and head (papers 000
+//            and 003)
 //
-// Plain data: thread-safe.
+// Threads: thread-safe (plain data).
 #pragma once
 
 #include <cstdint>
@@ -25,19 +26,20 @@ enum class ComputePlace : uint8_t { kNpu, kCpu };
 
 struct ExecutionStyle {
   const char* name = "operators";
-  bool static_graphs = false;                     // Else operators by mailbox.
-  bool shared_weights = true;                     // Graphs of other row capacities need no weights of their own.
+  bool static_graphs = false;                     // If false, operators run by mailbox.
+  bool shared_weights = true;                     // Graphs of different row capacities share weights.
   ComputePlace attention = ComputePlace::kNpu;
-  ComputePlace plain_matrices = ComputePlace::kCpu;   // Those without tiles. On the NPU: 8 bits, a scale per output.
-  double key_value_bytes = 2;                     // Each number that the cache keeps.
+  ComputePlace plain_matrices = ComputePlace::kCpu;   // Matrices without tiles. On the NPU: 8 bits, a scale per output.
+  double key_value_bytes = 2;                     // Bytes of each number in the cache.
 };
 
-// Attention of a static graph goes over the context that it was compiled for; the CPU's over what is there.
+// Returns whether attention covers the whole context that a static graph was compiled for. Attention on the CPU covers the present
+// positions alone.
 inline bool SeesWholeContext(const ExecutionStyle& style) { return style.static_graphs && style.attention == ComputePlace::kNpu; }
 
 absl::Span<const ExecutionStyle> ExecutionStyles();
 
-// NotFound names those that are known.
+// NotFound lists the known names.
 absl::StatusOr<ExecutionStyle> ExecutionStyleByName(absl::string_view name);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// A phone's NPU on a clock: another device computes the numbers, and a profile says how long the phone would have taken.
+// A phone's NPU on a virtual clock: another device computes the numbers, and a profile gives the time that the phone would take.
 //
 //   ASSIGN_OR_RETURN(const DeviceProfile profile, LoadDeviceProfile("8gen3"));
 //   VirtualClock clock;
@@ -7,16 +7,23 @@
 //   RETURN_IF_ERROR(device.Run(*graph, arguments));          // `clock` has gone on by what the graph costs
 //   Print(device.spent().seconds[static_cast<int>(Bound::kDma)], device.spent().joules);
 //
-// Bits are those of the other device. Time follows from shapes and the profile alone (operator_cost.h), so it is the same on every machine
-// and run, to the digit, and the same whichever device computes the numbers. A run of a static graph costs what the rows cost that it was
-// compiled for; by mailbox it costs the rows that are there. Submit begins at the clock's time and does not move it; Wait moves it to the
-// run's end. A graph that is loaded can run when its load is over: loads follow one another, beside runs, and a run waits for its graph.
-// Graphs that are loaded at one time of the clock, with no run between, are one load: its fixed part is paid once, and all of them can run
-// when it is over. So a block of layers costs what a phone pays for it, which has it in one graph; SplitLoads tells blocks apart.
-// Rows of a run have one adapter, or all of them none, as a graph on the phone has it; several are InvalidArgument but under a mask.
-// What the phone's CPU does between runs is said by SpendOnCpu. With a timeline, each operator is placed on the parts that work for it
-// (place_operators.h): npu, hvx, dma, cpu. Virtual time never goes back, and ends: what would begin after 100 years of it, or take longer
-// than 12 days by itself, is OutOfRange, and moves no clock. Threads: as Device says.
+// Bits are the bits of the other device. Time follows from shapes and the profile alone (operator_cost.h). So time is equal to the last
+// digit on every machine, in every run, and with every device that computes the numbers. A run of a static graph costs the rows that the
+// graph was compiled for; a run by mailbox costs the present rows. Submit begins at the clock's time and does not move the clock; Wait
+// moves the clock to the run's end.
+//
+// Loads follow one another, in parallel with runs. A loaded graph can run when its load is over, and a run waits for that. Graphs loaded at
+// one time of the clock, with no run in between, form one load. The fixed part of a load is paid once, and all graphs of the load can run
+// at the load's end. So a block of layers costs as much as on a phone, where the block is one graph; SplitLoads separates blocks.
+//
+// All rows of a run have the same adapter, or all have none, as with a graph on the phone. Rows with several adapters are InvalidArgument,
+// except under a mask. SpendOnCpu adds the work of the phone's CPU between runs. With a timeline, each operator is placed on the parts that
+// work for the operator (place_operators.h): npu, hvx, dma, cpu.
+//
+// Virtual time never goes back, and ends. A run or load that would begin after 100 years of virtual time, or take longer than 12 days, is
+// OutOfRange and moves no clock.
+//
+// Threads: as Device.
 #pragma once
 
 #include <functional>
@@ -36,30 +43,31 @@ class ModeledDevice : public Device {
   struct Options {
     DeviceProfile profile = {};
     ExecutionStyle style = {};
-    int context = 4096;            // That static graphs are compiled for. REQUIRES: 1 or more.
-    // So many graphs that run one after the other are one on the phone: each is charged its share of a call. REQUIRES: 1 or more.
+    int context = 4096;            // Positions that static graphs are compiled for. REQUIRES: 1 or more.
+    // Number of consecutive graphs that are one graph on the phone: each graph is charged its share of a call. REQUIRES: 1 or more.
     int graphs_per_call = 1;
-    // Adapters that each run multiplies, whatever its rows have: by placeholder, their rank. Empty: a run multiplies what the adapter of
-    // its rows has, and nothing if no row has one.
+    // Ranks of the adapters that each run multiplies, by placeholder, independent of the rows. Empty: a run multiplies the adapter of the
+    // run's rows, and nothing if no row has an adapter.
     std::vector<int> adapter_ranks = {};
-    bool masks_adapters = false;   // They are those of several tasks side by side, behind a mask: only then may rows have different ones.
-    // The tiles that a matrix has on the phone, where the other device computes with other weights. Null: those that the graph has.
+    // adapter_ranks cover several tasks' adapters side by side, behind a mask: only then may rows have different adapters.
+    bool masks_adapters = false;
+    // Returns a matrix's tiles on the phone, if the other device computes with other weights. Null: the tiles in the graph.
     std::function<std::optional<TileScheme>(const GraphWeight& weight)> tile_of = nullptr;
     GraphLimits limits = {};
     Timeline* timeline = nullptr;  // On the same clock. Null: nothing is recorded.
   };
-  // What runs have cost so far.
+  // Total cost of runs and loads so far.
   struct Spent {
     double seconds[kBounds] = {};   // Busy, by part.
     double run_seconds = 0;         // Sum of all runs.
-    double load_seconds = 0;        // Sum of all loads,
-    double waited_seconds = 0;      // and what runs have waited for them.
-    double joules = 0;              // By runs and the CPU between them; powers are assumed.
-    int64_t runs = 0, loads = 0;    // Graphs that are one load count once.
+    double load_seconds = 0;        // Sum of all loads.
+    double waited_seconds = 0;      // Time in which runs waited for loads.
+    double joules = 0;              // By runs and by the CPU between runs; powers are assumed.
+    int64_t runs = 0, loads = 0;    // Graphs in one load count as one load.
     int64_t read_bytes = 0;
   };
 
-  // The other device and the clock must outlive this one; nobody else moves the clock between Submit and Wait.
+  // The other device and the clock must outlive this device; no other code moves the clock between Submit and Wait.
   ModeledDevice(Device& numbers, VirtualClock& clock, Options options);
   ~ModeledDevice() override;
 
@@ -70,7 +78,7 @@ class ModeledDevice : public Device {
   GraphLimits limits() const override { return options_.limits; }
   Resource resource() const override { return Resource::kNpu; }
   double LoadWaitSeconds() const override { return spent_.waited_seconds; }
-  // On the phone: bytes of the weights where graphs have their own, and the time to load them.
+  // Cost on the phone: bytes of the weights if graphs have separate weights, and the time to load the weights.
   LoadCost CostOf(const CompiledGraph& graph) const override;
   int64_t ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int longest_path) const override {
     return numbers_.ScratchBytes(graphs, longest_path);
@@ -78,11 +86,11 @@ class ModeledDevice : public Device {
   absl::StatusOr<std::unique_ptr<LoadedGraph>> Load(const CompiledGraph& graph) override;
   void SplitLoads() override { load_ = nullptr; }
   void SetRecording(bool on) override { is_recording_ = on; }
-  // Also the errors of CostOfGraph, and OutOfRange for the end of virtual time.
+  // Errors: as Device; also the errors of CostOfGraph, and OutOfRange at the end of virtual time.
   absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) override;
   absl::Status Wait() override;
 
-  // The CPU works for so long, and nothing runs: the clock goes on by it, as far as virtual time goes. REQUIRES: seconds >= 0; Wait has
+  // Advances the clock by CPU work of `seconds` while nothing runs, at most to the end of virtual time. REQUIRES: seconds >= 0; Wait has
   // returned since the last Submit.
   void SpendOnCpu(double seconds, Zone zone);
 
@@ -91,20 +99,20 @@ class ModeledDevice : public Device {
 
  private:
   class LoadedOnPhone;
-  // Graphs that are loaded together.
+  // Graphs that form one load.
   struct OneLoad {
-    int64_t asked_ns = 0;   // By the clock.
-    int64_t begin_ns = 0;   // When the loads before it were over.
+    int64_t asked_ns = 0;   // Time of the request, by the clock.
+    int64_t begin_ns = 0;   // End of the previous loads.
     int64_t end_ns = 0;
     double seconds = 0;
   };
 
-  // Charges a graph to the load that goes on being asked for, or to a new one.
+  // Charges a graph to the present load if the clock has not moved since the load's request, or to a new load.
   std::shared_ptr<const OneLoad> Charge(const LoadCost& cost, int rows);
   Timeline* timeline() const { return is_recording_ ? options_.timeline : nullptr; }
-  // The graph as the phone has it.
+  // Returns the graph in the phone's form.
   absl::StatusOr<CompiledGraph> OnPhone(const CompiledGraph& compiled) const;
-  // By placeholder of the graph, what a run multiplies of adapters.
+  // Returns the adapter rank that a run multiplies, by placeholder of the graph.
   absl::StatusOr<std::vector<int>> AdapterRanksOf(const Graph& graph, const RunArguments& arguments) const;
   absl::StatusOr<const GraphCost*> CostOfRun(LoadedOnPhone& graph, const RunArguments& arguments) const;
 
@@ -112,9 +120,9 @@ class ModeledDevice : public Device {
   VirtualClock& clock_;
   const Options options_;
   Spent spent_;
-  std::shared_ptr<OneLoad> load_;   // That one more graph would belong to. Null: a new one begins.
-  int64_t loaded_ns_ = 0;           // When the last load is over,
-  int64_t run_end_ns_ = 0;          // and the last run.
+  std::shared_ptr<OneLoad> load_;   // The load that one more graph would join. Null: the next graph begins a new load.
+  int64_t loaded_ns_ = 0;           // End of the last load.
+  int64_t run_end_ns_ = 0;          // End of the last run.
   bool is_recording_ = true;
 };
 

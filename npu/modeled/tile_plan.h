@@ -1,13 +1,15 @@
-// How a product of matrices is cut for a matrix unit that works in tightly coupled memory: chunks, places, and a schedule of stages.
+// Cuts a product of matrices for a matrix unit with tightly coupled memory: into chunks, places in memory, and a schedule of stages.
 //
 //   ASSIGN_OR_RETURN(const TilePlan plan, PlanTiles({.rows = 512, .inputs = 1536, .outputs = 8960, .tile_bytes = 576}, tcm_bytes));
 //   const TileSchedule schedule = ScheduleTiles(plan, {.read = 1e-9, .dequantize = 2e-9, ...});     // seconds per tile of each stage
 //   Print(plan.chunk_rows, plan.chunk_columns, schedule.seconds);
 //
-// As htp-ops-lib does it (paper 001, section 6): weights come by DMA, packed; the vector unit makes FP16 tiles of them; the matrix unit
-// multiplies; the vector unit stores outputs. A chunk is chunk_rows rows by chunk_columns outputs, over all inputs. While one chunk is
-// computed, the next one's weights come (double buffering). Long prompts run four stages side by side, each on the chunk behind the one
-// before it. Pure functions; thread-safe.
+// The method of htp-ops-lib (paper 001, section 6): packed weights come by DMA, and the vector unit turns the weights into FP16 tiles. The
+// matrix unit multiplies; the vector unit stores outputs. A chunk is chunk_rows rows by chunk_columns outputs, over all inputs. While one
+// chunk is computed, the weights of the next chunk come (double buffering). Long prompts run four stages side by side, each stage one chunk
+// behind the stage before.
+//
+// Threads: thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>
@@ -21,10 +23,10 @@ namespace tessera {
 // One product: [rows, inputs] x [inputs, outputs]. Rows, inputs and outputs are padded to whole tiles of 32.
 struct TileProduct {
   int64_t rows = 0, inputs = 0, outputs = 0;
-  int64_t tile_bytes = 0;   // 32 x 32 weights, as they lie in DDR.
+  int64_t tile_bytes = 0;   // Bytes of 32 x 32 weights in DDR.
 };
 
-// A place in tightly coupled memory. Chunks use it by turns: chunk c uses those whose turn is c modulo `turns`.
+// An area of tightly coupled memory. Chunks use areas by turns: chunk c uses the areas whose turn is c modulo `turns`.
 struct TcmArea {
   enum class Holds : uint8_t { kActivations, kPackedWeights, kWeights, kOutputs, kScales };
   Holds holds = Holds::kActivations;
@@ -35,21 +37,21 @@ struct TcmArea {
 struct TilePlan {
   TileProduct product = {};
   int64_t chunk_rows = 0, chunk_columns = 0;    // Multiples of 32.
-  int64_t row_chunks = 0, column_chunks = 0;    // All columns of a chunk of rows, then the next rows: weights come once per row chunk.
-  bool four_stages = false;                     // Rows >= 1024 and inputs <= outputs, as htp-ops-lib decides.
+  int64_t row_chunks = 0, column_chunks = 0;    // All columns of a chunk of rows, then the next rows: weights are read once per row chunk.
+  bool four_stages = false;                     // Rows >= 1024 and inputs <= outputs, the rule of htp-ops-lib.
   std::vector<TcmArea> areas = {};              // In order of offset; none overlap.
 };
 
-// Up to 16384 inputs the areas are equal, as htp-ops-lib has them (in 8 MiB, 32 rows then fill one); beyond, chunks are one tile high and
-// wide, and areas as large as those need.
+// Up to 16384 inputs the areas are equal, as in htp-ops-lib (in 8 MiB, 32 rows then fill an area). With more inputs, chunks are one tile
+// high and wide, and areas have the sizes that such chunks need.
 inline constexpr int64_t kMostTileInputs = 32768;
 inline constexpr int64_t kFourStageRows = 1024;
 
-// InvalidArgument (found, expected) for counts below 1 or above 2^24, or more inputs than kMostTileInputs; ResourceExhausted with the least
-// memory that would do, if not even one tile's row and column fit (a multiple of 256 bytes).
+// Plans a product. Errors: InvalidArgument (found, expected) for counts below 1 or above 2^24, or more inputs than kMostTileInputs.
+// ResourceExhausted with the least sufficient memory (a multiple of 256 bytes), if not even one tile's row and column fit.
 absl::StatusOr<TilePlan> PlanTiles(const TileProduct& product, int64_t tcm_bytes);
 
-// Seconds that each stage takes, per tile of what it works on.
+// Seconds of each stage, per tile of the stage's work.
 struct TileStages {
   double convert = 0;      // A tile of activations, FP32 to FP16.
   double read = 0;         // A tile of weights, by DMA.
@@ -58,7 +60,7 @@ struct TileStages {
   double store = 0;        // A tile of outputs.
 };
 
-// What is under way when, in order of begin, for the chunk `chunk` = row chunk * column_chunks + column chunk.
+// One stage's work on one chunk, in order of begin; `chunk` = row chunk * column_chunks + column chunk.
 struct TileStep {
   enum class Stage : uint8_t { kConvert, kRead, kDequantize, kMultiply, kStore };
   Stage stage = Stage::kConvert;
@@ -69,11 +71,12 @@ struct TileStep {
 struct TileSchedule {
   double seconds = 0;
   double busy[5] = {};                 // Seconds of work, by TileStep::Stage.
-  std::vector<TileStep> steps = {};    // Only where asked for.
+  std::vector<TileStep> steps = {};    // Filled only if keep_steps.
 };
 
-// Three stages: the read of the next chunk goes on while one is dequantized, multiplied and stored, one after the other. Four: each stage
-// begins a chunk when it has ended the one before, the stage before has ended this chunk, and the area it writes is no longer read.
+// Schedules the stages of all chunks. Three stages: the next chunk is read while the present chunk is dequantized, multiplied and stored,
+// one after the other. Four stages: a stage begins a chunk when three conditions hold. The stage has ended the previous chunk, the stage
+// before has ended this chunk, and the area that the stage writes is no longer read.
 TileSchedule ScheduleTiles(const TilePlan& plan, const TileStages& stages, bool keep_steps = false);
 
 }  // namespace tessera

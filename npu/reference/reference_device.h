@@ -5,16 +5,18 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> graph, device.Load(compiled));
 //   RETURN_IF_ERROR(device.Run(*graph, arguments));
 //
-// Weights are row-major FP32, keys and values FP32. Every buffer has memory of its own (no plan, no sharing), operators are those
-// of tensor/reference_ops. Its results are near the exact ones but may differ in the last bits with rows and threads. Fast enough
-// for a small model (some ten tokens per second with 135 million weights on two cores). Submit computes. Threads: as Device says.
+// Weights are row-major FP32, keys and values FP32. Every buffer has separate memory (no plan, no sharing); operators are the functions of
+// tensor/reference_ops. Results are near the exact results but may differ in the last bits with rows and threads. The device is fast enough
+// for a small model (some ten tokens per second with 135 million weights on two cores). Submit computes.
 //
-// An observer sees what each product reads, for statistics of activations:
+// Threads: as Device.
+//
+// An observer sees the inputs of each product, for statistics of activations:
 //
 //   ReferenceDevice device(&pool, {.observe = [&](const ReferenceDevice::ProductInput& input) { Count(input.bytes.data(), input.x); }});
 //
-// Graphs name no layer (layers that are alike share one), so neither does an observer's argument: `bytes` tells weights of all layers
-// apart. Where weights are resident, their address leads back to a unit and an offset, and by WeightLayout to the tensor.
+// Graphs name no layer (equal layers share one graph), so an observer's argument names no layer either: `bytes` tells the weights of all
+// layers apart. If weights are resident, the address of `bytes` leads to a unit and an offset, and by WeightLayout to the tensor.
 #pragma once
 
 #include <cstddef>
@@ -33,16 +35,16 @@ namespace tessera {
 
 class ReferenceDevice : public Device {
  public:
-  // One product of a Linear, before it is computed. All of it is valid during the call.
+  // One product of a Linear, before the product is computed. All members are valid during the call.
   struct ProductInput {
-    const GraphWeight& weight;               // As the graph has it: its label is the same in all layers.
-    absl::Span<const std::byte> bytes;       // As RunArguments::weights has it: row-major FP32. A tensor may come in several parts.
-    TensorView<const float> x;               // [rows, in_features], before adapters. Parts of a tensor, and other products, share it.
+    const GraphWeight& weight;               // The graph's weight: the label is the same in all layers.
+    absl::Span<const std::byte> bytes;       // From RunArguments::weights: row-major FP32. A tensor may come in several parts.
+    TensorView<const float> x;               // [rows, in_features], before adapters. Parts of a tensor, and other products, share x.
   };
   struct Options {
-    std::function<void(const ProductInput& input)> observe = nullptr;  // Called on the thread of Submit. Null: nobody.
+    std::function<void(const ProductInput& input)> observe = nullptr;  // Called on the thread of Submit. Null: no observer.
   };
-  // pool: shares out matrix products by outputs and attention by rows; null: everything on the caller's thread. Must outlive the
+  // pool: divides matrix products by outputs and attention by rows. Null: everything runs on the caller's thread. The pool must outlive the
   // device.
   explicit ReferenceDevice(ThreadPool* pool = nullptr) : ReferenceDevice(pool, Options()) {}
   ReferenceDevice(ThreadPool* pool, Options options) : pool_(pool), options_(std::move(options)) {}
@@ -60,7 +62,7 @@ class ReferenceDevice : public Device {
  private:
   ThreadPool* pool_;
   const Options options_;
-  std::vector<std::vector<float>> scratch_;  // Per buffer of the graph that ran last.
+  std::vector<std::vector<float>> scratch_;  // Per buffer of the most recent graph.
 };
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// The kernel for weights kept as floats: per output one FMA chain over the inputs in ascending order, rows in FP32.
+// The kernel for float weights: per output one FMA chain over the inputs in ascending order, with rows in FP32.
 #pragma once
 
 #include "tessera/quant/kernels/panel_sums.h"

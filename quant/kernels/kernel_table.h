@@ -1,4 +1,4 @@
-// One instruction set's table of kernels: matmul.cc.in makes it for each instruction set, by its lanes and nothing else.
+// The kernel table of one instruction set. matmul.cc.in instantiates the table for each instruction set with its lanes.
 #pragma once
 
 #include "tessera/quant/internal/panels/blocks_of_256.h"
@@ -22,7 +22,7 @@ constexpr MatMulKernels TableOf() {
           PeakKernel<L>::kLoops};
 }
 
-// In the order of BlockFormat. Formats that are held alike share a kernel.
+// In the order of BlockFormat. Formats with the same storage share a kernel.
 template <typename L>
 constexpr MatMulKernels KernelTable() {
   using namespace panels;

@@ -2,19 +2,19 @@
 //
 //   template void PanelsOf<LanesAvx2, panels::Q4_0, ActivationGroup>(const PanelJob& job);   // compiles the products of one format
 //
-// Include only from files that compile products (panels_*.cc.in, prepared*.cc.in): each format is several copies of the kernel.
+// Include only from files that compile products (panels_*.cc.in, prepared*.cc.in): each format compiles several copies of the kernel.
 //
 // Per group of 32 inputs and (row, tile of 16 outputs) these operations and no others, in this order (docs/numerics.md):
 //   I = start; for j in 0..7: I += w[j] . a[j]         exact in int32, so any order
 //   p = weight_scale * activation_scale                one rounding
 //   acc = fma(float(I), p, acc)                        with rows of 8 bits |I| < 2^24: the conversion is exact; else it rounds
 //   acc = fma(weight_minimum, scaled_sum, acc)         formats with a minimum only
-// A format with two halves (Q2_K, Q3_K, Q6_K) does them once per half. Groups ascend. R changes which registers are used, never an
-// operation, so a row's bits are the same alone and among 64 others (docs/architecture.md, idea 5; tests/quant/matmul_test.cc).
+// A format with two halves (Q2_K, Q3_K, Q6_K) performs the operations once per half. Groups ascend. R changes the use of registers, never
+// an operation. So a row's bits are equal alone and among 64 other rows (docs/architecture.md, idea 5; tests/quant/matmul_test.cc).
 //
-// Why R <= 8 (kRowsAtOnce of L::Products8 and L::Products16): R x 2 tiles x (integer + float sum) and the weights in hand fill the 32
-// vector registers at R = 6. With more rows, and where there are 16 registers and one tile at a time is multiplied (kTilesTogether),
-// float sums wait in the first-level cache.
+// R <= 8 (kRowsAtOnce of L::Products8 and L::Products16), because registers are few: R x 2 tiles x (integer + float sum) and the current
+// weights fill 32 vector registers at R = 6. Float sums wait in the first-level cache with more rows. Sums also wait there with 16
+// registers, where one tile at a time is multiplied (kTilesTogether).
 #pragma once
 
 #include <algorithm>
@@ -31,24 +31,26 @@
 namespace tessera {
 
 #ifdef TESSERA_SANITIZED
-constexpr int kMostRowsAtOnce = 3;  // Each number of rows is a copy to compile, which takes long with a sanitizer's checks.
+constexpr int kMostRowsAtOnce = 3;  // Each number of rows compiles a copy, which takes long with a sanitizer's checks.
 #else
 constexpr int kMostRowsAtOnce = 8;
 #endif
 constexpr int64_t kLine = 64;
-constexpr int64_t kRowsThatWait = 15;  // So few rows wait for memory; the products of more rows take longer than reading the weights.
+// With at most this many rows, products wait for memory; products of more rows take longer than reading the weights.
+constexpr int64_t kRowsThatWait = 15;
 
-// What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it; and, where several
-// passes walk a panel, the next one's rows, group by group, which are too many for the first-level cache.
+// The prefetches of a pass during its computation. A pass fetches either the later part of its own stream, or its part of the next panel.
+// If several passes walk a panel, each pass also fetches the next pass's rows, group by group; all rows together are too many for the
+// first-level cache.
 struct Prefetch {
   const std::byte* next;    // The first byte to fetch.
   int lines_per_group;
-  bool further;             // Into the second-level cache, too, further ahead: where passes are so few that memory may not keep up.
-  int64_t next_rows;        // How far the next pass's rows lie from this one's, in bytes; 0: there is only one pass.
+  bool further;             // Also fetch into the second-level cache, further ahead: with few passes, memory may not keep up.
+  int64_t next_rows;        // Distance in bytes from this pass's rows to the next pass's rows; 0: there is only one pass.
 };
 
-// Where an integer sum starts: minus the code of zero, less what TakePlane takes off by itself, times the sum of the activations;
-// with halves, of the half's sixteen.
+// Returns the start of an integer sum: minus the code of zero (less the part that TakePlane subtracts) times the sum of the activations.
+// With halves, the sum is over the half's sixteen activations.
 template <typename L, typename Format, typename Group>
 inline __attribute__((always_inline)) int32_t Start(const Group& activations, int half) {
   constexpr int kZero = Format::kZero - ProductsOf<L, Group>::template kTakenOff<Format::kBits>;
@@ -65,14 +67,14 @@ inline __attribute__((always_inline)) int32_t Start(const Group& activations, in
   }
 }
 
-// What a minimum is multiplied by: scale times the sum of the activations that it holds for.
+// Returns the factor of a minimum: scale times the sum of the activations in the minimum's range.
 template <typename Format, typename Group>
 inline __attribute__((always_inline)) float ScaledSum(const Group& activations, int half) {
   if constexpr (Format::kHalves == 2) return activations.scale * static_cast<float>(activations.start32[half] / -32);
   return activations.scaled_sum;
 }
 
-// The value of an index that is a constant, Constant<k>; 0 for an index that a loop counts.
+// The value of a constant index, Constant<k>; 0 for an index that a loop counts.
 template <int k>
 using Constant = std::integral_constant<int, k>;
 template <typename Index>
@@ -80,7 +82,7 @@ constexpr int kValueOf = 0;
 template <int k>
 constexpr int kValueOf<Constant<k>> = k;
 
-// Sums the products of the group's half with the tiles at `tiles`, as many as L takes together, in integers, exact.
+// Sums the products of the group's half with the tiles at `tiles`, L's kTilesTogether tiles, in integers, exact.
 template <typename L, typename Format, int kRows, typename Group, typename Half, int kTogether>
 inline TESSERA_INLINED void DotHalf(const std::byte* header, const std::byte* tiles, const Group* const (&rows)[kRows], Half half,
                                     typename L::Int (&integer)[kRows][kTogether]) {
@@ -117,7 +119,7 @@ inline TESSERA_INLINED void DotHalf(const std::byte* header, const std::byte* ti
   });
 }
 
-// Adds the products of the group's half to the sums of the tiles from `first` up, as many as L takes together.
+// Adds the products of the group's half to the sums of L's kTilesTogether tiles, from tile `first` up.
 template <typename L, typename Format, typename Group, int kRows, typename Half, typename First>
 inline TESSERA_INLINED void AddTiles(const std::byte* header, const std::byte* group, const Group* const* all_rows, int64_t g, Half half,
                                      First first, PanelSums<L, kRows>& sums) {
@@ -125,7 +127,7 @@ inline TESSERA_INLINED void AddTiles(const std::byte* header, const std::byte* g
   const Group* rows[kRows];
   for (int r = 0; r < kRows; ++r) {
     rows[r] = all_rows[r] + g;
-    asm volatile("" : "+r"(rows[r]));  // Or GCC keeps what the first tile has loaded for the second, on the stack.
+    asm volatile("" : "+r"(rows[r]));  // Otherwise GCC keeps the first tile's loads for the second tile, on the stack.
   }
   typename L::Int integer[kRows][kTogether];
   DotHalf<L, Format, kRows>(header, group + first * Format::kTileBytes, rows, half, integer);
@@ -145,7 +147,7 @@ inline TESSERA_INLINED void AddTiles(const std::byte* header, const std::byte* g
   });
 }
 
-// Adds to the sums of both tiles. A loop goes over the tiles where their sums lie in memory: half as much code.
+// Adds to the sums of both tiles. If the sums are in memory, a loop goes over the tiles: half as much code.
 template <typename L, typename Format, typename Group, int kRows, typename Half>
 inline TESSERA_INLINED void AddGroupHalf(const std::byte* header, const std::byte* group, const Group* const* rows, int64_t g, Half half,
                                          PanelSums<L, kRows>& sums) {
@@ -159,7 +161,7 @@ inline TESSERA_INLINED void AddGroupHalf(const std::byte* header, const std::byt
   }
 }
 
-// Adds the products of a group. A loop goes over the halves of a prepared panel, whose quads lie behind each other.
+// Adds the products of a group. In a prepared panel a loop goes over the halves, because their quads are consecutive.
 template <typename L, typename Format, typename Group, int kRows>
 inline TESSERA_INLINED void AddGroup(const std::byte* header, const std::byte* group, const Group* const* rows, int64_t g,
                                      PanelSums<L, kRows>& sums) {
@@ -171,7 +173,7 @@ inline TESSERA_INLINED void AddGroup(const std::byte* header, const std::byte* g
   }
 }
 
-// y[r][0..outputs) for kRows rows times one panel.
+// Computes y[r][0..outputs) for kRows rows times one panel.
 template <typename L, typename Format, typename Group, int kRows>
 void PanelRows(const std::byte* panel, const PanelPassRows& pass, const Prefetch& prefetch) {
   const std::byte* next = prefetch.next;
@@ -180,7 +182,7 @@ void PanelRows(const std::byte* panel, const PanelPassRows& pass, const Prefetch
   const Group* rows[kRows];
   for (int r = 0; r < kRows; ++r) rows[r] = reinterpret_cast<const Group*>(pass.x + r * pass.x_stride);
   PanelSums<L, kRows> sums = LoadSums<L, kRows>(pass);
-  // Where the sums go is seldom in a cache: in a prompt each pass touches lines that lie a row of y apart.
+  // The lines of the sums are seldom in a cache: in a prompt, each pass touches lines that are a row of y apart.
   for (int r = 0; r < kRows; ++r) {
     for (int t = 0; t < kTiles; ++t) FetchToWrite(pass.y + r * pass.y_stride + 16 * t);
   }
@@ -204,18 +206,18 @@ void PanelRows(const std::byte* panel, const PanelPassRows& pass, const Prefetch
 template <typename Products>
 constexpr int kRowsOfPass = std::min(Products::kRowsAtOnce, kMostRowsAtOnce);
 
-// Rows of a pass when there are many: blocks of five reach the highest rate.
+// Rows per pass with many rows: blocks of five reach the highest rate.
 template <typename Products>
 constexpr int kRowsOfBlock = std::min(kRowsOfPass<Products>, 5);
 
-// Rows of the next pass when `left` remain; no pass of one at the end of many.
+// Returns the rows of the next pass when `left` rows remain. Avoids a last pass with a single row after many rows.
 template <typename Products>
 static constexpr int RowsOfPass(int64_t left) {
   if (left <= kRowsOfPass<Products>) return static_cast<int>(left);
   return left < 2 * kRowsOfBlock<Products> ? static_cast<int>((left + 1) / 2) : kRowsOfBlock<Products>;
 }
 
-// Over a panel, for all rows. At least one, for no rows, too.
+// Returns the number of passes over a panel for all rows; at least one, for no rows, too.
 template <typename Products>
 static constexpr int64_t PassesOf(int64_t rows) {
   int64_t passes = 1;
@@ -223,7 +225,7 @@ static constexpr int64_t PassesOf(int64_t rows) {
   return passes;
 }
 
-// Multiplies the pass's rows, kFewest or more, with a panel. Each number of rows is a copy of PanelRows.
+// Multiplies the pass's rows, at least kFewest, by a panel. Each number of rows compiles a copy of PanelRows.
 template <typename L, typename Format, typename Group, int kFewest>
 void RunPass(int rows, const std::byte* panel, const PanelPassRows& pass, const Prefetch& prefetch) {
   [&]<int... kMore>(std::integer_sequence<int, kMore...>) {
@@ -231,8 +233,8 @@ void RunPass(int rows, const std::byte* panel, const PanelPassRows& pass, const 
   }(std::make_integer_sequence<int, kRowsOfPass<ProductsOf<L, Group>> - kFewest + 1>());
 }
 
-// Declares the same for prepared panels, which several formats share: quant/kernels/prepared_kernel.h has the definition, and
-// prepared.cc.in compiles each kind once.
+// As RunPass, for prepared panels, which several formats share. quant/kernels/prepared_kernel.h has the definition, and prepared.cc.in
+// compiles each kind once.
 template <typename L, typename Prepared, typename Group>
 void RunPreparedPass(int rows, const std::byte* panel, const PanelPassRows& pass, const Prefetch& prefetch);
 
@@ -241,9 +243,10 @@ static constexpr int64_t BytesOfGroups(int64_t groups) {
   return groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
 }
 
-// All rows of the job times some groups of one panel. Fetches up to `fetch_end`, and rows: at last those that are wanted next, which lie
-// `then` bytes from the first row's groups. Inlined, and PanelRows takes references: to copy a struct whose fields have just been
-// written is to load wider than was stored, which waits until all stores before, the last panel's sums, are in the cache.
+// Multiplies all rows of the job by some groups of one panel. Prefetches up to `fetch_end`, and prefetches rows. The last prefetched rows
+// are the rows wanted next, `then` bytes from the first row's groups. Inlined, and PanelRows takes references: copying a struct whose
+// fields have just been written loads wider than the stores. Such a load waits until all earlier stores, the last panel's sums, are in the
+// cache.
 template <typename L, typename Format, typename Group>
 inline __attribute__((always_inline)) void RowsTimesPanel(const PanelJob& job, const std::byte* panel, PanelPassRows pass,
                                                           Prefetch prefetch, const std::byte* fetch_end, int64_t then) {
@@ -260,7 +263,7 @@ inline __attribute__((always_inline)) void RowsTimesPanel(const PanelJob& job, c
   }
 }
 
-// All rows of the job times its panels: panel by panel, so that each weight is fetched from memory once.
+// Multiplies all rows of the job by the job's panels, panel by panel, so that each weight is fetched from memory once.
 template <typename L, typename Format, typename Group>
 void PanelsTimesGroups(const PanelJob& job) {
   const int64_t groups = job.in_features / Group::kValues, panel_bytes = BytesOfGroups<Format>(groups);
@@ -275,9 +278,9 @@ void PanelsTimesGroups(const PanelJob& job) {
 }
 
 constexpr int64_t kRowsToPrepareFor = 24;
-constexpr int64_t kGroupsPrepared = 20;  // Together, at most: up to 30 KiB. Splitting sums more often costs more than a fuller cache.
+constexpr int64_t kGroupsPrepared = 20;  // Most groups together: up to 30 KiB. Splitting sums more often costs more than a fuller cache.
 
-// The same for many rows: some groups of a panel are prepared, and all rows multiplied by those before the next ones.
+// As PanelsTimesGroups, for many rows: prepares some groups of a panel and multiplies all rows by these groups before the next groups.
 template <typename L, typename Format, typename Group>
 void PreparedPanelsTimesGroups(const PanelJob& job) {
   alignas(64) std::byte prepared[kGroupsPrepared * PreparedOf<Format>::kGroupBytes];
@@ -290,7 +293,7 @@ void PreparedPanelsTimesGroups(const PanelJob& job) {
       const PanelPassRows pass = {job.x + first * static_cast<int64_t>(sizeof(Group)), job.x_stride, count, job.y + 32 * p, job.y_stride,
                              job.out_features - 32 * p, first > 0};
       const int64_t next = step + 1 < steps ? first + count : 0;
-      // The next step's codes come into the cache meanwhile: one line with each group that a pass multiplies, while there are passes.
+      // Meanwhile the next step's codes come into the cache: one line with each group that a pass multiplies, while there are passes.
       const std::byte* codes = job.panels + p * panel_bytes + panel_bytes * (first + count) / groups / kLine * kLine;
       RowsTimesPanel<L, PreparedOf<Format>, Group>(job, prepared, pass, {codes, 1, false, 0}, codes + panel_bytes / steps,
                                                    (next - first) * static_cast<int64_t>(sizeof(Group)));

@@ -1,4 +1,4 @@
-// Declares the products of rows with panels, which are compiled in files of their own: a family of formats and a kind of rows each.
+// Declares the products of rows with panels, compiled in separate files: one file per family of formats and kind of rows.
 //
 //   const auto product = Panels<LanesAvx2, panels::Q4_0>;
 //   product(job);                                          // links panels_of_32_avx2.cc
@@ -11,11 +11,11 @@
 
 namespace tessera {
 
-// Multiplies the job's rows, groups of type Group, with its panels of one format. `job.fine` says nothing here.
+// Multiplies the job's rows, groups of type Group, by the job's panels of one format. Ignores `job.fine`.
 template <typename L, typename Format, typename Group>
 void PanelsOf(const PanelJob& job);
 
-// Multiplies the job's rows with its panels, by the product for the kind of its rows.
+// Multiplies the job's rows by the job's panels, with the product for the kind of rows (`job.fine`).
 template <typename L, typename Format>
 void Panels(const PanelJob& job) {
   job.fine ? PanelsOf<L, Format, FineActivationGroup>(job) : PanelsOf<L, Format, ActivationGroup>(job);

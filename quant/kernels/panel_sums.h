@@ -1,4 +1,4 @@
-// The sums of a pass, R rows times the outputs of a panel: how they are loaded and stored.
+// Loads and stores the sums of a pass: R rows times the outputs of a panel.
 //
 //   PanelSums<L, kRows> sums = LoadSums<L, kRows>(pass);             // Zeros, or the sums so far.
 //   StoreSums<L, kRows>(sums, pass.y, pass.y_stride, pass.outputs);  // No output that the panel lacks is written.
@@ -15,20 +15,20 @@ namespace tessera {
 
 constexpr int kTiles = 2;   // A panel has two tiles of 16 outputs.
 
-// What one core must have in flight for its share of the memory bandwidth is ~85 ns x 40 GB/s = 3.4 KB: so far ahead the first-level
-// cache fetches. The second-level cache, which can wait for more lines at once, does so three times as far, so that memory goes on
-// while products hold up the first.
+// One core must have ~85 ns x 40 GB/s = 3.4 KB in flight for its share of the memory bandwidth. So the first-level cache fetches 4 KB
+// ahead. The second-level cache can wait for more lines at once and fetches three times as far. So memory reads continue while products
+// stall the first-level fetches.
 constexpr int64_t kPrefetchAhead = 4096, kPrefetchFurther = 12288;
 
-// The rows of a pass and where their sums go.
-struct PanelPassRows {
+// The rows of a pass, and the destination of their sums.
+struct PassRows {
   const std::byte* x;
   int64_t x_stride;         // In bytes.
   int64_t groups;
   float* y;
   int64_t y_stride;
-  int64_t outputs;          // How many outputs the panel has: 32, or fewer in the last panel.
-  bool go_on = false;       // Sums start from those in y, not from zero.
+  int64_t outputs;          // Number of outputs in the panel: 32, or fewer in the last panel.
+  bool go_on = false;       // Sums start from y, not from zero.
 };
 
 template <typename L, int kRows>
@@ -36,7 +36,7 @@ struct PanelSums {
   typename L::Float lanes[kRows][kTiles];
 };
 
-// Calls f(row, tile) with both as constants: sums that an index could choose among would lie in memory.
+// Calls f(row, tile) with constants for both: sums with a variable index would be in memory.
 template <int kRows, typename F>
 inline TESSERA_INLINED void ForEachSum(F f) {
   Unrolled(Constants<kRows * kTiles>(), [&](auto i) TESSERA_INLINED {

@@ -1,8 +1,8 @@
 // The loops of quant/peak_loops.h, a template over lanes (instruction set).
 //
-// Products are those of a block of rows x tiles, as in panel_kernel.h: a round loads a vector a tile and a scalar a row, which are
-// fewer than its products. Factors come from memory that the compiler must believe to change (asm), or it would take products out of
-// the loop. Sums are named one by one (kChain...), since g++ 12 keeps an array that a loop walks in memory.
+// The products multiply a block of rows by tiles, as in panel_kernel.h. A round loads one vector per tile and one scalar per row: fewer
+// loads than products. Factors come from memory that looks volatile to the compiler (asm); otherwise the compiler would take products out
+// of the loop. Sums are named one by one (kChain...), since g++ 12 keeps an array that a loop walks in memory.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace tessera {
 template <typename L>
 struct PeakKernel {
   using Products = typename L::Products8;
-  // Chains of sums: 12 of one register, or 5 of several, so that latency (4 or 5 cycles at two instructions a cycle) is hidden and all
-  // stays in registers, of which AVX2 has 16. Its sums of bytes wait for an addition alone, and are there twice.
+  // Chains of sums: 12 of one register, or 5 of several registers. So latency is hidden (4 or 5 cycles at two instructions per cycle), and
+  // all sums stay in registers; AVX2 has 16. AVX2's sums of bytes wait only for an addition, and are there twice.
   static constexpr bool kOneRegister = !std::is_class_v<typename L::Int>;
   static constexpr int kTiles = kOneRegister ? 2 : 1;
   static constexpr int kInt8Rows = kOneRegister ? 6 : 3, kFp32Rows = kOneRegister ? 6 : 5;
@@ -35,7 +35,7 @@ struct PeakKernel {
     return (... + int64_t{L::SumInt(Products::template EndPairs<0>(zero, Products::Dot(Products::BeginPairs(zero), seen[kVector], ones)))});
   }
 
-  // A round is as many quads as may be added up before sums are widened: what a kernel does with a group of 4-bit weights.
+  // A round is as many quads as can be added up before sums are widened, like a kernel's work on a group of 4-bit weights.
   static constexpr int kQuads = Products::template kQuadsOfPairs<4>;
 
   template <int... kChain, int... kQuad>

@@ -1,16 +1,16 @@
-// Multiplies rows with prepared panels (quant/kernels/prepared_panel.h): formats that are prepared to the same bytes share one product.
+// Multiplies rows by prepared panels (quant/kernels/prepared_panel.h): formats with equal prepared bytes share one product.
 //
 //   template void RunPreparedPass<LanesAvx2, PreparedOf<panels::Q5_1>, ActivationGroup>(int, const std::byte*, const PanelPassRows&,
 //                                                                                       const Prefetch&);   // Q5_K's, too
 //
-// Include only from prepared*.cc.in, which list each kind of prepared panel once.
+// Include only from prepared*.cc.in; each kind of prepared panel is listed there once.
 #pragma once
 
 #include "tessera/quant/kernels/panel_kernel.h"
 
 namespace tessera {
 
-// Returns the least rows that a pass has where panels are prepared.
+// Returns the fewest rows of a pass with prepared panels.
 template <typename Products>
 static constexpr int FewestPreparedRows() {
   int fewest = kRowsOfPass<Products>;

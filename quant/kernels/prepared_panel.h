@@ -1,11 +1,11 @@
-// A panel as a pass of many rows wants it: codes a byte each, scales and minima in FP32. Made of a few groups at a time, small enough
-// for the first-level cache, and used by all rows.
+// A panel in the form for passes of many rows: one byte per code, scales and minima in FP32. A few groups at a time are prepared, small
+// enough for the first-level cache, and all rows use these groups.
 //
 //   alignas(64) std::byte prepared[kGroups * PreparedOf<panels::Q5_0>::kGroupBytes];
 //   PreparePanel<L, panels::Q5_0>(panel, first_group, kGroups, prepared);      // Groups first_group to first_group + kGroups - 1.
 //
-// Codes of two planes and scales of two halves cost a pass of five rows up to a quarter of its time; once for dozens of rows they are
-// a few hundredths. Not worth it for the other formats (docs/kernels.md).
+// Codes of two planes and scales of two halves cost a pass of five rows up to a quarter of the pass's time. Prepared once for dozens of
+// rows, the cost is a few hundredths. The other formats are not worth preparing (docs/kernels.md).
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace tessera {
 
-// A format of the kernel (docs/adding_a_block_format.md). A group: two tiles of codes, then for each half and tile a line of scales and,
-// where there are any, one of minima.
+// A format of the kernel (docs/adding_a_block_format.md). A group is two tiles of codes, then scales and minima. Each half and tile has a
+// line of scales and, if the format has minima, a line of minima.
 template <int kCodeBits, int kZeroCode, int kScalesOfGroup, bool kMinima>
 struct PreparedPanel {
   static constexpr int kBits = kCodeBits, kZero = kZeroCode, kHalves = kScalesOfGroup, kGroups = 1, kHeaderBytes = 0;

@@ -1,4 +1,4 @@
-// Rounding a row of FP32 to 8 or 16 bits in groups of 32 (quant/activation.h), the same on every instruction set.
+// Rounds a row of FP32 to 8 or 16 bits in groups of 32 (quant/activation.h), with the same bits on every instruction set.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace tessera {
 
-// How lanes multiply weights with the values of a group.
+// The multiplication of weights by a group's values in lanes of L.
 template <typename L, typename Group>
 using ProductsOf = std::conditional_t<Group::kBits == 8, typename L::Products8, typename L::Products16>;
 
 constexpr int32_t kInfinityBits = 0x7f800000;
 constexpr int32_t kSmallestBits = 0x0d800000;  // 2^-100: below it 32512 / magnitude would leave FP32's range.
 
-// How numbers of this largest magnitude become integers up to kLargest: code = round(x * inverse), x is about code * scale.
+// Factors that turn numbers of this largest magnitude into integers up to kLargest: code = round(x * inverse), x is about code * scale.
 struct CodeScale { float inverse; float scale; };
 template <int kLargest>
 static inline CodeScale CodeScaleOf(int32_t magnitude_bits) {
@@ -29,10 +29,10 @@ static inline CodeScale CodeScaleOf(int32_t magnitude_bits) {
   return {kLargest / magnitude, magnitude / kLargest};
 }
 
-// Groups that are rounded together: their halves are one for each lane, so that sums, maxima and divisions take a vector for all.
+// Groups that are rounded together. Their halves fill one lane each, so that sums, maxima and divisions take one vector for all.
 constexpr int kGroupsTogether = 8;
 
-// The 32 values of group `g`; those of a tail are copied to `tail` and filled up with zeros.
+// Returns the 32 values of group `g`. A tail is copied to `tail` and filled with zeros.
 static inline const float* ValuesOfGroup(const float* x, int64_t in_features, int64_t g, float* tail) {
   const int64_t left = in_features - 32 * g;
   if (left >= 32) return x + 32 * g;
@@ -40,12 +40,12 @@ static inline const float* ValuesOfGroup(const float* x, int64_t in_features, in
   return tail;
 }
 
-// code = round(x * inverse), x is about code * scale: of group i in lanes i and i + 8.
+// code = round(x * inverse), x is about code * scale. Group i is in lanes i and i + 8.
 template <typename L>
 struct GroupScales {
   typename L::Float inverse;
   typename L::Float scale;
-  bool finite;  // All of them.
+  bool finite;  // True if all groups are finite.
 };
 
 template <typename L, int kLargest>
@@ -61,8 +61,8 @@ inline __attribute__((always_inline)) GroupScales<L> ScalesOfGroups(const float*
           L::LargestInt(bits) < kInfinityBits};  // Infinities and NaN are larger than every number.
 }
 
-// Stores the codes of `count` groups. Returns the sums of codes 0-15 of group i in lane i, of codes 16-31 in lane i + 8. Sums of
-// integers are exact in any order.
+// Stores the codes of `count` groups. Returns the sums of codes 0-15 of group i in lane i, of codes 16-31 in lane i + 8. Integer sums are
+// exact in any order.
 template <typename L, typename Group>
 inline __attribute__((always_inline)) typename L::Int RoundGroups(const float* const* values, typename L::Float inverses, int count,
                                                                   Group* out) {
@@ -80,7 +80,7 @@ inline __attribute__((always_inline)) typename L::Int RoundGroups(const float* c
   return L::SumOfEach(codes);
 }
 
-// Stores what groups have behind their values: first as columns, each in half of the lanes, then group by group.
+// Stores the figures behind the groups' values: first as columns, each in half of the lanes, then group by group.
 template <typename L, typename Group>
 inline __attribute__((always_inline)) void StoreFigures(typename L::Float scale, typename L::Int sums, int count, Group* out) {
   const typename L::Int sum = L::AddInt(sums, L::SwapHalves(sums));
@@ -91,7 +91,7 @@ inline __attribute__((always_inline)) void StoreFigures(typename L::Float scale,
   L::StoreInt(columns[2], L::MulInt(sum, -8));
   L::StoreInt(columns[3], L::MulInt(sum, -16));
   L::StoreInt(columns[4], L::MulInt(sum, -128));
-  L::StoreInt(columns[5], L::MulInt(sums, -32));          // And this one's upper half is column 6.
+  L::StoreInt(columns[5], L::MulInt(sums, -32));          // The upper half of these sums is column 6.
   alignas(64) int32_t figures[kGroupsTogether][8];
   L::Transpose(columns, figures);
   static_assert(offsetof(Group, start32) - offsetof(Group, scale) == 5 * sizeof(int32_t));

@@ -1,9 +1,9 @@
-// A tile's weights as FP32, sixteen outputs a vector: one type for each way in which tiles hold them (quant/internal/tiles/tile_places.h).
+// Widens a tile's weights to FP32, sixteen outputs per vector. One type for each storage of tiles (quant/internal/tiles/tile_places.h).
 //
 //   CodedTiles<TileScales::kTileGroup, 4>::Widen<L>(tile, table, [&](int input, L::Float low, L::Float high) { ... });
 //
-// Inputs ascend. `low` are outputs 0 to 15, `high` 16 to 31. table: the numbers of the codes, for codes of 4 bits. A weight of a group is
-// its number times its scale, exact in FP32, rounded once to FP16.
+// Inputs ascend. `low` are outputs 0 to 15, `high` outputs 16 to 31. table: the numbers of the codes, for codes of 4 bits. A weight of a
+// group is its number times its scale, exact in FP32, rounded once to FP16.
 #pragma once
 
 #include <cstddef>
@@ -46,18 +46,18 @@ struct CodedTiles {
   }
 
  private:
-  // Eight inputs. The eight scales are read as sixteen, and the codes among them are not used.
+  // Widens eight inputs. The eight scales are loaded as sixteen numbers; the codes among these numbers are not used.
   template <typename L, typename Sink>
   static inline TESSERA_INLINED void SuperGroup(const std::byte* group, typename L::Float table, int input, Sink& sink) {
     alignas(64) float stored[16];
     L::Store(stored, L::LoadHalf(reinterpret_cast<const uint16_t*>(group)));
     const float* scales = stored;
-    asm volatile("" : "+r"(scales) : : "memory");   // Or GCC broadcasts from the register, by the unit that looks up.
+    asm volatile("" : "+r"(scales) : : "memory");   // Otherwise GCC broadcasts from the register, with the unit for lookups.
     if constexpr (kBits == 4) {
       const typename L::Int low = L::LoadInt(group + kCodes), high = L::LoadInt(group + kCodes + 64);
       Unrolled(Constants<4>(), [&](auto pair) TESSERA_INLINED {
         constexpr int kEven = 2 * pair.value, kShift = ShiftOf(kEven), kOddShift = ShiftOf(kEven + 1);
-        // The table of a group once, with its scale: then a weight takes a shift and a lookup.
+        // Scales the table once per group; then a weight takes a shift and a lookup.
         const typename L::Float low_table = L::RoundToHalf(L::Mul(table, L::Set(scales[kEven])));
         const typename L::Float high_table = L::RoundToHalf(L::Mul(table, L::Set(scales[kEven + 1])));
         sink(input + kEven, L::LookUp(low_table, L::template ShiftRight<kShift>(low)),
@@ -76,7 +76,7 @@ struct CodedTiles {
     }
   }
 
-  // All other tiles hold one input or a pair of inputs after the other.
+  // Widens all other tiles: one input, or one pair of inputs, after the other.
   template <typename L, typename Sink>
   static inline TESSERA_INLINED void Rows(const std::byte* tile, typename L::Float table, Sink& sink) {
     typename L::Float low_scale = L::Zero(), high_scale = L::Zero();

@@ -1,15 +1,15 @@
-// Rows times the panels of a tile matrix (quant/tile_kernels.h): a template over lanes (instruction set) and the form of the tiles.
+// Multiplies rows by the panels of a tile matrix (quant/tile_kernels.h): a template over lanes (instruction set) and the form of the tiles.
 //
 // Per output and row these operations and no others, in this order (docs/tiles.md):
 //   sum = fma(weight, x, sum) for ascending inputs, the padding's zeros included
 //   sum = sum * scale            matrices with scales per output or per matrix
 //   sum = sum + bias             where there is one
 //   y = FP32(FP16(sum))
-// How many rows are computed at once, and whether sums wait in memory in between, changes no operation, so a row's bits are the same alone
-// and among others.
+// Neither the number of rows computed together nor sums that wait in memory change an operation. So a row's bits are equal alone and among
+// other rows.
 //
 // A few rows keep their sums in registers over a whole panel, and each tile is widened in registers, too. For more rows, some tiles are
-// widened into the first-level cache and multiplied with block after block of rows, whose sums wait there.
+// widened into the first-level cache and multiplied by block after block of rows; the sums wait in the cache.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@
 
 namespace tessera {
 
-// Widening a tile costs as much as multiplying five rows with AVX-512, and some fifteen with AVX2: among so many it is little.
+// Widening a tile costs as much as multiplying five rows with AVX-512, or some fifteen rows with AVX2: little among kMostTileRows rows.
 constexpr int kMostTileRows = 128;
 constexpr int kTilesWidened = 4;       // 16 KiB.
 constexpr int64_t kTileAhead = 4096;   // As kPrefetchAhead (panel_kernel.h).
 
-// Rows whose sums of `halves` x 16 outputs stay in registers, beside the weights of an input.
-#ifdef TESSERA_SANITIZED   // Each number of rows is a copy to compile.
+// Most rows whose sums of `halves` x 16 outputs stay in registers, together with the weights of an input.
+#ifdef TESSERA_SANITIZED   // Each number of rows compiles a copy.
 constexpr int kMostRowsOfBlock = 3;
 #else
 constexpr int kMostRowsOfBlock = 16;
@@ -36,11 +36,11 @@ template <typename L>
 constexpr int kTileHalves = L::kSums >= 24 ? 2 : 1;
 template <typename L>
 constexpr int kTileRows = std::min(kMostRowsOfBlock, L::kSums / kTileHalves<L>);
-// Rows that are few: their sums leave room for a tile's tables and codes.
+// Few rows: the sums leave registers for a tile's tables and codes.
 template <typename L>
 constexpr int kFewTileRows = std::clamp(L::kSums / 6, 1, kMostRowsOfBlock);
 
-// A panel and the rows that are multiplied with it.
+// A panel, and the rows to multiply by the panel.
 template <typename L>
 struct TileRun {
   const std::byte* panel;
@@ -52,7 +52,7 @@ struct TileRun {
   const float* bias;    // From the panel's first output on, or null.
   float* y;             // As bias.
   int64_t y_stride;
-  int64_t outputs;      // How many the panel has: 32, or fewer in the last one.
+  int64_t outputs;      // Number of outputs in the panel: 32, or fewer in the last panel.
 };
 
 template <typename L, typename Format>
@@ -72,7 +72,7 @@ TileRun<L> TileRunOf(TileScheme scheme, const TileJob& job, int64_t panel, int64
           .outputs = std::min<int64_t>(32, job.out_features - first)};
 }
 
-// Sixteen outputs of a row from their sum on.
+// Finishes and stores sixteen outputs of a row.
 template <typename L, typename Format>
 inline TESSERA_INLINED void FinishTileSum(const TileRun<L>& run, int64_t row, int half, typename L::Float sum) {
   const int count = static_cast<int>(std::min<int64_t>(16, run.outputs - 16 * half));
@@ -92,7 +92,7 @@ inline __attribute__((always_inline)) void FetchTileAhead(const std::byte* tile)
   for (int64_t at = 0; at < Format::kBytes; at += 64) __builtin_prefetch(tile + kTileAhead + at, 0, 3);
 }
 
-// Rows [0, kRows) of a run.
+// Multiplies rows [0, kRows) of a run.
 template <typename L, typename Format, int kRows>
 void MultiplyFewRows(const TileRun<L>& run) {
   typename L::Float sums[kRows][2];
@@ -122,11 +122,11 @@ struct TileBlock {
   int64_t inputs;          // Whole tiles.
   const float* x;
   int64_t x_stride;
-  const float* next;       // Where the rows of the next block begin, which are fetched meanwhile.
+  const float* next;       // The start of the next block's rows, which are prefetched meanwhile.
   float* sums;             // [rows, 32].
 };
 
-// sums += rows x weights of outputs 16 kHalf and up, kHalves x 16 of them.
+// sums += rows x weights, for kHalves x 16 outputs from output 16 kHalf up.
 template <typename L, int kRows, int kHalf, int kHalves>
 inline TESSERA_INLINED void AddTileHalves(const TileBlock& block) {
   typename L::Float lanes[kRows][kHalves];
@@ -171,14 +171,14 @@ inline TESSERA_INLINED void WithTileRows(int64_t rows, F f) {
   }(Constants<kMost>());
 }
 
-// Rows of the next block when `left` remain: no short block behind a whole one.
+// Returns the rows of the next block when `left` rows remain. Avoids a short block behind a whole block.
 template <typename L>
 int64_t RowsOfTileBlock(int64_t left) {
   constexpr int64_t kMost = kTileRows<L>;
   return left <= kMost ? left : left < 2 * kMost ? (left + 1) / 2 : kMost;
 }
 
-// All rows of a run, kMostTileRows at most.
+// Multiplies all rows of a run, at most kMostTileRows.
 template <typename L, typename Format>
 void MultiplyManyRows(const TileRun<L>& run) {
   alignas(64) float sums[kMostTileRows * 32], weights[kTilesWidened * 32 * 32];
@@ -210,8 +210,8 @@ void MultiplyManyRows(const TileRun<L>& run) {
   }
 }
 
-// Rows are cut evenly, so that weights are seldom widened for a few rows alone; the rows of a cut stay in the second-level cache from
-// panel to panel.
+// Cuts rows evenly, so that weights are seldom widened for a few rows alone. The rows of a cut stay in the second-level cache from panel to
+// panel.
 template <typename L, typename Format>
 void MultiplyTilesOf(TileScheme scheme, const TileJob& job) {
   const int64_t cuts = (job.rows + kMostTileRows - 1) / kMostTileRows;

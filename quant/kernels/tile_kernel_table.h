@@ -1,4 +1,4 @@
-// One instruction set's table of tile kernels: tiles.cc.in makes it for each instruction set, by its lanes and nothing else.
+// The table of tile kernels of one instruction set. tiles.cc.in instantiates the table for each instruction set with its lanes.
 #pragma once
 
 #include "tessera/quant/kernels/tile_kernel.h"

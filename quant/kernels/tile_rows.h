@@ -1,4 +1,4 @@
-// Rounding a row for tile kernels (quant/tile_kernels.h), the same on every instruction set.
+// Rounds a row for tile kernels (quant/tile_kernels.h), with the same bits on every instruction set.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,13 @@
 
 namespace tessera {
 
-// How numbers become whole multiples of a scale: code = round(x * inverse), x is about code * scale.
+// Factors that turn numbers into whole multiples of a scale: code = round(x * inverse), x is about code * scale.
 template <typename L>
 struct TileRowScale {
   float inverse = 0, scale = 0;
 
-  // The largest code is `largest`. Below 2^-100 the division would leave FP32's range, and FP16 holds zeros alone: those rows are zeros.
+  // The largest code is `largest`. Rows below 2^-100 are zeros: the division would leave FP32's range, and in FP16 such rows are zeros
+  // anyway.
   TileRowScale(int32_t magnitude_bits, float largest) {
     const float magnitude = std::bit_cast<float>(magnitude_bits);
     if (magnitude < 0x1p-100f) return;
@@ -33,7 +34,7 @@ int32_t LargestMagnitudeBits(const float* x, int64_t in_features) {
   return L::LargestInt(bits);
 }
 
-// out[i] = f(x[i]), and zeros up to a whole tile. Each sixteen are read before they are written.
+// out[i] = f(x[i]), then zeros up to a whole tile. Each sixteen numbers are read before they are written.
 template <typename L, typename F>
 inline __attribute__((always_inline)) void MapTileRow(const float* x, int64_t in_features, float* out, F f) {
   const int64_t end = (in_features + 31) / 32 * 32;
@@ -42,7 +43,7 @@ inline __attribute__((always_inline)) void MapTileRow(const float* x, int64_t in
   if (i < in_features) {
     float tail[16];
     L::Store(tail, f(L::LoadPartial(x + i, static_cast<int>(in_features - i))));
-    for (int64_t k = in_features; k < i + 16; ++k) tail[k - i] = 0;   // What f makes of zeros need not be zero.
+    for (int64_t k = in_features; k < i + 16; ++k) tail[k - i] = 0;   // f of zeros need not be zero.
     L::Store(out + i, L::Load(tail));
     i += 16;
   }

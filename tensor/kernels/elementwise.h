@@ -1,15 +1,15 @@
-// exp, SiLU and GELU on sixteen lanes, the same operations in the same order for every instruction set.
+// exp, SiLU and GELU on sixteen lanes, with the same operations in the same order for every instruction set.
 //
 //   L::Float probability = ExpLanes<L>(L::Sub(score, largest));
 //
-// Include only from kernel files (*_portable.cc, *_avx2.cc, *_avx512.cc).
+// With vector lanes, include only from kernel files (*_avx2.cc, *_avx512.cc, *_neon.cc).
 #pragma once
 
 #include "tessera/tensor/kernels/lanes_portable.h"
 
 namespace tessera {
 
-// e^x, relative error below 2e-7; 0 below -87 (a probability that small adds nothing to a sum of FP32), infinity above 88.4.
+// e^x, relative error below 2e-7. Below -87 the result is 0 (such a small probability adds nothing to a sum of FP32); above 88.4, infinity.
 // Cody-Waite reduction by ln 2 in two parts, then a degree-6 polynomial in Horner form (Muller, Elementary Functions, ch. 11).
 template <typename L>
 inline __attribute__((always_inline)) typename L::Float ExpLanes(typename L::Float x) {

@@ -1,4 +1,4 @@
-// Sixteen lanes in two AVX2 registers. See lanes_portable.h, whose bits these are. Include only from *_avx2.cc files.
+// Sixteen lanes in two AVX2 registers, with the bits of lanes_portable.h. Include only from *_avx2.cc files.
 #pragma once
 
 #include <immintrin.h>
@@ -18,7 +18,7 @@ struct LanesAvx2 {
   struct Float { __m256 low, high; };
   struct Int { __m256i low, high; };
   struct Bytes { __m256i low, high; };
-  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers.
+  // Attention (npu/host/kernels/attention_kernel.h): number of sixteen-lane sums that stay in registers.
   static constexpr int kSums = 6;
   static constexpr int kRowsOfSumsInRegisters = 8;
 
@@ -194,9 +194,9 @@ struct LanesAvx2 {
   }
   TESSERA_INLINE Bytes Or(Bytes a, Bytes b) { return {_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)}; }
 
-  // vpmaddubsw adds two products in 16 bits, saturating: at most 2 x 127 x the largest code. kQuadsOfPairs says how many quads of such
-  // pairs fit into 16 bits, whatever the weights; codes of 8 bits are multiplied as two of 4. Widening to 32 bits (vpmaddwd, vpaddd) is
-  // then done once for all these quads.
+  // vpmaddubsw adds two products in 16 bits, saturating: at most 2 x 127 x the largest code. kQuadsOfPairs is the number of quads of such
+  // pairs that fit into 16 bits, for any weights. Codes of 8 bits are multiplied as two codes of 4 bits. So all these quads are widened to
+  // 32 bits (vpmaddwd, vpaddd) only once.
   struct Products8 {
     static constexpr int kRowsAtOnce = 6, kTilesTogether = 1;
     template <int kBits>
@@ -219,7 +219,7 @@ struct LanesAvx2 {
       const __m256i activation = Broadcast(q);
       pairs = {_mm256_add_epi16(pairs.low, _mm256_maddubs_epi16(w.low, activation)),
                _mm256_add_epi16(pairs.high, _mm256_maddubs_epi16(w.high, activation))};
-      asm("" : "+x"(pairs.low), "+x"(pairs.high));  // Else GCC adds up in a tree, which needs more registers than there are.
+      asm("" : "+x"(pairs.low), "+x"(pairs.high));  // Otherwise GCC adds up in a tree, which needs more registers than exist.
       return pairs;
     }
     template <int kPlane>
@@ -230,8 +230,8 @@ struct LanesAvx2 {
     }
   };
 
-  // vpmaddwd adds two products of 16 bits in 32, where nothing saturates. One is for inputs 0 and 2 of a quad, one for 1 and 3, since a
-  // mask and a shift widen weights to these words.
+  // vpmaddwd adds two products of 16 bits in 32 bits, where nothing saturates. One vpmaddwd is for inputs 0 and 2 of a quad, one for inputs
+  // 1 and 3. A mask and a shift widen weights to words of these inputs.
   struct Products16 {
     static constexpr int kRowsAtOnce = 5, kTilesTogether = 1;
     template <int kBits>
@@ -270,7 +270,7 @@ struct LanesAvx2 {
   };
 
  private:
-  // Lane i: all lanes of a[i] joined. They are joined across vectors: four vectors become one that holds lanes of all four.
+  // Lane i: all lanes of a[i] joined. The lanes are joined across vectors: four vectors become one vector that holds lanes of all four.
   template <typename Join>
   TESSERA_INLINE Int Joined(const Int (&a)[16], Join join) {
     return {JoinedEight(a, join), JoinedEight(a + 8, join)};
@@ -287,7 +287,8 @@ struct LanesAvx2 {
     }
     return join(_mm256_permute2x128_si256(four[0], four[1], 0x20), _mm256_permute2x128_si256(four[0], four[1], 0x31));
   }
-  // Instructions look up among eight numbers, by the low three bits of a code; the fourth, moved to the sign, chooses between two of them.
+  // The instruction looks up among eight numbers, by the low three bits of a code. The fourth bit, moved to the sign, chooses between two
+  // lookups.
   TESSERA_INLINE __m256 LookUpEight(Float table, __m256i codes) {
     const __m256 low = _mm256_permutevar8x32_ps(table.low, codes), high = _mm256_permutevar8x32_ps(table.high, codes);
     return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28)));

@@ -1,4 +1,4 @@
-// Sixteen lanes in one AVX-512 register. See lanes_portable.h, whose bits these are. Include only from *_avx512.cc files.
+// Sixteen lanes in one AVX-512 register, with the bits of lanes_portable.h. Include only from *_avx512.cc files.
 #pragma once
 
 #include <immintrin.h>
@@ -18,7 +18,7 @@ struct LanesAvx512 {
   using Float = __m512;
   using Int = __m512i;
   using Bytes = __m512i;
-  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers.
+  // Attention (npu/host/kernels/attention_kernel.h): number of sixteen-lane sums that stay in registers.
   static constexpr int kSums = 24;
   static constexpr int kRowsOfSumsInRegisters = 8;
 
@@ -129,7 +129,7 @@ struct LanesAvx512 {
 
   TESSERA_INLINE void StoreBytes(std::byte* p, Bytes a) { _mm512_store_si512(p, a); }
   TESSERA_INLINE Bytes LoadBytes(const std::byte* p) { return _mm512_load_si512(p); }
-  // Moves bits up by additions: more units can add than shift (twice as many on Zen 4), and the unit that shifts is needed for products.
+  // Moves bits up by additions: more units can add than shift (twice as many on Zen 4), and products need the unit for shifts.
   template <int kShift, int kMask, int kTo>
   TESSERA_INLINE Bytes Field(Bytes a) {
     for (int bit = kShift; bit < kTo; ++bit) a = _mm512_add_epi8(a, a);
@@ -162,7 +162,7 @@ struct LanesAvx512 {
     TESSERA_INLINE Int EndPairs(Int, Pairs sum) { return sum; }
   };
 
-  // Words of inputs 0 and 2 of a quad, and of 1 and 3: a mask and a shift widen weights to these.
+  // One vector has words of inputs 0 and 2 of a quad, another has words of inputs 1 and 3. A mask and a shift widen weights to words.
   struct Products16 : Products8 {
     struct Weights { __m512i even, odd; };
 
@@ -180,7 +180,8 @@ struct LanesAvx512 {
   };
 
  private:
-  // Lane i: all lanes of a[i] joined. They are joined across vectors: four vectors become one that holds lanes of all four, twice.
+  // Lane i: all lanes of a[i] joined. The lanes are joined across vectors, twice: four vectors become one vector that holds lanes of all
+  // four.
   template <typename Join>
   TESSERA_INLINE Int Joined(const Int (&a)[16], Join join) {
     __m512i four[4];  // Each 128 bits of four[i]: a part of each of a[4 i] to a[4 i + 3].

@@ -1,7 +1,7 @@
-// Sixteen lanes in four NEON registers. See lanes_portable.h, whose bits these are. Include only from *_neon.cc files.
+// Sixteen lanes in four NEON registers, with the bits of lanes_portable.h. Include only from *_neon.cc files.
 //
-// Needs ARMv8.2-A and its dot products of bytes (FEAT_DotProd). It has only run under an emulator: no time on any processor has been
-// measured. Choices for speed rest on counting the instructions that g++ 12 generates (scripts/measure/count_instructions.py).
+// Needs ARMv8.2-A with dot products of bytes (FEAT_DotProd). The code has only run under an emulator: no time on any processor has been
+// measured. Choices for speed rest on counts of the instructions that g++ 12 generates (scripts/measure/count_instructions.py).
 #pragma once
 
 #include <arm_neon.h>
@@ -21,8 +21,8 @@ struct LanesNeon {
   struct Float { float32x4_t v[4]; };
   struct Int { int32x4_t v[4]; };
   struct Bytes { uint8x16_t v[4]; };
-  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers. Six sums are 24 registers, and a
-  // load of keys or values four.
+  // Attention (npu/host/kernels/attention_kernel.h): number of sixteen-lane sums that stay in registers. Six sums are 24 registers; a load
+  // of keys or values takes four.
   static constexpr int kSums = 6;
   static constexpr int kRowsOfSumsInRegisters = 8;
 
@@ -70,7 +70,7 @@ struct LanesNeon {
   TESSERA_INLINE Float Fma(Float a, Float b, Float c) {
     return Each<Float>([&](int i) { return vfmaq_f32(c.v[i], a.v[i], b.v[i]); });
   }
-  // These compare and select, since fmax and fmin treat NaN and -0 in another way than the definition.
+  // Max and Min compare and select, since fmax and fmin treat NaN and -0 differently from the definition.
   TESSERA_INLINE Float Max(Float a, Float b) { return Each<Float>([&](int i) { return Larger(a.v[i], b.v[i]); }); }
   TESSERA_INLINE Float Min(Float a, Float b) {
     return Each<Float>([&](int i) { return vbslq_f32(vcltq_f32(a.v[i], b.v[i]), a.v[i], b.v[i]); });
@@ -145,7 +145,7 @@ struct LanesNeon {
     if constexpr (kShift == 0) return a;
     else return Each<Int>([&](int i) { return vshrq_n_s32(a.v[i], kShift); });
   }
-  // Instructions look up bytes: a number is those at 4 code + 0, 1, 2 and 3.
+  // The instruction looks up bytes: a number is the bytes at 4 code + 0, 1, 2 and 3.
   TESSERA_INLINE Float LookUp(Float table, Int codes) {
     const uint8x16x4_t bytes = {{vreinterpretq_u8_f32(table.v[0]), vreinterpretq_u8_f32(table.v[1]), vreinterpretq_u8_f32(table.v[2]),
                                  vreinterpretq_u8_f32(table.v[3])}};
@@ -172,8 +172,8 @@ struct LanesNeon {
   TESSERA_INLINE void StoreBytes(std::byte* p, Bytes a) {
     for (int i = 0; i < 4; ++i) vst1q_u8(reinterpret_cast<uint8_t*>(p) + 16 * i, a.v[i]);
   }
-  // The empty statement keeps loads where they are written. Otherwise g++ loads and unpacks the weights of a group before it multiplies
-  // any, and spills them: 1052 instructions in place of 734 for four rows of Q4_0.
+  // The empty statement keeps loads at their place. Otherwise g++ loads and unpacks the weights of a group before the first multiplication,
+  // and spills weights. The result is 1052 instructions instead of 734 for four rows of Q4_0.
   TESSERA_INLINE Bytes LoadBytes(const std::byte* p) {
     asm volatile("" : "+r"(p));
     return Each<Bytes>([&](int i) { return vld1q_u8(reinterpret_cast<const uint8_t*>(p) + 16 * i); });
@@ -186,8 +186,8 @@ struct LanesNeon {
   }
   TESSERA_INLINE Bytes Or(Bytes a, Bytes b) { return Each<Bytes>([&](int i) { return vorrq_u8(a.v[i], b.v[i]); }); }
 
-  // SDOT multiplies signed bytes by signed bytes and adds up in 32 bits. A weight of up to 7 bits is the same signed; one of 8 bits,
-  // its top bit flipped, reads as the weight - 128.
+  // SDOT multiplies signed bytes by signed bytes and adds up in 32 bits. A weight of up to 7 bits has the same value as a signed byte. A
+  // weight of 8 bits, with the top bit flipped, reads as the weight - 128.
   struct Products8 {
     // One tile of four rows fills 16 registers with integer sums, and the other 16 hold weights and activations; float sums wait in
     // memory. Counted for Q4_0 and Q4_K: 4.0 and 5.2 instructions per SDOT with one row, 3.2 and 3.9 with two, 2.9 and 3.3 with four, 2.7
@@ -219,12 +219,12 @@ struct LanesNeon {
     TESSERA_INLINE Int EndPairs(Int, Pairs sum) { return sum; }
   };
 
-  // A value of 16 bits is 256 times a signed byte plus another signed byte. Each has its sums, so two rows fill 16 registers.
+  // A value of 16 bits is 256 times a signed byte plus another signed byte. Each byte has separate sums, so two rows fill 16 registers.
   struct Products16 : Products8 {
     static constexpr int kRowsAtOnce = 2;
     struct Pairs { Int high, low; };
 
-    // Four high bytes and four low ones for each quad.
+    // Four high bytes and four low bytes for each quad.
     TESSERA_INLINE void StoreValues(int8_t* p, Int a) {
       int8_t high[16], low[16];
       StoreSigned8(high, Each<Int>([&](int i) { return vshrq_n_s32(vaddq_s32(a.v[i], vdupq_n_s32(128)), 8); }));

@@ -4,9 +4,9 @@
 //   L::Float sum = L::Fma(L::Load(a), L::Load(b), L::Zero());
 //   float total = L::Sum(sum);                       // a fixed tree: lane i with i+8, then +4, +2, +1
 //
-// A kernel is a template over LanesPortable or a sister (LanesAvx2, LanesAvx512, LanesNeon), written once and compiled for each.
-// Sixteen is part of the numeric contract: reductions keep 16 partial sums (index mod 16) and join them by one tree, whatever
-// the width of the CPU's registers. Everything here is exact or rounded once, so all agree (tests/tensor/lanes_test.cc).
+// A kernel is a template over LanesPortable or a sister (LanesAvx2, LanesAvx512, LanesNeon), written once and compiled for each. Sixteen is
+// part of the numeric contract. Reductions keep 16 partial sums (index mod 16) and join the sums by one tree, for any width of the CPU's
+// registers. Everything here is exact or rounded once, so all versions agree (tests/tensor/lanes_test.cc).
 #pragma once
 
 #include <bit>
@@ -17,7 +17,8 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/half.h"
 
-// Functions of many operations, which are called: a kernel that holds copies of them takes three times as long to compile.
+// Marks functions of many operations. Such functions are called, not inlined: a kernel with inlined copies takes three times as long to
+// compile.
 #define TESSERA_CALLED static __attribute__((noinline))
 
 namespace tessera {
@@ -27,7 +28,7 @@ struct LanesPortable {
   struct Float { float v[16]; };
   struct Int { int32_t v[16]; };
   struct Bytes { uint8_t v[64]; };  // Sixteen quads of unsigned bytes.
-  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers.
+  // Attention (npu/host/kernels/attention_kernel.h): number of sixteen-lane sums that stay in registers.
   static constexpr int kSums = 4;
   static constexpr int kRowsOfSumsInRegisters = 0;   // Passes of more rows keep their sums in memory (quant/kernels/panel_kernel.h).
 
@@ -47,7 +48,7 @@ struct LanesPortable {
   static void Store(float* p, Float x) { std::memcpy(p, x.v, sizeof x.v); }
   static void StorePartial(float* p, Float x, int n) { std::memcpy(p, x.v, n * sizeof(float)); }
   static void StoreHalf(uint16_t* p, Float x) { for (int i = 0; i < 16; ++i) p[i] = FloatToHalf(x.v[i]); }
-  // The nearest numbers that FP16 holds: what LoadHalf reads after StoreHalf.
+  // Rounds to the nearest FP16 numbers: the result of StoreHalf followed by LoadHalf.
   static Float RoundToHalf(Float a) { return Each([&](int i) { return HalfToFloat(FloatToHalf(a.v[i])); }); }
 
   static Float Add(Float a, Float b) { return Each([&](int i) { return a.v[i] + b.v[i]; }); }
@@ -55,11 +56,11 @@ struct LanesPortable {
   static Float Mul(Float a, Float b) { return Each([&](int i) { return a.v[i] * b.v[i]; }); }
   static Float Div(Float a, Float b) { return Each([&](int i) { return a.v[i] / b.v[i]; }); }
   static Float Fma(Float a, Float b, Float c) { return Each([&](int i) { return std::fmaf(a.v[i], b.v[i], c.v[i]); }); }
-  // a if a > b, else b: what x86's max does, so a NaN in `a` gives b.
+  // a if a > b, else b, like x86's max, so a NaN in `a` gives b.
   static Float Max(Float a, Float b) { return Each([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
   static Float Min(Float a, Float b) { return Each([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; }); }
   static Float Negate(Float a) { return Each([&](int i) { return -a.v[i]; }); }
-  // x where limit <= x, else 0.
+  // `result` if limit <= x, else 0.
   static Float ZeroBelow(Float x, Float limit, Float result) {
     return Each([&](int i) { return limit.v[i] <= x.v[i] ? result.v[i] : 0.0f; });
   }
@@ -85,7 +86,7 @@ struct LanesPortable {
     }
     return a.v[0];
   }
-  // The larger bit pattern of |a| and the running `bits`, as integers: infinities and NaN are the largest of all.
+  // Returns the larger of the bit pattern of |a| and the running `bits`, as integers: infinities and NaN are the largest.
   static Int MaxMagnitudeBits(Int bits, Float a) {
     for (int i = 0; i < 16; ++i) {
       int32_t magnitude;
@@ -103,14 +104,14 @@ struct LanesPortable {
   static Int RoundToInt(Float a) { Int r; for (int i = 0; i < 16; ++i) r.v[i] = static_cast<int32_t>(std::nearbyintf(a.v[i])); return r; }
   static void StoreSigned8(int8_t* p, Int a) { for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(a.v[i]); }
   static int32_t SumInt(Int a) { int32_t sum = 0; for (int32_t x : a.v) sum += x; return sum; }
-  // Lane i: the sum, or the largest lane, of a[i]. Cheaper together than one by one.
+  // Lane i: the sum, or the largest lane, of a[i]. Sixteen together are cheaper than one by one.
   static Int SumOfEach(const Int (&a)[16]) { Int r; for (int i = 0; i < 16; ++i) r.v[i] = SumInt(a[i]); return r; }
   static Int LargestOfEach(const Int (&a)[16]) { Int r; for (int i = 0; i < 16; ++i) r.v[i] = LargestInt(a[i]); return r; }
   // Lanes 8 to 15, then 0 to 7.
   static Int SwapHalves(Int a) { Int r; for (int i = 0; i < 16; ++i) r.v[i] = a.v[(i + 8) % 16]; return r; }
   static Int MulInt(Int a, int32_t b) { for (int32_t& lane : a.v) lane *= b; return a; }
   static void StoreInt(int32_t* p, Int a) { std::memcpy(p, a.v, sizeof a.v); }
-  // Sixteen numbers of 32 bits, signed ones of 16, unsigned ones of 8, at any address.
+  // Load sixteen numbers of 32 bits, signed numbers of 16 bits, or unsigned numbers of 8 bits, at any address.
   static Int LoadInt(const void* p) { Int r; std::memcpy(r.v, p, sizeof r.v); return r; }
   static Int LoadWords(const void* p) {
     int16_t words[16];
@@ -126,7 +127,7 @@ struct LanesPortable {
     for (int i = 0; i < 16; ++i) r.v[i] = bytes[i];
     return r;
   }
-  // By 0 to 31 bits. Zeros move in, but for ShiftRightSigned copies of the sign.
+  // Shift by 0 to 31 bits. Zeros move in; in ShiftRightSigned, copies of the sign.
   template <int kShift>
   static Int ShiftLeft(Int a) { for (int32_t& x : a.v) x = static_cast<int32_t>(static_cast<uint32_t>(x) << kShift); return a; }
   template <int kShift>
@@ -137,7 +138,7 @@ struct LanesPortable {
   static Float LookUp(Float table, Int codes) { return Each([&](int i) { return table.v[codes.v[i] & 15]; }); }
   // The low sixteen bits of each lane, read as FP16.
   static Float LowHalves(Int a) { return Each([&](int i) { return HalfToFloat(static_cast<uint16_t>(a.v[i])); }); }
-  // to[k][i] = a[i][k] for eight rows and columns. REQUIRES: both are on 64-byte boundaries.
+  // to[k][i] = a[i][k] for eight rows and columns. REQUIRES: both arrays are on 64-byte boundaries.
   static void Transpose(const int32_t (*a)[8], int32_t (*to)[8]) {
     for (int i = 0; i < 8; ++i) {
       for (int k = 0; k < 8; ++k) to[k][i] = a[i][k];
@@ -166,13 +167,13 @@ struct LanesPortable {
   }
   TESSERA_CALLED Bytes Or(const Bytes& a, const Bytes& b) { Bytes r; for (int i = 0; i < 64; ++i) r.v[i] = a.v[i] | b.v[i]; return r; }
 
-  // Sums of products with activations of 8 bits (below: of 16), exact whatever the weights are. From BeginPairs to EndPairs each lane adds
+  // Sums of products with activations of 8 bits (Products16: of 16 bits), exact for any weights. From BeginPairs to EndPairs each lane adds
   // w[4 lane + i] * q[i], i = 0..3, from at most kQuadsOfPairs quads. A weight of kBits bits may be multiplied in kPlanes parts, one after
-  // the other, and may be reduced by kTakenOff before; a kernel starts its sums higher to make up for that.
+  // the other, and may be reduced by kTakenOff before. A kernel starts its sums higher to compensate the reduction.
   template <typename Value>
   struct Products {
     static constexpr int kRowsAtOnce = 2;     // Rows that share a load of weights. Few here, so that there is little to compile.
-    static constexpr int kTilesTogether = 2;  // Tiles whose sums are made at once, from one load of the activations.
+    static constexpr int kTilesTogether = 2;  // Tiles whose sums are computed together, from one load of the activations.
     template <int kBits>
     static constexpr int kPlanes = 1;
     template <int kBits>
@@ -182,7 +183,7 @@ struct LanesPortable {
     using Weights = Bytes;
     using Pairs = Int;
 
-    // Sixteen values, four quads, in the order in which Dot reads them.
+    // Stores sixteen values, four quads, in the order of Dot's reads.
     static void StoreValues(int8_t* p, Int a) {
       Value values[16];
       for (int i = 0; i < 16; ++i) values[i] = static_cast<Value>(a.v[i]);

@@ -1,4 +1,4 @@
-// A graph as HostDevice keeps it: what can be decided once, before any row is seen.
+// A graph in HostDevice's form: with all decisions that do not depend on the rows of a run.
 #pragma once
 
 #include <cstdint>
@@ -10,38 +10,39 @@
 
 namespace tessera {
 
-// A step of every worker's walk through a graph. First come operators that work on each row alone: all of them run for one row, then all
-// for the next. Then comes one operator that the workers share. If it is a Linear, each row is rounded for it as soon as the row's own
-// operators are done.
+// One step of every worker's walk through a graph. First come operators that work on each row alone: all operators run for one row, then
+// all for the next row. Then comes one operator that the workers share. If that operator is a Linear, each row is rounded for the Linear as
+// soon as the row's own operators are done.
 struct HostStep {
   size_t begin = 0;                      // Operators [begin, shared) work on each row alone; there may be none.
-  size_t shared = 0;                     // The operator that workers share; the number of operators if the graph ends before one.
+  // The operator that workers share; the number of operators if the graph ends before a shared operator.
+  size_t shared = 0;
   std::vector<BufferId> reads = {};      // Buffers that [begin, shared) reads and that other workers may have written.
   bool barrier_before_shared = false;    // With several rows: the shared operator reads rows that other workers wrote in this step.
   std::vector<PanelShape> matrices = {}; // The matrices of a Linear's products, in order. Empty for another operator.
-  bool rounds = false;                   // Are the Linear's rows rounded to 8 bits (for some of its products)?
-  bool rounds_fine = false;              // To 16 bits (for others)?
-  std::vector<TileInput> tile_inputs = {};   // How they are rounded for products with matrices in tiles.
-  std::vector<int> input_of = {};        // Per product: which of these it takes; -1: its matrix is in panels.
-  // Per product: which A x of a row it takes, in order of first use; -1: no adapter. Parts of one matrix share theirs.
+  bool rounds = false;                   // True if the Linear's rows are rounded to 8 bits (for some of its products).
+  bool rounds_fine = false;              // True if the Linear's rows are rounded to 16 bits (for other products).
+  std::vector<TileInput> tile_inputs = {};   // Roundings of rows for products with matrices in tiles.
+  std::vector<int> input_of = {};        // Per product: index in tile_inputs; -1: the matrix is in panels.
+  // Per product: index of the A x that the product uses, in order of first use; -1: no adapter. Parts of one matrix share one A x.
   std::vector<int> inner_of = {};
-  int inners = 0;                        // How many these are.
+  int inners = 0;                        // Number of distinct A x in inner_of.
 };
 
 struct HostGraph {
   CompiledGraph compiled;
   std::vector<HostStep> steps;
   std::vector<int> external;                 // Per buffer: its index in RunArguments::buffers, or -1.
-  // Per buffer: does a worker keep its own copy when there is a single row? True where an operator of each row alone writes it.
+  // Per buffer: whether a worker keeps its own copy when there is a single row. True where an operator of each row alone writes the buffer.
   std::vector<bool> row_written;
-  // Per buffer: does a worker keep its own copy with several rows, too? True where only the step that writes the buffer reads it, to
-  // compute rows, to round them and to multiply them by an adapter's A.
+  // Per buffer: whether a worker keeps its own copy with several rows, too. True where only the step that writes the buffer also reads the
+  // buffer. Reads compute rows, round rows, and multiply rows by an adapter's A.
   std::vector<bool> passing;
-  std::vector<int64_t> private_offsets;      // Bytes into a worker's own scratch, for those buffers.
+  std::vector<int64_t> private_offsets;      // Byte offsets of own copies in a worker's scratch.
   int64_t private_bytes = 0;
   int64_t widest_input = 0;                  // Most in_features of any product with rounded rows.
-  int64_t tile_inputs = 0;                   // Most tile_inputs of any step,
-  int64_t inners = 0;                        // and most inners.
+  int64_t tile_inputs = 0;                   // Most tile_inputs of any step.
+  int64_t inners = 0;                        // Most inners of any step.
   int64_t widest_head = 0;                   // Largest head of any Attention.
   int64_t most_heads = 0;                    // Most query heads of any Attention.
 };

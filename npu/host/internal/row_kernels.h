@@ -1,4 +1,5 @@
-// The host device's loops over one row, and over one tile of queries, one table per instruction set with the same bits in each.
+// The host device's loops over one row, and over one tile of queries. Each instruction set has one table of loops; all tables compute the
+// same bits.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace tessera {
 
-// Query vectors of one key/value head that walk the cache together: each key is loaded once for all of them. Six accumulators of
-// four vectors each leave eight of 32 registers for keys, values and probabilities.
+// Query vectors of one key/value head that walk the cache together: each key is loaded once for all queries. Six accumulators of four
+// vectors each leave eight of 32 registers for keys, values and probabilities.
 struct AttentionTile {
   static constexpr int kMost = 6;
 
@@ -31,13 +32,13 @@ struct AttentionTile {
   float* scratch = nullptr;         // AttentionScratch(longest, head_size) floats.
 };
 
-// Floats one tile needs: scores of `longest` positions, sums of values and, for FP16, a rounded copy, for each query.
+// Floats that one tile needs: for each query, scores of `longest` positions, sums of values and, for FP16, a rounded copy.
 constexpr int64_t ScoreStride(int64_t longest) { return (longest + 47) / 16 * 16; }
 constexpr int64_t AttentionScratch(int64_t longest, int64_t head_size) {
   return AttentionTile::kMost * (ScoreStride(longest) + 2 * KvView::ValueStride(static_cast<int>(head_size)));
 }
 
-// Where one head of a key or a value is stored: number i at numbers + i * stride, counted in numbers of the format.
+// The place of one head of a key or a value: number i is at numbers + i * stride, counted in numbers of the format.
 struct HeadPlace { KvFormat format; std::byte* numbers; int64_t stride; float* scale; };
 
 struct RopeShape { int heads; int head_size; int dimensions; RopePairs pairs; };
@@ -59,14 +60,14 @@ struct RowKernels {
   void (*rope)(const float* x, const float* cos_sin, RopeShape shape, float* y);
   void (*store_head)(const float* x, int64_t columns, const HeadPlace& to);
   void (*attend)(const AttentionTile& tile);
-  // As npu/flash_attention.h, `kv_block` positions at a time; tile.scale is FP16's. REQUIRES: the cache is in FP16.
+  // Computes attention as npu/flash_attention.h, `kv_block` positions at a time; tile.scale is in FP16. REQUIRES: the cache is in FP16.
   void (*attend_halves)(const AttentionTile& tile, int kv_block, HmxExp exp);
-  // The same in two steps, for a tile of an FP16 cache whose queries attend to the same positions: the scores of positions
-  // [begin, end), and from all of them columns [begin, end) of y, multiples of 16 (rounded up at the head's end). `scores`: each query's
-  // ScoreStride(longest) floats, from position tile.begin / 16 * 16 on.
+  // Attention in two steps, for a tile of an FP16 cache whose queries attend to the same positions. score_part computes the scores of
+  // positions [begin, end). sum_part computes columns [begin, end) of y from all scores; columns are multiples of 16, rounded up at the
+  // head's end. `scores`: ScoreStride(longest) floats per query, from position tile.begin / 16 * 16 on.
   void (*score_part)(const AttentionTile& tile, float* scores, int begin, int end);
   void (*sum_part)(const AttentionTile& tile, const float* scores, int begin, int end);
-  // inner = A x, in FP32 and fixed order; then y += scale * B inner.
+  // adapt_down: inner = A x, in FP32 and fixed order. adapt_up: y += scale * B inner.
   void (*adapt_down)(const AdapterProduct& adapter, const float* x, int64_t in_features, float* inner);
   void (*adapt_up)(const AdapterJob& job);
 };

@@ -1,10 +1,12 @@
-// How a few queries' attention falls to workers: whole tiles, and half of one where a share ends in the middle of it.
+// Divides the attention of a few queries among workers: whole tiles, and half a tile at the end of some shares.
 //
 //   const TileCut share = TileCut::OfWorker(worker, workers, /*heads=*/3, /*per_head=*/18);    // 9 tiles for 2 workers: 4.5 each
 //   for (int64_t i = 0; i < share.tiles(); ++i) Attend(share.Tile(i).begin, share.Tile(i).end);
 //
-// Queries are counted head by head. If only whole tiles were shared out, one of two workers would get five tiles of nine; half a tile takes
-// little more than half of a tile's time. No bit depends on which queries are walked together. Pure functions.
+// Queries are counted head by head. With whole tiles only, one of two workers would get five of nine tiles. Half a tile takes little more
+// than half of a tile's time. No bit depends on the choice of queries that are walked together.
+//
+// Threads: thread-safe (pure functions).
 #pragma once
 
 #include <algorithm>
@@ -18,7 +20,7 @@ namespace tessera {
 
 class TileCut {
  public:
-  // The worker's share of `heads` heads with `per_head` queries each, cut between half tiles.
+  // Returns the worker's share of `heads` heads with `per_head` queries each, cut between half tiles.
   static TileCut OfWorker(int worker, int workers, int64_t heads, int64_t per_head) {
     constexpr int64_t kHalf = AttentionTile::kMost / 2;
     const int64_t of_head = CeilDiv(per_head, kHalf);
@@ -32,9 +34,9 @@ class TileCut {
     return InFirst() + later / per_head_ * InHead() + TilesOf(later % per_head_);
   }
 
-  // Queries [begin, end), of one head; none behind the last tile.
+  // Returns queries [begin, end), all of one head; an empty share behind the last tile.
   Share Tile(int64_t i) const {
-    const int64_t later = i - InFirst();  // Counted from the first head that is not begun in the middle.
+    const int64_t later = i - InFirst();  // Counted from the first head that does not begin in the middle.
     const int64_t head_begin = later < 0 ? begin_ : first_head_end_ + later / InHead() * per_head_;
     const int64_t head_end = later < 0 ? first_head_end_ : std::min(end_, head_begin + per_head_);
     const int64_t begin = head_begin + (later < 0 ? i : later % InHead()) * AttentionTile::kMost;

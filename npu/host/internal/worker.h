@@ -1,4 +1,4 @@
-// One worker's walk through a graph: which rows, panels, heads and queries fall to it, and where it waits for the others.
+// One worker's walk through a graph: the worker's rows, panels, heads and queries, and the barriers with other workers.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace tessera {
 
-// What computes: this CPU as it is fastest, or as a phone NPU does (npu/hmx/hmx_device.h).
+// The kernels of a run: this CPU's fastest, or a phone NPU's arithmetic (npu/hmx/hmx_device.h).
 struct HostArithmetic {
   const MatMulKernels& matmul;
   const RowKernels& rows;
-  const TileKernels* tiles = nullptr;   // For matrices in tiles. Null: there are none.
+  const TileKernels* tiles = nullptr;   // For matrices in tiles. Null: no matrix is in tiles.
   int kv_block = 0;                     // Positions per block of attention in FP16. 0: attention is in FP32.
   HmxExp exp = HmxExp::kTable;          // For attention in FP16.
 };
 
-// A run's rows as the products of one Linear want them: rounded to groups of 8 or 16 bits for panels, to FP16 for tiles.
+// A run's rows, rounded for the products of one Linear: to groups of 8 or 16 bits for panels, to FP16 for tiles.
 struct RoundedRows {
   static int64_t BytesFor(const HostGraph& graph, int64_t rows);
 
@@ -31,7 +31,7 @@ struct RoundedRows {
   float* Tile(int input, int64_t row) const { return tiles + (input * rows + row) * stride; }
 };
 
-// What all workers of a run share.
+// Data that all workers of a run share.
 struct HostRun {
   const HostGraph& graph;
   const RunArguments& arguments;
@@ -39,8 +39,8 @@ struct HostRun {
   ThreadPool& pool;
   std::byte* arena;
   std::byte* rounded;          // RoundedRows of all rows.
-  float* inner;                // A x of adapters: `inners` of the graph for each row, or for each worker if there is one row,
-  int64_t inner_stride;        // so many floats apart.
+  float* inner;                // A x of adapters: `inners` of the graph for each row, or for each worker if there is one row.
+  int64_t inner_stride;        // Distance of two A x, in floats.
   std::byte* scratch;          // workers x scratch_bytes: a single row's buffers, its rounded copy, attention's scores.
   int64_t scratch_bytes;
   TakenParts* taken;           // steps x workers, all 0.
@@ -52,11 +52,11 @@ class Worker {
  public:
   Worker(const HostRun& run, int index);
 
-  // Runs all operators. Every worker of the pool does the same, at the same time.
+  // Runs all operators. Every worker of the pool calls Run at the same time.
   void Run();
 
  private:
-  // The bytes of a worker's own scratch, in this order.
+  // The parts of a worker's own scratch, in this order.
   std::byte* OwnRow() const { return scratch_; }
   std::byte* OwnRounded() const;
   float* OwnScores() const;
@@ -65,7 +65,7 @@ class Worker {
   void FetchRows() const;
   void FetchRounded(const Linear& op) const;
 
-  // Operators that work on one row and see no other.
+  // Operators that work on one row alone.
   void ExecuteRow(const RmsNorm& op, int64_t r);
   void ExecuteRow(const AddBias& op, int64_t r);
   void ExecuteRow(const Add& op, int64_t r);
@@ -73,18 +73,18 @@ class Worker {
   void ExecuteRow(const Rope& op, int64_t r);
   void RoundRow(const Linear& op, int64_t r);
 
-  // Operators that workers share out not only by rows, or after which they wait for each other.
+  // Operators that workers divide not only by rows, or that end with a barrier.
   void Execute(const Linear& op);
   void Execute(const StoreKeyValue& op);
   void Execute(const Attention& op);
   void Execute(const Embedding& op);
 
   RoundedRows Rounded(const Linear& op) const;
-  // A part of op.products[index]. Shares are passed by reference; PanelSchedule::Multiply says why.
+  // Computes a part of op.products[index]. Shares are passed by reference; PanelSchedule::Multiply gives the reason.
   void Multiply(const Linear& op, int index, const Share& panels, const Share& rows);
   void MultiplyPanels(const Linear& op, int index, const Share& panels, const Share& rows);
   void MultiplyTiles(const Linear& op, int index, const Share& panels, const Share& rows);
-  // The adapter of a row for a product; null: none.
+  // Returns a row's adapter for a product; null: none.
   const AdapterProduct* AdapterOf(const Product& product, int64_t r) const;
   float* Inner(int inner, int64_t r) const;
   void AdaptDown(const Linear& op, int64_t r);
@@ -98,7 +98,7 @@ class Worker {
   void ForEachTile(const Attention& op, Share steps, int64_t steps_of_head, F f) const;
   AttentionTile TileOf(const Attention& op, int64_t first, int64_t count) const;
 
-  // Row r of a buffer: the caller's memory, the shared arena, or this worker's own copy of the row at hand.
+  // Returns row r of a buffer: in the caller's memory, the shared arena, or this worker's own copy of the current row.
   float* RowOf(BufferId buffer, int64_t r) const;
   int64_t StrideOf(BufferId buffer) const;
   int64_t Columns(BufferId buffer) const { return run_.graph.compiled.graph.buffers[buffer].columns; }
@@ -107,18 +107,18 @@ class Worker {
   const HostRun& run_;
   const int index_;
   const int workers_;
-  const bool single_;      // One row: every worker computes its row operators for itself.
-  const Share mine_;       // The rows whose row operators fall to this worker.
+  const bool single_;      // One row: every worker computes the row operators redundantly.
+  const Share mine_;       // This worker runs the row operators of these rows.
   std::byte* const scratch_;
   const HostStep* step_ = nullptr;  // The current step.
   TakenParts* taken_ = nullptr;     // For the step's shared operator: one per worker.
-  int inner_ = -1;                  // The last that a single row has had in this step.
+  int inner_ = -1;                  // The last A x that a single row has computed in this step.
 };
 
-// Scores that workers share when they attend from a single row together.
+// Returns the number of scores that workers share when they attend from a single row together.
 int64_t SharedScores(const HostGraph& graph, int longest_path);
 
-// Scratch of one worker for this graph, in bytes.
+// Returns the scratch bytes of one worker for this graph.
 int64_t WorkerScratchBytes(const HostGraph& graph, int longest_path);
 
 }  // namespace tessera

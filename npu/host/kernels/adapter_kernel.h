@@ -1,7 +1,7 @@
 // The two products of an adapter, A x and y += scale * B (A x), written once over sixteen lanes (tensor/kernels/lanes_portable.h).
 //
-// Numbers of 16 bits are widened as they are loaded, which is exact. Several sums are taken at once, so that none waits for another: each
-// is the sum that it would be alone, so bits depend neither on that nor on the format.
+// 16-bit numbers are widened during the load; widening is exact. Several sums are computed together, so that no sum waits for another. Each
+// sum has the bits of the sum computed alone. So bits depend neither on the number of concurrent sums nor on the format.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// Sixteen numbers of an adapter from p on; in a shorter last step zeros follow.
+// Loads sixteen numbers of an adapter from p on; a shorter last step is filled with zeros.
 template <typename L>
 struct WideNumbers {
   using Number = float;
@@ -59,7 +59,7 @@ void AdaptDownOf(const AdapterProduct& adapter, const float* x, int64_t in_featu
   for (; r < adapter.rank; ++r) DotRanks<L, Numbers, 1>(a + r * in_features, x, in_features, inner + r);
 }
 
-// kSteps steps of columns from `first` on; the last has so many lanes.
+// Computes kSteps steps of columns from `first` on; the last step has `lanes` lanes.
 template <typename L, typename Numbers, int kSteps>
 inline __attribute__((always_inline)) void AdaptSteps(const AdapterJob& job, int64_t first, int lanes) {
   const auto* b = static_cast<const typename Numbers::Number*>(job.adapter.b) + first;

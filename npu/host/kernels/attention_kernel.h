@@ -5,11 +5,13 @@
 //   largest  = max over positions                                            order-free
 //   weight(p) = exp(score(p) - largest); total = 16 partial sums by p mod 16, then Sum's tree
 //   y[d]     = (sum over positions, ascending, one FMA chain) * (1 / total)
-// Over 8-bit codes, which are of rotated heads, queries are rotated, score(p) = scale * (key scale of p * the sum over codes), y's chain
-// multiplies codes by weight(p) * value scale of p, each product rounded once, and the chain's result is rotated back.
-// A query's chain covers exactly its own positions: those shared by the tile are walked together, the rest row by row. Scores
-// are lanes of their own, so more of them may be computed than a query has positions (of short runs whole blocks, behind its end): of
-// those nothing is read. So neither slots, nor tile, nor a neighbour's values can reach its bits.
+// Over 8-bit codes: codes are codes of rotated heads, so queries are rotated, too. score(p) = scale * (key scale of p * the sum over
+// codes). y's chain multiplies codes by weight(p) * value scale of p, with each product rounded once. The result of the chain is rotated
+// back.
+//
+// A query's chain covers exactly the query's own positions. Positions shared by the tile are walked together, the rest row by row. Each
+// score is a separate lane, so a walk may compute more scores than a query has positions. Short runs are computed as whole blocks, past the
+// query's end. Nothing reads the extra scores. So neither slots, nor the tile, nor a neighbour's values can change a query's bits.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +25,7 @@
 
 namespace tessera {
 
-// What the values of `count` slots are multiplied by: their weights, with the values' own scales.
+// Multiplies the weights of `count` slots by the scales of the slots' values, in the 8-bit format.
 template <typename L>
 inline void ScaleWeights(const AttentionTile& tile, int slot, int count, float* weights) {
   if constexpr (L::kFormat == KvFormat::kInt8) {
@@ -31,7 +33,7 @@ inline void ScaleWeights(const AttentionTile& tile, int slot, int count, float* 
   }
 }
 
-// Length of the longest common prefix of two paths, in positions.
+// Returns the length of the longest common prefix of two paths, in positions.
 static inline int CommonPositions(SlotPath a, SlotPath b) {
   int positions = 0;
   for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
@@ -60,7 +62,7 @@ float SoftmaxRow(float* scores, int begin, int end) {
   return L::Sum(total);
 }
 
-// One tile's walk: where each query's scores and sums lie, and which positions all of them share.
+// The walk of one tile: places of each query's scores and sums, and the positions that all queries share.
 template <typename L>
 class TileWalk {
  public:
@@ -74,7 +76,7 @@ class TileWalk {
       shared_begin_ = std::max(shared_begin_, tile.begin[q]);
       shared_end_ = std::min({shared_end_, tile.end[q], CommonPositions(tile.path[0], tile.path[q])});
     }
-    if (shared_begin_ >= shared_end_) shared_begin_ = shared_end_ = 0;  // Nothing shared: each query walks alone.
+    if (shared_begin_ >= shared_end_) shared_begin_ = shared_end_ = 0;  // No shared position: each query walks alone.
     scored_end_ = Shares() && LongestContinuesEach() ? tile.end[longest_] : shared_end_;
     score_stride_ = ScoreStride(tile.end[longest_] - first / 16 * 16);
     for (int q = 0; q < tile.count; ++q) {
@@ -84,7 +86,7 @@ class TileWalk {
     }
   }
 
-  // Score, SumValues and Finish, one after the other, are a whole tile.
+  // A whole tile is Score, then SumValues, then Finish.
   void Score() {
     FindTails();
     ForEachRow([this](int q, int count) {
@@ -108,7 +110,8 @@ class TileWalk {
     ForEachRow([this](int q, int count) { SumAlone(q, count, Shares() ? shared_end_ : tile_.end[q], tile_.end[q]); });
   }
 
-  // What sums start from, zeros unless written before SumValues, and what they are after it. KvView::ValueStride numbers.
+  // The sums of query q: KvView::ValueStride numbers. Initial values (zeros unless written before SumValues), then the results of
+  // SumValues.
   float* sums(int q) { return sums_[q]; }
 
   void Finish() {
@@ -118,7 +121,7 @@ class TileWalk {
     FinishColumns(0, tile_.head_size);
   }
 
-  // The parts of a tile whose queries attend to the same positions. `scores`: of its queries, ScoreStride(longest) apart.
+  // The parts of a tile whose queries attend to the same positions. `scores`: scores of the tile's queries, ScoreStride(longest) apart.
   void ScorePart(float* scores, int begin, int end) {
     for (int q = 0; q < tile_.count; ++q) scores_[q] = scores + q * score_stride_;
     ScoreShared(begin, end);
@@ -133,7 +136,7 @@ class TileWalk {
  private:
   template <int n>
   using Count = std::integral_constant<int, n>;
-  // Calls f with a number of queries as a constant: the tile's, or another.
+  // Calls f with a number of queries as a constant: the tile's number, or the given one.
   template <typename F>
   void Dispatch(F f) {
     Dispatch(tile_.count, f);
@@ -149,14 +152,14 @@ class TileWalk {
       default: return f(Count<6>());
     }
   }
-  // Is each query's path the beginning of the longest one, as the rows of a prompt's are?
+  // Returns true if each query's path is a prefix of the longest path, as with the rows of a prompt.
   bool LongestContinuesEach() const {
     for (int q = 0; q < tile_.count; ++q) {
       if (CommonPositions(tile_.path[longest_], tile_.path[q]) < tile_.end[q]) return false;
     }
     return true;
   }
-  // Where paths part, and from where on the longest one has nothing but short runs, queries have tails.
+  // Finds tails: queries have tails where paths part, from the position behind which the longest path has only short runs.
   void FindTails() {
     if (!Shares()) return;
     int begin = TailBegin();
@@ -165,7 +168,7 @@ class TileWalk {
     has_tails_ = tails_.Collect(tile_, begin);
     if (has_tails_) shared_end_ = scored_end_ = begin;
   }
-  // The longest path may go on behind the last position that is walked.
+  // Returns the begin of the short runs at the end of the longest path. The longest path may go on behind the last position that is walked.
   int TailBegin() const {
     const SlotPath path = tile_.path[longest_];
     int begin = static_cast<int>(PathLength(path));
@@ -188,7 +191,7 @@ class TileWalk {
   int OwnHeadEnd(int q) const { return Shares() ? shared_begin_ : tile_.end[q]; }
   float* At(int q, int position) const { return scores_[q] + (position - tile_.begin[q] / 16 * 16); }
 
-  // Behind a query's own end the lanes would be idle; nothing reads those scores.
+  // Scores all queries up to `end`. Behind a query's own end the lanes would otherwise be idle; nothing reads the scores there.
   void ScoreShared(int begin, int end) {
     ForEachRun(tile_.path[longest_], begin, end, [&](int slot, int count, int position) {
       float* out[AttentionTile::kMost];
@@ -215,7 +218,7 @@ class TileWalk {
     }
   }
 
-  // f(first, count): the queries of one row, which are heads that see the same positions.
+  // Calls f(first, count) for the queries of each row: heads that see the same positions.
   template <typename F>
   void ForEachRow(F f) const {
     for (int first = 0, end = 0; first < tile_.count; first = end) {
@@ -249,10 +252,10 @@ class TileWalk {
   const AttentionTile& tile_;
   int shared_begin_;
   int shared_end_;
-  int scored_end_;    // Scores are walked together up to here: behind shared_end_, where the longest path continues each.
-  bool has_tails_ = false;  // Then what is shared ends where they begin.
+  int scored_end_;    // End of the positions scored together: behind shared_end_ where the longest path continues each path.
+  bool has_tails_ = false;  // If true, shared positions end where tails begin.
   TileTails<L> tails_;
-  int longest_ = 0;   // The query that sees most positions.
+  int longest_ = 0;   // The query with the most positions.
   int64_t score_stride_;
   float* scores_[AttentionTile::kMost] = {};
   float* sums_[AttentionTile::kMost];
@@ -261,7 +264,8 @@ class TileWalk {
 
 template <typename L>
 void WalkTile(const AttentionTile& tile) {
-  for (int q = 0; q < tile.count; ++q) {  // Others have read these lines last, and the next part is taken when they are written.
+  // Other cores read these lines last. The next part of the work is taken when the lines are written.
+  for (int q = 0; q < tile.count; ++q) {
     for (int d = 0; d < tile.head_size; d += 16) FetchToWrite(tile.y[q] + d);
   }
   TileWalk<L> walk(tile);

@@ -1,5 +1,5 @@
-// The two products of attention, of up to six queries with the same keys and values (attention_kernel.h): ScoreRun, queries times keys,
-// and ValueRun, weights times values. One chain of multiply-adds for each result, whatever is walked together.
+// The two products of attention, for up to six queries with the same keys and values (attention_kernel.h). ScoreRun multiplies queries by
+// keys; ValueRun multiplies weights by values. Each result is one chain of multiply-adds, independent of the other queries in the walk.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// The lanes L with what differs between the formats of a cache.
+// The lanes L plus the parts that differ between the formats of a cache.
 template <typename L>
 struct HalfCache : L {
   using Number = uint16_t;
@@ -26,15 +26,15 @@ struct ByteCache : L {
   static inline __attribute__((always_inline)) typename L::Float LoadNumbers(const int8_t* p) { return L::LoadSigned8(p); }
 };
 
-// The scores of a block from the sums of its keys.
+// Turns a block's sums of keys into scores.
 template <typename L>
 inline __attribute__((always_inline)) typename L::Float ScaledScores(const AttentionTile& tile, int block, typename L::Float sums) {
   if constexpr (L::kFormat == KvFormat::kInt8) sums = L::Mul(L::Load(tile.key_scales + block * KvView::kSlotsPerBlock), sums);
   return L::Mul(L::Set(tile.scale), sums);
 }
 
-// sums[v][q] += load(v) * number i of queries q. Where the registers hold many sums, each number is loaded once for all vectors: an
-// operand in memory in every multiply-add is more than two loads a cycle. Where they do not, there is room for one vector at a time.
+// sums[v][q] += load(v) * number i of queries q. If the registers hold many sums, each number is loaded once for all vectors. A memory
+// operand in every multiply-add would be more than two loads per cycle. Otherwise there is room for one vector at a time.
 template <typename L, typename Load, int kQueries, int kVectors>
 inline __attribute__((always_inline)) void AddProducts(Load load, const float* const* numbers, int64_t i,
                                                        typename L::Float (&sums)[kVectors][kQueries]) {
@@ -48,18 +48,18 @@ inline __attribute__((always_inline)) void AddProducts(Load load, const float* c
       for (int v = 0; v < kVectors; ++v) sums[v][q] = L::Fma(vectors[v], number, sums[v][q]);
     }
   } else {
-#pragma GCC unroll 4  // Or it keeps the sums of one query in memory.
+#pragma GCC unroll 4  // Without unrolling, GCC keeps the sums of one query in memory.
     for (int v = 0; v < kVectors; ++v) {
       const typename L::Float vector = load(v);
-      // An index that the compiler takes for another. Or GCC would keep what it loads there for the next vector, with three queries in
-      // more registers than there are; to load it again is cheaper than the stack.
+      // Makes the compiler treat `i` as a changed index. Otherwise GCC would keep the loaded numbers for the next vector. With three
+      // queries these numbers need more registers than exist; loading again is cheaper than the stack.
       if constexpr (kQueries > 2) asm volatile("" : "+r"(i));
       for (int q = 0; q < kQueries; ++q) sums[v][q] = L::Fma(vector, L::Set(numbers[q][i]), sums[v][q]);
     }
   }
 }
 
-// Fetches as many bytes as a step of a walk reads, whole lines in the order in which they lie: memory gives them fastest so.
+// Fetches the bytes that one step of a walk reads: whole lines, in address order, because memory is fastest in this order.
 constexpr int kBytesAhead = 4096;
 template <int kBytes>
 inline __attribute__((always_inline)) void PrefetchStep(const std::byte* next) {
@@ -68,7 +68,7 @@ inline __attribute__((always_inline)) void PrefetchStep(const std::byte* next) {
   if constexpr (kBytes > 64) __builtin_prefetch(next + 64, 0, 3);
 }
 
-// Scores of all slots of kBlocks blocks from `block` for kQueries queries: sums[b][q].
+// Computes the scores of all slots of kBlocks blocks from `block` for kQueries queries: sums[b][q].
 template <typename L, int kQueries, int kBlocks>
 inline __attribute__((always_inline)) void ScoreBlocks(const AttentionTile& tile, int first_query, int block,
                                                        typename L::Float (&sums)[kBlocks][kQueries]) {
@@ -86,11 +86,11 @@ inline __attribute__((always_inline)) void ScoreBlocks(const AttentionTile& tile
   }
 }
 
-// As many blocks as the registers hold sums for, or as hide the latency of a chain.
+// Number of blocks scored together: as many as the registers hold sums for, or as many as hide the latency of a chain.
 template <typename L, int kQueries>
 constexpr int kBlocksTogether = std::bit_floor(static_cast<unsigned>(std::clamp(L::kSums / kQueries, 1, 4)));
 
-// Scores of `count` slots from `slot` for kQueries queries; out[q] receives them in slot order.
+// Computes the scores of `count` slots from `slot` for kQueries queries; out[q] receives the scores in slot order.
 template <typename L, int kQueries>
 void ScoreRun(const AttentionTile& tile, int first_query, int slot, int count, float* const* out) {
   constexpr int kBlock = KvView::kSlotsPerBlock, kTogether = kBlocksTogether<L, kQueries>;
@@ -117,11 +117,11 @@ void ScoreRun(const AttentionTile& tile, int first_query, int slot, int count, f
   }
 }
 
-// Vectors of dimensions whose sums stay in registers while positions are walked.
+// Number of dimension vectors whose sums stay in registers while positions are walked.
 template <typename L, int kQueries>
 constexpr int kVectorsOfValues = std::bit_floor(static_cast<unsigned>(std::clamp(L::kSums / kQueries, 1, 4)));
 
-// The bytes of columns [begin, end) of one row after the other, in steps, for PrefetchStep.
+// The bytes of columns [begin, end), row after row, in steps for PrefetchStep.
 struct RowsAhead {
   const std::byte* next;
   const std::byte* row_end;
@@ -155,7 +155,7 @@ inline void ValueColumns(const typename L::Number* values, int64_t stride, int c
   }
 }
 
-// Over columns [begin, end), multiples of 16.
+// Adds weights times values of `count` slots from `slot`, over columns [begin, end), multiples of 16.
 template <typename L, int kQueries>
 void ValueRun(const AttentionTile& tile, int slot, int count, const float* const* weights, float* const* sums, int64_t begin, int64_t end) {
   const int64_t stride = KvView::ValueStride(tile.head_size);

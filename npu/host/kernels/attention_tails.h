@@ -1,9 +1,9 @@
-// The ends of a tile's paths, where the rows of a tree part: runs of one slot or two, between those of other branches.
+// The tails of a tile's paths, where the rows of a tree part: runs of one or two slots, between runs of other branches.
 //
-// Alone, each such run of each query is a chain of multiply-adds as long as the head is, with nothing beside it to hide the latency:
-// a sixth of the time of six queries over 370 positions. But the runs of all queries lie in the same few blocks. So a block is scored
-// once, all its slots for all queries, and each query takes the lanes of its own; sums of values walk a query's runs in one go.
-// Operations of a result, and their order, are those of ScoreRun and ValueRun.
+// If each query walked alone, each such run would be a chain of multiply-adds as long as the head, without other work to hide latency. Such
+// chains take a sixth of the time of six queries over 370 positions. But the runs of all queries are in the same few blocks. So a block is
+// scored once, all slots for all queries, and each query takes the lanes of its own slots. Sums of values walk all of a query's runs in one
+// pass. The operations of a result, and their order, equal the operations of ScoreRun and ValueRun.
 #pragma once
 
 #include <algorithm>
@@ -25,14 +25,16 @@ inline void ForEachRun(SlotPath path, int begin, int end, F f) {
   }
 }
 
-// `count` slots from `slot` on hold a query's positions from `position` on.
+// A run of slots: `count` slots from `slot` on hold a query's positions from `position` on.
 struct TailRun { int query, slot, count, position; };
 
-// The runs behind a position of each query's path, and the blocks that they lie in. A template, so that each instruction set has its own.
+// The runs behind a given position of each query's path, and the blocks that hold these runs. A template, so that each instruction set has
+// its own class.
 template <typename L>
 class TileTails {
  public:
-  // False, and nothing is to be used, where they are so many or so long that each query had better walk alone.
+  // Collects the runs from position `begin` on. Returns false if there are too many runs or blocks; each query should then walk alone, and
+  // the collected runs must not be used.
   bool Collect(const AttentionTile& tile, int begin) {
     runs_ = blocks_ = 0;
     bool fits = true;
@@ -68,7 +70,7 @@ class TileTails {
   std::array<int, kMostBlocks> block_;
 };
 
-// Scores of the tails of kQueries queries; at(q, position): where that score goes, and those behind it.
+// Scores the tails of kQueries queries. at(q, position): the address of the score of `position`; scores of later positions follow.
 template <typename L, int kQueries, typename At>
 void ScoreTails(const AttentionTile& tile, const TileTails<L>& tails, At at) {
   constexpr int kBlock = KvView::kSlotsPerBlock;
@@ -85,7 +87,7 @@ void ScoreTails(const AttentionTile& tile, const TileTails<L>& tails, At at) {
   }
 }
 
-// sums[q] += weights times values of the tails of each query. Weights lie where `at` had the scores.
+// sums[q] += weights times values of the tails of each query. Weights are stored at the scores' addresses (`at`).
 template <typename L, typename At>
 void SumTails(const AttentionTile& tile, const TileTails<L>& tails, At at, float* const* sums) {
   constexpr int kVectors = 4;

@@ -1,5 +1,5 @@
-// FlashAttention in FP16 of up to six query vectors over one key/value head: Algorithm 1 of paper 001 as npu/flash_attention.h has it,
-// with the walk of attention_kernel.h, block of keys by block of keys. Queries that attend to nothing of a block skip it.
+// FlashAttention in FP16, for up to six query vectors over one key/value head: Algorithm 1 of paper 001 as in npu/flash_attention.h. The
+// walk is the walk of attention_kernel.h, block of keys by block of keys. A query that attends to no position of a block skips the block.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace tessera {
 
-// What a query carries from block to block; its sums are in y.
+// The state that a query carries from block to block; the query's sums are in y.
 struct HalfQuery {
   float largest = -65504;   // m of Algorithm 1: FP16's lowest at first.
   float total = 0;          // l.
 };
 
-// 2^x of sixteen differences of FP16 numbers.
+// Returns 2^x of sixteen differences of FP16 numbers.
 template <typename L>
 inline typename L::Float PowerOfHalves(typename L::Float x, HmxExp exp) {
   if (exp == HmxExp::kExact) return L::RoundToHalf(ExpLanes<L>(L::Mul(x, L::Set(0.69314718055994530942f))));
@@ -29,8 +29,8 @@ inline typename L::Float PowerOfHalves(typename L::Float x, HmxExp exp) {
   return L::Load(powers);
 }
 
-// Lines 3 to 5: turns the scores of positions [begin, end), stored from begin / 16 * 16 on, into weights P, and makes m and l new. Returns
-// what earlier sums are multiplied by, 2^(m' - m).
+// Lines 3 to 5. Turns the scores of positions [begin, end), stored from begin / 16 * 16 on, into weights P, and updates m and l. Returns
+// the factor for earlier sums, 2^(m' - m).
 template <typename L>
 float WeighHalves(float* scores, int begin, int end, HmxExp exp, HalfQuery& query) {
   constexpr float kNothing = -std::numeric_limits<float>::infinity();
@@ -58,7 +58,7 @@ float WeighHalves(float* scores, int begin, int end, HmxExp exp, HalfQuery& quer
   return kept[0];
 }
 
-// The queries of a tile that attend to positions of one block, and which of the tile's they are.
+// The queries of a tile that attend to positions of one block, with their indices in the tile.
 struct BlockOfTile {
   BlockOfTile(const AttentionTile& tile, const float* const* queries, int from, int to) : part(tile) {
     part.count = 0;
@@ -76,7 +76,7 @@ struct BlockOfTile {
   int index[AttentionTile::kMost];
 };
 
-// Lines 2 to 6 for one block. y: the sums O, which are FP16 numbers.
+// Lines 2 to 6 for one block. y: the sums O, in FP16 numbers.
 template <typename L>
 void AttendBlock(const BlockOfTile& block, HmxExp exp, HalfQuery* queries, float* const* y) {
   const AttentionTile& part = block.part;
@@ -96,7 +96,7 @@ void AttendBlock(const BlockOfTile& block, HmxExp exp, HalfQuery* queries, float
   }
 }
 
-// The last line: O / l, as a product with 1 / l.
+// Computes the last line: O / l, as a product with 1 / l.
 template <typename L>
 void FinishHalves(const HalfQuery& query, int64_t head_size, float* y) {
   const typename L::Float share = L::Set(query.total == 0 ? 0 : HalfToFloat(FloatToHalf(1 / query.total)));

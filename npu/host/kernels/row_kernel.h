@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// Calls f(offset, lanes) over [0, columns): lanes is 16 but for a shorter last step.
+// Calls f(offset, lanes) over [0, columns). lanes is 16, except in a shorter last step.
 template <typename F>
 inline __attribute__((always_inline)) void ForEachStep(int64_t columns, F f) {
   int64_t i = 0;
@@ -33,7 +33,7 @@ inline __attribute__((always_inline)) void StoreStep(float* p, typename L::Float
   }
 }
 
-// Sixteen partial sums by index mod 16, joined by Sum's tree.
+// Returns the dot product: sixteen partial sums by index mod 16, joined by Sum's tree.
 template <typename L>
 inline __attribute__((always_inline)) float DotProduct(const float* a, const float* b, int64_t columns) {
   typename L::Float sum = L::Zero();
@@ -73,8 +73,8 @@ void GatedRow(const float* gate, const float* up, int64_t columns, Activation ac
   }
 }
 
-// (a, b) -> (a cos - b sin, a sin + b cos), the first product fused, the second rounded. The step from pair to pair is a constant, so that
-// the compiler makes vector instructions of the loop.
+// (a, b) -> (a cos - b sin, a sin + b cos), with the first product fused and the second rounded. The step from pair to pair is a constant,
+// so that the compiler vectorizes the loop.
 template <typename L, int kStep>
 inline void RotatePairs(const float* __restrict x, const float* __restrict cos_sin, int pairs, float* __restrict y) {
   const int apart = kStep == 2 ? 1 : pairs;
@@ -107,11 +107,12 @@ void StoreHalves(const float* x, int64_t columns, uint16_t* y, int64_t stride) {
   });
 }
 
-// The order of the Hadamard matrices that rotate a head: the largest power of two that divides its size.
+// Returns the order of the Hadamard matrices that rotate a head: the largest power of two that divides the head's size.
 constexpr int64_t RotationOrder(int64_t columns) { return columns & -columns; }
 
 // Multiplies each part of `order` numbers by the Hadamard matrix of that order, in place: log2(order) rounds of sums and differences.
-// Twice is `order` times the numbers. One large number becomes many small ones, so that a head's largest is not far above the others.
+// Rotating twice multiplies the numbers by `order`. One large number becomes many small numbers, so that a head's largest number is not far
+// above the others.
 template <typename L>
 void Rotate(float* x, int64_t columns) {
   const int64_t order = RotationOrder(columns);
@@ -126,8 +127,8 @@ void Rotate(float* x, int64_t columns) {
   }
 }
 
-// Codes of -127 to 127 of the rotated head; code * scale, rotated once more, is about x. A NaN or an infinity among the numbers makes the
-// scale NaN, and with it all of them.
+// Stores codes of -127 to 127 of the rotated head. Returns the scale: code * scale, rotated once more, is about x. A NaN or an infinity
+// among the numbers makes the scale NaN, and so makes all numbers NaN.
 template <typename L>
 float StoreBytes(const float* x, int64_t columns, int8_t* y, int64_t stride) {
   float rotated[KvView::kLargestByteHead];

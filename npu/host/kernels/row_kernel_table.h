@@ -1,4 +1,4 @@
-// One instruction set's table of the host's loops: each rows_<path>.cc instantiates this with its lanes and nothing else.
+// The table of the host's loops for one instruction set. Each rows_<path>.cc only instantiates RowKernelTable with its lanes.
 #pragma once
 
 #include "tessera/npu/host/kernels/adapter_kernel.h"

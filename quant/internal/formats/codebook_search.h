@@ -1,12 +1,13 @@
-// How the formats of 32 values with a code book (IQ4_NL, T2, T3) choose what a block holds: an FP16 scale, and codes for its numbers.
+// The choice of an FP16 scale and of codes for a block, in formats of 32 values with a code book (IQ4_NL, T2, T3).
 //
 //   const CodebookBlock block = SearchCodebook<kT2Codebook, /*kBits=*/2>(kEnds, in, /*importance=*/nullptr);   // 32 values
 //   // Value i is about HalfToFloat(block.scale) * kT2Codebook[block.codes[i]].
 //
-// The largest value meets one of the ends of the code book, or a number beyond or within it: each of some is tried, and its scale improved
-// by least squares. The smallest sum of squared errors, each times the importance of its value, wins, of equal ones the first. So the same
-// values always give the same block.
-// tests/quant/quantize_test.cc holds the result to what rounding to the nearest gives. Thread-safe (pure functions).
+// The largest value meets one of the ends of the code book, or a number beyond or within it. Several such numbers are tried, each with a
+// scale improved by least squares. The smallest sum of squared errors, each times the importance of its value, wins; of equal sums the
+// first. So equal values always give an equal block.
+//
+// tests/quant/quantize_test.cc compares the result with rounding to the nearest. Thread-safe (pure functions).
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ struct CodebookBlock {
   uint16_t scale = 0;  // FP16.
 };
 
-// The code whose number is nearest, by halving the code book at the middles between its numbers.
+// Returns the code with the nearest number, by halving the code book at the middles between its numbers.
 template <const Codebook& kNumbers, int kBits>
 int NearestCode(float number) {
   int code = 0;
@@ -36,14 +37,14 @@ int NearestCode(float number) {
   return code;
 }
 
-// The codes that are nearest under a scale, and what came of them.
+// The nearest codes under a scale, with the resulting sums.
 template <const Codebook& kNumbers, int kBits>
 struct EncodedBlock {
   uint8_t codes[CodebookBlock::kValues];
-  float product = 0, square = 0;  // Sums over the block of number * value, number * number. No number or weight is 0, so square is not.
-  float error = 0;                // Sum of squares.
+  float product = 0, square = 0;  // Sums over the block of number * value, number * number. No number or weight is 0, so square is not 0.
+  float error = 0;                // Sum of squared errors.
 
-  // weights: of CopyImportance.
+  // weights: the output of CopyImportance.
   EncodedBlock(const float* x, const float* weights, float d) {
     const float inverse = d == 0 ? 0 : 1 / d;
     for (int i = 0; i < CodebookBlock::kValues; ++i) {
@@ -56,9 +57,9 @@ struct EncodedBlock {
   }
 };
 
-// ends: what the largest value may become, in numbers of the code book; with either sign, as the scale may have. NaN counts as 0, and what
-// is beyond the format's range, infinities too, as its largest number. importance: of 32 values, or null: all the same. REQUIRES: the first
-// 2^kBits numbers ascend, none is 0, and the first one has the largest magnitude.
+// Finds the best block. ends: candidates for the largest value, in numbers of the code book, with either sign, because the scale has either
+// sign. NaN counts as 0; numbers beyond the format's range, infinities too, count as the format's largest number. importance: of 32 values,
+// or null: all equal. REQUIRES: the first 2^kBits numbers ascend, none is 0, and the first one has the largest magnitude.
 template <const Codebook& kNumbers, int kBits>
 CodebookBlock SearchCodebook(absl::Span<const float> ends, const float* in, const float* importance) {
   using Encoded = EncodedBlock<kNumbers, kBits>;

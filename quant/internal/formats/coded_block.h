@@ -1,6 +1,6 @@
-// The formats of 256 values whose codes are looked up: a code of four bits stands for a number of a code book, and each 16 values share a
-// small integer scale under one factor. Each of their files takes the file's block apart (Unpack...); dequantizing and packing into
-// panels (quant/internal/panels/coded.cc) start from here.
+// The formats of 256 values with looked-up codes. A code of four bits is an index into a code book, and each 16 values share a small
+// integer scale under one factor. Each format's file unpacks the format's blocks (Unpack...); dequantizing and packing into panels
+// (quant/internal/panels/coded.cc) start from a CodedBlock.
 //
 //   const CodedBlock block = UnpackIQ2_XS(bytes);       // 74 bytes
 //   // Value i is factor * scales[i / 16] * kIq2Codebook[codes[i]], exact in FP32.
@@ -34,7 +34,7 @@ CodedBlock UnpackIQ3_XXS(const std::byte* bytes);
 CodedBlock UnpackIQ3_S(const std::byte* bytes);
 CodedBlock UnpackIQ4_XS(const std::byte* bytes);
 
-// Eight fields of kBits bits, the lowest first, each moved to a byte of its own.
+// Returns eight fields of kBits bits, the lowest first, each in a separate byte.
 template <int kBits>
 constexpr uint64_t SpreadToBytes(uint64_t fields) {
   fields = (fields | fields << (32 - 4 * kBits)) & 0x0000000100000001 * ((1u << 4 * kBits) - 1);
@@ -42,18 +42,19 @@ constexpr uint64_t SpreadToBytes(uint64_t fields) {
   return (fields | fields << (8 - kBits)) & 0x0101010101010101 * ((1u << kBits) - 1);
 }
 
-// Eight codes of an entry of a grid, kBits (2 or 4) each; `signs` has a bit for each, which becomes the code's highest. Packing takes most
-// of the time of loading a model, so eight are handled at once.
+// Unpacks the eight codes of one grid entry, kBits (2 or 4) each. Bit i of `signs` becomes the top bit of code i. Packing takes most of the
+// time of loading a model, so eight codes are handled at once.
 template <int kBits>
 void PutGridCodes(uint32_t entry, int signs, uint8_t* codes) {
   const uint64_t eight = SpreadToBytes<kBits>(entry) | SpreadToBytes<1>(static_cast<uint64_t>(signs)) << 3;
   std::memcpy(codes, &eight, sizeof eight);
 }
 
-// Eight signs of which seven are stored: negative ones are even in number.
+// Returns eight signs from seven stored signs: the number of negative signs is even.
 inline int EvenSigns(uint32_t seven_bits) { return static_cast<int>(seven_bits | (std::popcount(seven_bits) & 1u) << 7); }
 
-// `count` scales s of four bits, two per byte, the first one low, as 2 s + 1; each holds for an equal part of the 16 runs.
+// Unpacks `count` scales s of four bits, two per byte, the first in the low bits, as 2 s + 1. Each scale holds for an equal part of the 16
+// runs.
 inline void PutOddScales(const std::byte* bytes, int count, int8_t* scales) {
   for (int run = 0; run < 16; ++run) {
     const int at = run * count / 16;

@@ -1,13 +1,13 @@
-// T2 and T3: 32 values under an FP16 scale, whose codes of two or three bits stand for numbers of a code book. No GGUF file has them: they
-// are for models whose rows are no multiples of 256, as the K formats would need. Quantizing, dequantizing (t2.cc, t3.cc) and packing into
-// panels (quant/internal/panels/blocks_of_32.cc) share how the bits lie.
+// T2 and T3: 32 values under an FP16 scale, with codes of two or three bits for numbers of a code book. No GGUF file has these formats.
+// Both formats are for models whose rows are no multiples of 256; the K formats would need such multiples. Quantizing, dequantizing (t2.cc,
+// t3.cc) and packing into panels (quant/internal/panels/blocks_of_32.cc) share the bit layout.
 //
 //   uint8_t codes[32];
 //   UnpackFewBits<3>(block, codes);                  // 14 bytes
 //   // Value i is LoadHalf(block) * kT3Codebook[codes[i]], one rounding.
 //
-// A block: the scale; eight bytes of low bits, byte i with those of values i, i + 8, i + 16 and i + 24, the first one lowest; with three
-// bits, a word of the third ones (bit i: value i). Thread-safe (pure functions).
+// A block is the scale, then eight bytes of low bits. Byte i has the low bits of values i, i + 8, i + 16 and i + 24, the first one lowest.
+// With three bits, a word of the third bits follows (bit i: value i). Thread-safe (pure functions).
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,6 @@
-// The conversions of each block format, one file per format, and how they load and store the few bytes they share.
-// Only block_format.cc, the formats themselves and their packing (quant/internal/panels) include this; everybody else goes through
-// InfoOf(format).
-// The preconditions are those of BlockFormatInfo. Thread-safe (pure functions).
+// The conversions of each block format, one file per format, and shared loads and stores of a few bytes. Only block_format.cc, the formats'
+// files and their packing (quant/internal/panels) include this header; all other code uses InfoOf(format). Preconditions: as
+// BlockFormatInfo. Thread-safe (pure functions).
 //
 //   void Dequantize...: blocks -> FP32, one rounding per value at most.
 //   void Quantize...:   FP32 -> blocks: the same bytes as GGUF tools.
@@ -67,7 +66,7 @@ void SearchIQ4_NL(const float* in, const float* importance, int64_t values, std:
 void SearchT2(const float* in, const float* importance, int64_t values, std::byte* blocks);
 void SearchT3(const float* in, const float* importance, int64_t values, std::byte* blocks);
 
-// Files are little-endian, and blocks lie at any address: bytes are put together by hand.
+// Files are little-endian, and blocks may be at any address, so these functions combine bytes one by one.
 inline uint16_t LoadUint16(const std::byte* bytes) {
   return static_cast<uint16_t>(std::to_integer<uint32_t>(bytes[0]) | std::to_integer<uint32_t>(bytes[1]) << 8);
 }
@@ -92,8 +91,8 @@ inline void StoreHalf(float value, std::byte* bytes) { StoreUint16(FloatToHalf(v
 inline int LowNibble(std::byte pair) { return std::to_integer<int>(pair) & 0xf; }
 inline int HighNibble(std::byte pair) { return std::to_integer<int>(pair) >> 4; }
 
-// The value of the largest magnitude, with its sign; the first one if several are equal (so the sign of a block of zeros is
-// that of its first). Skips NaN; 0 if all are NaN.
+// Returns the value with the largest magnitude, including the sign. The first of several equal magnitudes counts, so the sign of a block of
+// zeros is the sign of the block's first value. Skips NaN; 0 if all values are NaN.
 inline float LargestSigned(const float* in, int count) {
   float magnitude = -1, largest = 0;
   for (int i = 0; i < count; ++i) {
@@ -103,8 +102,8 @@ inline float LargestSigned(const float* in, int count) {
   return largest;
 }
 
-// Truncates to an integer in [0, highest]. The clamp comes first, and so that a NaN becomes 0: a conversion that does not
-// fit is undefined.
+// Truncates to an integer in [0, highest]. The clamp comes first, in a form that turns a NaN into 0: a conversion that does not fit is
+// undefined.
 inline uint32_t TruncateTo(float value, int highest) {
   if (!(value > 0)) return 0;
   return static_cast<uint32_t>(std::min(value, static_cast<float>(highest)));
@@ -112,21 +111,21 @@ inline uint32_t TruncateTo(float value, int highest) {
 
 constexpr float kLargestHalf = 65504;
 
-// For the formats that search. in -> out, as numbers to calculate with: NaN becomes 0, what is beyond `largest` is cut there, and
-// what no FP16 scale can tell from 0 (the smallest is 2^-24) becomes 0, so that quotients stay finite.
+// Copies in -> out for the formats that search, as finite numbers. NaN becomes 0, and numbers beyond `largest` are clamped. Numbers that no
+// FP16 scale can tell from 0 (the smallest scale is 2^-24) become 0, so that quotients stay finite.
 inline void CopyWithin(float largest, const float* in, int count, float* out) {
   for (int i = 0; i < count; ++i) out[i] = std::fabs(in[i]) > 0x1p-30f ? std::clamp(in[i], -largest, largest) : 0;
 }
 
-// What an error of each of `count` values counts, for a search among those that share a scale: its importance by the largest of them, so
-// that sums stay finite, and 2^-16 at least, since another text may bring what this one has not. All the same where none counts.
-// importance: null, or `count` numbers that are finite and not negative.
+// Computes the weights of the errors of `count` values that share a scale. A weight is the value's importance divided by the largest
+// importance, so that sums stay finite. A weight is at least 2^-16, since another text may use inputs that the measured text did not use.
+// All weights are 1 if no importance is above 0. importance: null, or `count` finite numbers that are not negative.
 inline void CopyImportance(const float* importance, int count, float* out) {
   const float largest = importance == nullptr ? 0 : *std::max_element(importance, importance + count);
   for (int i = 0; i < count; ++i) out[i] = largest > 0 ? std::max(importance[i] / largest, 0x1p-16f) : 1;
 }
 
-// FP16, with the largest finite number for what is beyond it.
+// Rounds to FP16; numbers beyond FP16 become the largest finite number.
 inline uint16_t FiniteHalf(float value) { return FloatToHalf(std::clamp(value, -kLargestHalf, kLargestHalf)); }
 
 }  // namespace tessera

@@ -1,5 +1,4 @@
-// MXFP4 and NVFP4: a code of four bits is a floating-point number of four bits (E2M1), and a few values share a scale of 8 bits that BF16
-// holds exactly.
+// MXFP4 and NVFP4: a code of four bits is a floating-point number of four bits (E2M1). A few values share a scale of 8 bits, exact in BF16.
 //
 //   const Fp4Group group = UnpackMXFP4(bytes);            // 17 bytes: 32 values
 //   // Value i is BFloat16ToFloat(scales[i / 16]) * kFp4Codebook[codes[i]], one rounding.

@@ -1,9 +1,9 @@
-// The grids of the IQ formats: an index of 8 to 11 bits stands for eight codes of 2 bits, or four of 4 bits.
+// The grids of the IQ formats: an index of 8 to 11 bits selects eight codes of 2 bits, or four codes of 4 bits.
 //
 //   const uint16_t entry = kGridIQ2_XS[index];
 //   const int code = entry >> 2 * i & 3;               // Value i of eight; in kGridIQ3_S: entry >> 4 * i & 15, of four.
 //
-// What a code is worth says the format's code book (quant/codebook.h). Thread-safe (constants).
+// The format's code book gives the number of a code (quant/codebook.h). Thread-safe (constants).
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// The K formats: blocks of 256 values, whose scales are small integers under one or two FP16 factors. Each of their files says
-// where in the file's block these lie (Unpack..., Pack...); dequantizing, quantizing (k_search.h) and packing into panels
-// (quant/internal/panels/blocks_of_256.cc) start from here.
+// The K formats: blocks of 256 values with small integer scales under one or two FP16 factors. Each format's file knows the places of
+// scales and factors in the format's block (Unpack..., Pack...). Dequantizing, quantizing (k_search.h) and packing into panels
+// (quant/internal/panels/blocks_of_256.cc) start from a KBlock.
 //
 //   const KBlock block = UnpackQ4_K(bytes);       // 144 bytes
 //   // Value i is factor * scales[i / run] * (codes[i] - zero) - minimum_factor * minima[i / run].
@@ -19,7 +19,7 @@ struct KBlock {
   static constexpr int kValues = 256;
 
   uint8_t codes[kValues] = {};
-  int8_t scales[16] = {};          // One a run: 16 or 8 of them.
+  int8_t scales[16] = {};          // One per run: 16 or 8 of them.
   uint8_t minima[16] = {};         // In formats without minima: zeros under a factor of zero.
   uint16_t factor = 0;             // FP16, as in the file.
   uint16_t minimum_factor = 0;
@@ -30,10 +30,10 @@ KBlock UnpackQ3_K(const std::byte* bytes);
 KBlock UnpackQ4_K(const std::byte* bytes);
 KBlock UnpackQ5_K(const std::byte* bytes);
 KBlock UnpackQ6_K(const std::byte* bytes);
-KBlock UnpackTQ1_0(const std::byte* bytes);  // Two formats of ternary values: one run, whose scale is 1.
+KBlock UnpackTQ1_0(const std::byte* bytes);  // Two formats of ternary values: one run with scale 1.
 KBlock UnpackTQ2_0(const std::byte* bytes);
 
-// Adds bits of 32 codes, which the K formats keep in 32 bytes: kBits from bit `from` of each byte, moved up to bit kTo.
+// Adds bits of 32 codes, stored in 32 bytes: kBits from bit `from` of each byte, moved up to bit kTo.
 template <int kBits, int kTo = 0>
 void AddBits(const std::byte* bytes, int from, uint8_t* codes) {
   for (int i = 0; i < 32; ++i) {
@@ -41,18 +41,18 @@ void AddBits(const std::byte* bytes, int from, uint8_t* codes) {
   }
 }
 
-// The opposite: adds kBits of 32 codes, from bit kFrom on, to 32 bytes, at bit `to` of each.
+// Adds kBits of 32 codes, from bit kFrom on, to 32 bytes, at bit `to` of each byte. The inverse of AddBits.
 template <int kBits, int kFrom = 0>
 void PutBits(const uint8_t* codes, int to, std::byte* bytes) {
   for (int i = 0; i < 32; ++i) bytes[i] |= static_cast<std::byte>((codes[i] >> kFrom & ((1 << kBits) - 1)) << to);
 }
 
-// The first 16 bytes of Q4_K and Q5_K: both factors, eight scales and eight minima of 6 bits. A block without codes.
+// Unpacks and packs the first 16 bytes of Q4_K and Q5_K: both factors, eight scales and eight minima of 6 bits. A block without codes.
 KBlock UnpackSixBitScales(const std::byte* bytes);
 void PackSixBitScales(const KBlock& block, std::byte* bytes);
 
-// BlockFormatInfo::dequantize of a K format. The products are exact (11 + 6 bits of scale times the code), or rounded once where
-// scales have 8 bits (Q6_K, which has no minimum).
+// BlockFormatInfo::dequantize of a K format. The products are exact (11 + 6 bits of scale times the code), or rounded once if scales have 8
+// bits (Q6_K, which has no minimum).
 template <KBlock (*kUnpack)(const std::byte*), int kBytes, int kRun, int kZero>
 void DequantizeKBlocks(const std::byte* blocks, int64_t values, float* out) {
   for (; values > 0; values -= KBlock::kValues, blocks += kBytes) {

@@ -1,6 +1,6 @@
-// The K formats in panels, per 256 inputs: 32 FP16 factors of the scales and, where there are any, 32 of the minima; then 8 groups of
-// 32 inputs, each two tiles of codes and a byte a scale and minimum. Scales stay next to their codes: at the end of the 256 inputs
-// they would cost a fifth of the read speed.
+// The K formats in panels. Per 256 inputs: 32 FP16 factors of the scales and, if the format has minima, 32 of the minima. Then 8 groups of
+// 32 inputs: two tiles of codes, and one byte per scale and minimum. Scales are next to their codes: at the end of the 256 inputs, scales
+// would cost a fifth of the read speed.
 //
 // A weight is factor * scale * (code - kZero) - minimum factor * minimum. factor * scale is exact in FP32 (11 + 8 bits at most).
 #pragma once
@@ -23,7 +23,7 @@ struct BlockOf256 : TileCodes<kLow, kHigh> {
     return L::Mul(L::LoadHalf(reinterpret_cast<const uint16_t*>(header) + kLanes * tile),
                   L::LoadSigned8(reinterpret_cast<const int8_t*>(group) + kScalesAt + 32 * half + kLanes * tile));
   }
-  // GGUF subtracts the minimum.
+  // Negative, because GGUF subtracts the minimum.
   template <typename L>
   static inline __attribute__((always_inline)) typename L::Float Minimum(const std::byte* header, const std::byte* group, int tile,
                                                                          int half) {
@@ -77,7 +77,7 @@ struct Q2_K : BlockOf256<2, 0, /*kZeroCode=*/0, /*kScalesOfGroup=*/2, /*kMinima=
   }
 };
 
-// TQ1_0 and TQ2_0, held alike: codes of two bits around 1, and no scales but the factor. 2112 bytes.
+// TQ1_0 and TQ2_0, stored alike: codes of two bits around 1, and no scales except the factor. 2112 bytes.
 struct Ternary : BlockOf256<2, 0, /*kZeroCode=*/1, /*kScalesOfGroup=*/1, /*kMinima=*/false> {
   static constexpr int kGroupBytes = kScalesAt;
 

@@ -1,8 +1,8 @@
-// The formats with an FP16 scale for 32 inputs, in panels: two tiles of codes, then 32 FP16 scales and, where there are any, 32 FP16
-// minima. Nothing grows: these are the bytes of the blocks of 32 outputs in another order. Only Q1_0 and Q2_0 do, which are held as
-// Q4_0.
+// The formats with an FP16 scale for 32 inputs, in panels. A group is two tiles of codes, then 32 FP16 scales and, if the format has
+// minima, 32 FP16 minima. The size does not grow: a panel has the bytes of 32 outputs' blocks in another order. Only Q1_0 and Q2_0 grow,
+// because panels store them as Q4_0.
 //
-// A weight is scale * (code - kZero) + minimum. What the kernel wants of such a struct is listed in docs/adding_a_block_format.md.
+// A weight is scale * (code - kZero) + minimum. docs/adding_a_block_format.md lists the kernel's requirements on such a struct.
 #pragma once
 
 #include "tessera/quant/codebook.h"
@@ -34,7 +34,7 @@ struct Q5_0 : BlockOf32<4, 1, /*kZeroCode=*/16> {};                      // 704
 struct Q5_1 : BlockOf32<4, 1, /*kZeroCode=*/0, /*kMinima=*/true> {};     // 768
 struct Q8_0 : BlockOf32<8, 0, /*kZeroCode=*/128> {};                     // 1088; the file's signed bytes + 128
 
-// Codes that are looked up as they are loaded: what the kernel multiplies by are the numbers of the code book + 128.
+// Formats whose codes are looked up during the load: the kernel multiplies by the numbers of the code book + 128.
 template <int kLow, int kHigh, const Codebook& kNumbers>
 struct CodedBlockOf32 : BlockOf32<kLow, kHigh, /*kZeroCode=*/128> {
   using Codes = BlockOf32<kLow, kHigh, 128>;

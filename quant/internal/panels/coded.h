@@ -1,8 +1,8 @@
-// Formats whose codes of four bits are looked up, in panels. A weight is scale * number, and 16 inputs share a scale.
+// Formats with looked-up codes of four bits, in panels. A weight is scale * number, and 16 inputs share a scale.
 //
-// Coded256 holds the IQ formats of 256 values, whatever the grid they come from: per 256 inputs 32 FP32 factors and the table of numbers
-// (+ 128), then 8 groups of 32 inputs, each two tiles of codes and two bytes of scale per output. The table lies in the panel, so that one
-// kernel serves all of them. factor * scale is exact in FP32 (11 + 6 bits at most), and so is times a number.
+// Coded256 holds the IQ formats of 256 values, with any grid. Per 256 inputs: 32 FP32 factors and the table of numbers (+ 128), then 8
+// groups of 32 inputs. A group is two tiles of codes and two bytes of scale per output. The table is in the panel, so that one kernel
+// serves all these formats. factor * scale is exact in FP32 (11 + 6 bits at most); its product with a number is exact, too.
 //
 // Fp4 holds MXFP4 and NVFP4: per 32 inputs two tiles of codes, then twice 32 scales in BF16.
 #pragma once

@@ -1,5 +1,5 @@
-// F32, F16 and BF16 in panels: for each input, its weights for 32 outputs side by side (128 or 64 bytes). Rows of activations are
-// used as they are, in FP32; a product is one FMA chain per output, ascending over the inputs.
+// F32, F16 and BF16 in panels: for each input, 32 adjacent weights, one per output (128 or 64 bytes). Rows of activations stay in FP32. A
+// product is one FMA chain per output, ascending over the inputs.
 #pragma once
 
 #include <cstddef>

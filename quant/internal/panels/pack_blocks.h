@@ -1,5 +1,5 @@
-// The walk that packing shares: every block of every row, along the panel's stream. Packing happens once, on load or in a tool, so it
-// is plain code without vectors.
+// The shared walk of packing: every block of every row, along the panel's stream. Packing happens once, on load or in a tool, so the code
+// is plain, without vectors.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace tessera::panels {
 
-// Bytes of 32 outputs of a GGUF block.
+// Returns the packed bytes of a GGUF block for 32 outputs.
 template <typename Format>
 constexpr int PackedBytes(int values_per_block) {
   return values_per_block / (32 * Format::kGroups) * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
 }
 
-// PanelFormat::pack. kPut moves one output's GGUF block into the panel's block or blocks of the same inputs, which were zero: so are
-// outputs without a row.
+// PanelFormat::pack. kPut moves one output's GGUF block into the panel's block or blocks of the same inputs. The panel's blocks are zeroed
+// before, so outputs without a row are zeros.
 template <typename Format, BlockFormat kFormat, void (*kPut)(const std::byte* block, std::byte* packed, int output)>
 void PackBlocks(const std::byte* gguf_rows, int64_t row_bytes, int rows, int64_t in_features, std::byte* panel) {
   const BlockFormatInfo& info = InfoOf(kFormat);

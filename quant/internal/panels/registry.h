@@ -1,6 +1,5 @@
-// The panel formats, one object each, defined in the file of their family (blocks of 32, of 256, coded, floats). Only for
-// panel_format.cc, which chooses among them:
-// a new format is a line here and a line there.
+// The panel formats, one object each, defined in the file of their family (blocks of 32, of 256, coded, floats). Only for panel_format.cc,
+// which selects the format. A new format is one line here and one line in panel_format.cc.
 #pragma once
 
 #include "tessera/quant/internal/panels/panel_format.h"

@@ -1,12 +1,12 @@
-// How a tile (32 inputs of 16 outputs) holds the codes of its weights: in a plane of their low bits and, for codes of 3, 5 or 6 bits,
-// a plane of their high bits.
+// The storage of codes in a tile (32 inputs of 16 outputs). A tile has a plane of the codes' low bits and, for codes of 3, 5 or 6 bits, a
+// plane of the high bits.
 //
 //   using Codes = TileCodes<4, 1>;                            // Five bits: 4 + 1 lines, 320 bytes.
 //   Codes::Put(codes, tile, lane);                            // The 32 codes of one output, a byte each.
 //   L::Bytes quad = Codes::Quad<L, 5>(header, tile);          // Inputs 20 to 23 of all outputs, for the dot product.
 //
-// A plane of b bits is b lines of 64 bytes. In a line, lane l has bytes 4 l to 4 l + 3, one for each input of a quad; quads share
-// the byte's bits. Kernels include this, too: what they call is inlined, so that each instruction set has its own copy.
+// A plane of b bits is b lines of 64 bytes. In a line, lane l has bytes 4 l to 4 l + 3, one for each input of a quad; quads share the
+// byte's bits. Kernels include this header, too: the called functions are inlined, so that each instruction set has its own copy.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ struct Plane {
   static constexpr int kMask = (1 << kBits) - 1;
   static constexpr uint32_t kMaskOfQuad = kMask * 0x01010101u;
 
-  // Line and lowest bit of quad j. Four bits pair quads j and j + 4, as GGUF pairs inputs k and k + 16 in a byte; two bits keep the
-  // first sixteen inputs in a line of their own, since formats of so few bits scale them apart.
+  // Line and lowest bit of quad j. Four bits pair quads j and j + 4, as GGUF pairs inputs k and k + 16 in a byte. Two bits keep the first
+  // sixteen inputs in a separate line, since formats with few bits have separate scales for the two halves.
   static constexpr int Line(int j) { return kBits == 8 ? j : kBits == 4 ? j % 4 : kBits == 2 ? j / 4 : 0; }
   static constexpr int Shift(int j) { return kBits == 8 ? 0 : kBits == 4 ? j / 4 * 4 : kBits == 2 ? j % 4 * 2 : j; }
 
-  // The bits of quad j, moved up to bit kTo of their bytes.
+  // Returns the bits of quad j, moved up to bit kTo of their bytes.
   template <typename L, int j, int kTo>
   static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte* plane) {
     return L::template Field<Shift(j), kMask, kTo>(L::LoadBytes(plane + kLineBytes * Line(j)));
@@ -63,7 +63,7 @@ struct TileCodes {
   static constexpr int kHighPlane = kLineBytes * kLow;
   static constexpr bool kHasHighPlane = kHigh > 0;
 
-  // The block's header is for formats that look codes up in a table there.
+  // `header`: the block's header, for formats with a lookup table in the header.
   template <typename L, int j>
   static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte*, const std::byte* tile) {
     const typename L::Bytes low = Plane<kLow>::template Quad<L, j, 0>(tile);

@@ -1,11 +1,12 @@
-// Numbers to codes and a scale, a run of 32 at a time: what all tile schemes share (quant/tile_scheme.h).
+// Encodes numbers as codes and a scale, in runs of 32: the part that all tile schemes share (quant/tile_scheme.h).
 //
 //   const tiles::TileEncoder encoder(TileCode::kNf4);
 //   const tiles::TileScale scale = tiles::ScaleOf(run[tiles::LargestIn(run, 32)] / encoder.largest());
 //   encoder.Encode(run, scale.inverse, codes);                      // run: 32 numbers
 //
-// Codes are nearest under the scale before it is rounded to FP16, of two equally near the lower one; codes of 8 bits are rounded to even.
-// Plain loops over 32 numbers, which compilers make vectors of: 100 million numbers take about a second. Immutable: thread-safe.
+// A code is the nearest one under the scale before the scale is rounded to FP16. The lower of two equally near codes wins; codes of 8 bits
+// are rounded to even. Plain loops over 32 numbers, which compilers vectorize: 100 million numbers take about a second. Immutable:
+// thread-safe.
 #pragma once
 
 #include <array>
@@ -15,33 +16,33 @@
 
 namespace tessera::tiles {
 
-// A scale in FP16, and what numbers are multiplied by before they take the nearest code: 0 where FP16 rounds the scale to 0.
+// A scale in FP16, and the factor that brings numbers to the range of codes: 0 if FP16 rounds the scale to 0.
 struct TileScale {
   uint16_t half = 0;
   float inverse = 0;
 };
 TileScale ScaleOf(float scale);
 
-// The index of the first number of the largest magnitude. REQUIRES: count >= 1, numbers are finite.
+// Returns the index of the first number of the largest magnitude. REQUIRES: count >= 1, numbers are finite.
 int64_t LargestIn(const float* numbers, int64_t count);
-// The index of the first number that is not finite, or -1.
+// Returns the index of the first number that is not finite, or -1.
 int64_t FirstNotFinite(const float* numbers, int64_t count);
 
 class TileEncoder {
  public:
   explicit TileEncoder(TileCode code);   // REQUIRES: not kHalf.
 
-  // What the number of the largest magnitude becomes: the code without a partner of the other sign where there is one.
+  // The code for the number of the largest magnitude: the code without a partner of the other sign, if there is such a code.
   float largest() const { return largest_; }
 
-  // Does FP16 hold the scale and, where weights are products of FP16, the largest of them?
+  // Returns true if FP16 holds the scale and, if weights are products of FP16, the largest weight.
   bool Holds(TileScale scale, bool products) const;
 
-  // Codes of a run: signed bytes, or 0 to 15.
+  // Encodes a run: signed bytes, or 0 to 15.
   void Encode(const float* run, float inverse, uint8_t* codes) const;
 
-  // Among `nearest` and 16 scales from 0.7 to 1.15 times as large, the one with the least sum of importance * error^2; the first of equal
-  // ones, which begin with `nearest`. REQUIRES: count is a multiple of kRun; numbers are finite.
+  // Returns the scale with the least sum of importance * error^2. Candidates are `nearest` and 16 scales from 0.7 to 1.15 times as large.
+  // The first of equal candidates wins; `nearest` comes first. REQUIRES: count is a multiple of kRun; numbers are finite.
   TileScale Search(const float* numbers, const float* importance, int64_t count, float nearest, bool products) const;
 
  private:
@@ -50,7 +51,7 @@ class TileEncoder {
 
   const TileCode code_;
   const float largest_;
-  // The numbers of a table in ascending order: number i + 1 is number i + steps_[i], and is taken above limits_[i].
+  // The numbers of a table in ascending order: number i + 1 is number i + steps_[i], and is chosen above limits_[i].
   float first_ = 0;
   std::array<float, 15> limits_ = {}, steps_ = {};
   std::array<uint8_t, 16> codes_ = {};

@@ -1,12 +1,14 @@
-// Where the codes and scales of a tile matrix lie (docs/tiles.md), for all schemes.
+// The places of codes and scales in a tile matrix (docs/tiles.md), for all schemes.
 //
 //   const tiles::CodePlace place = tiles::PlaceOfCode(scheme, /*input=*/5, /*output=*/31);      // within the tile
 //   int code = static_cast<int>(tile[place.byte] >> place.shift) & 15;                          // of 4 bits
 //   const tiles::ScalePlace scale = tiles::PlaceOfScale(scheme, 5, 31);
 //
-// A panel is a header (64 bytes where scales are per output or per matrix, or none) and the tiles of its 32 outputs. Inputs and outputs
-// here are those of one tile: 0 to 31. A tile consists of 32 runs: numbers that are quantized one after the other and that, where groups
-// have scales, are the ones that share a scale. Kernels take places as constants. Pure functions.
+// A panel is a header and the tiles of the panel's 32 outputs. The header has 64 bytes if scales are per output or per matrix, else there
+// is none. Inputs and outputs here are numbers within one tile: 0 to 31. A tile consists of 32 runs. The numbers of a run are quantized one
+// after the other; if groups have scales, a run shares one scale. Kernels take places as constants.
+//
+// Threads: thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,7 @@ namespace tessera::tiles {
 
 inline constexpr int kRun = 32, kRuns = 32;      // Numbers of a run, runs of a tile.
 inline constexpr int64_t kHeader = 64;           // 32 scales in FP16.
-inline constexpr int kCommonScales4 = 512, kCommonScales8 = 1024;   // Where common groups have their scales.
+inline constexpr int kCommonScales4 = 512, kCommonScales8 = 1024;   // Offset of the scales in tiles of common groups.
 
 constexpr bool HasGroups(TileScheme scheme) {
   return scheme.code != TileCode::kHalf && (scheme.scales == TileScales::kTileGroup || scheme.scales == TileScales::kCommonGroup);
@@ -27,11 +29,11 @@ constexpr bool HasHeader(TileScheme scheme) { return scheme.code != TileCode::kH
 constexpr bool HasTileGroups(TileScheme scheme) { return HasGroups(scheme) && scheme.scales == TileScales::kTileGroup; }
 constexpr int64_t HeaderBytes(TileScheme scheme) { return HasHeader(scheme) ? kHeader : 0; }
 
-// A super-group has eight inputs of all outputs: its scales, then its codes (quant/tile_group.h).
+// A super-group has eight inputs of all outputs: the scales, then the codes (quant/tile_group.h).
 constexpr int kSuperGroupScales = 16;
 constexpr int SuperGroupSize(TileScheme scheme) { return kSuperGroupScales + 256 * BitsOf(scheme.code) / 8; }
 
-// With codes of 8 bits `shift` is 0, and of FP16 the byte is the first of two.
+// The place of a code. With codes of 8 bits `shift` is 0; with FP16 `byte` is the first of two bytes.
 struct CodePlace { int byte; int shift; };
 constexpr CodePlace PlaceOfCode(TileScheme scheme, int input, int output) {
   const bool four = BitsOf(scheme.code) == 4;
@@ -44,14 +46,14 @@ constexpr CodePlace PlaceOfCode(TileScheme scheme, int input, int output) {
 }
 
 struct ScalePlace { bool in_header; int byte; };   // The byte within the header or the tile.
-// REQUIRES: the code is not kHalf.
+// Returns the place of a scale. REQUIRES: the code is not kHalf.
 constexpr ScalePlace PlaceOfScale(TileScheme scheme, int input, int output) {
   if (HasHeader(scheme)) return {true, 2 * output};
   if (!HasTileGroups(scheme)) return {false, (BitsOf(scheme.code) == 4 ? kCommonScales4 : kCommonScales8) + 2 * output};
   return {false, input / 8 * SuperGroupSize(scheme) + 2 * (input % 8 / 2 * 2 + output / 16)};
 }
 
-// Number `i` of a run: of tile groups 2 inputs x 16 outputs, else all inputs of an output.
+// Number `i` of a run. A run in tile groups is 2 inputs x 16 outputs, else all inputs of an output.
 struct RunPlace { int input; int output; };
 constexpr RunPlace PlaceInRun(TileScheme scheme, int run, int i) {
   if (HasTileGroups(scheme)) return {run / 2 * 2 + i % 2, run % 2 * 16 + i / 2};

@@ -3,7 +3,7 @@
 //   tiles::TileQuantizer quantizer(spec, scheme, weights, choice);
 //   RETURN_IF_ERROR(quantizer.Panel(/*panel=*/0, bytes));
 //
-// Thread-compatible: it has room for the numbers of an output.
+// Threads: thread-compatible; the quantizer has scratch memory for the numbers of an output.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 namespace tessera::tiles {
 
-// Where the codes of a scheme's runs lie, and the bytes that hold them: looked up once, used for every tile.
+// The places of the codes of a scheme's runs, looked up once, used for every tile.
 class RunWriter {
  public:
   explicit RunWriter(TileScheme scheme);   // REQUIRES: not kHalf.
 
-  // REQUIRES: the codes' bits are 0 in `tile`.
+  // Stores the codes of a run. REQUIRES: the codes' bits are 0 in `tile`.
   void PutCodes(int run, const uint8_t* codes, std::byte* tile) const {
     for (int i = 0; i < kRun; ++i) {
       const CodePlace place = places_[static_cast<size_t>(run * kRun + i)];
@@ -38,10 +38,11 @@ class RunWriter {
 
 class TileQuantizer {
  public:
-  // All must outlive it. REQUIRES: sizes are right, importance is of all inputs or empty, choice.largest is finite and not negative.
+  // All arguments must outlive the quantizer. REQUIRES: sizes are right, importance is of all inputs or empty, choice.largest is finite and
+  // not negative.
   TileQuantizer(const MatrixSpec& spec, TileScheme scheme, TensorView<const float> weights, const TileMatrix::Choice& choice);
 
-  // InvalidArgument as TileMatrix::Quantize. out: the panel's bytes.
+  // Quantizes one panel. InvalidArgument as TileMatrix::Quantize. out: the panel's bytes.
   absl::Status Panel(int64_t panel, std::byte* out);
 
  private:
@@ -51,7 +52,7 @@ class TileQuantizer {
 
   void Gather(int64_t panel, int64_t tile, int run, float* numbers) const;
   absl::Status NotHeld(int64_t panel, int64_t tile, int run, int64_t i, float found, absl::string_view expected) const;
-  // The scale of `count` numbers, whole runs, of which the first is number 0 of this run.
+  // Chooses the scale of `count` numbers, whole runs. The first number is number 0 of `run`.
   absl::StatusOr<TileScale> Choose(int64_t panel, int64_t tile, int run, const float* numbers, const float* importance,
                                    int64_t count) const;
 
@@ -62,7 +63,7 @@ class TileQuantizer {
   const int64_t tiles_, tile_bytes_;
   const TileEncoder encoder_;
   const RunWriter writer_;
-  std::vector<float> output_, importance_;   // Whole tiles of inputs, the padding zeros. importance_: empty where there is none.
+  std::vector<float> output_, importance_;   // Whole tiles of inputs, with zeros as padding. importance_: empty without an importance.
 };
 
 }  // namespace tessera::tiles
