@@ -44,9 +44,10 @@ class Sampler {
   absl::StatusOr<TokenId> Choose(absl::Span<const float> logits, absl::Span<const TokenId> emitted, uint64_t stream,
                                  uint64_t index) const;
 
-  // Writes the distribution that Choose draws from, after all steps. law[token] is the token's probability; the sum is 1 up to rounding.
-  // Tokens that Choose never chooses have 0. At temperature 0 the chosen token has 1. Returns the errors of Choose. law: [vocabulary].
-  absl::Status Law(absl::Span<const float> logits, absl::Span<const TokenId> emitted, absl::Span<float> law) const;
+  // Writes the distribution that Choose draws from, after all steps. distribution[token] is the token's probability; the sum is 1 up to
+  // rounding. Tokens that Choose never chooses have 0. At temperature 0 the chosen token has 1. Returns the errors of Choose. distribution:
+  // [vocabulary].
+  absl::Status Distribution(absl::Span<const float> logits, absl::Span<const TokenId> emitted, absl::Span<float> distribution) const;
 
   const SamplingOptions& options() const { return options_; }
 

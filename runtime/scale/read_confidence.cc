@@ -13,7 +13,7 @@ absl::StatusOr<TextConfidence> ReadConfidence(Session& session, absl::Span<const
   TextConfidence confidence;
   if (tokens.empty()) return confidence;
   // The prompt's last token is always computed, since its logits belong to the first token of the text.
-  const int known = std::min(CommonBeginning(session.tokens(), prompt), static_cast<int>(prompt.size()) - 1);
+  const int known = std::min(CommonPrefix(session.tokens(), prompt), static_cast<int>(prompt.size()) - 1);
   session.Truncate(known);
   RETURN_IF_ERROR(session.Append(prompt.subspan(static_cast<size_t>(known))));
   confidence.Add(tokens[0], session.logits());

@@ -10,7 +10,7 @@
 //   RETURN_IF_ERROR(stepper->Run());
 //
 // The prompt is computed once. The sequences start from the prefix that the first stream leaves in the cache
-// (StepperOptions::keeps_beginnings). Each sequence therefore computes one row of the prompt, the last row; all sequences do so in one
+// (StepperOptions::keeps_prefixes). Each sequence therefore computes one row of the prompt, the last row; all sequences do so in one
 // pass. Every later pass has a row of each sequence. A sequence ends by its own rules, and then frees its positions. Each sequence has the
 // bits of a sequence with the same first token that is generated alone.
 //

@@ -193,14 +193,14 @@ void Stepper::Impl::Admit() {
   for (size_t turn = 0; turn < waiting_.size() && static_cast<int>(running_.size()) < options_.most_texts;) {
     Text& next = waiting_[turn];
     // The prefix comes soon, and then the request needs less room.
-    if (!running_.empty() && AwaitsBeginning(next)) {
+    if (!running_.empty() && AwaitsPrefix(next)) {
       ++turn;
       continue;
     }
     const bool all_paused = AllPaused();
     if (!running_.empty() && ((awaits_end_ && !all_paused) || !HasRoomFor(next))) {
       // The request waits for no reader.
-      if (all_paused && !next.stream->paused() && SetBackPaused()) continue;
+      if (all_paused && !next.stream->paused() && PreemptPaused()) continue;
       Unheld([&] { report_.waited += next.stream->TellWaits() ? 1 : 0; });
       return;
     }
@@ -233,7 +233,7 @@ bool Stepper::Impl::HasRoomFor(const Text& text) const {
 }
 
 // Returns whether a running request computes a longer prefix of this request than the cache holds.
-bool Stepper::Impl::AwaitsBeginning(const Text& text) const {
+bool Stepper::Impl::AwaitsPrefix(const Text& text) const {
   const absl::Span<const TokenId> tokens = text.stream->tokens();
   const int there = std::max(core_->prefixes().Longest(tokens, text.adapter), LongestRunning(text));
   return std::any_of(running_.begin(), running_.end(), [&](const Text& other) {
@@ -260,9 +260,9 @@ int Stepper::Impl::LongestRunning(const Text& text) const {
 }
 
 // Takes the longest extendable prefix that an ended request left or that a running request has. Windows may have been given up.
-std::unique_ptr<CachedText> Stepper::Impl::TakeBeginning(const Text& text) {
-  std::unique_ptr<CachedText> begun = core_->beginnings().Take(text.stream->tokens(), text.adapter);
-  for (const Beginning& running : RunningBeginnings(text)) {
+std::unique_ptr<CachedText> Stepper::Impl::TakePrefix(const Text& text) {
+  std::unique_ptr<CachedText> begun = core_->prefixes().Take(text.stream->tokens(), text.adapter);
+  for (const Prefix& running : RunningPrefixes(text)) {
     if (begun != nullptr && running.length <= begun->length()) break;
     if (std::unique_ptr<CachedText> fork = ForkPrefix(*running.text, running.length); fork != nullptr) return fork;
   }

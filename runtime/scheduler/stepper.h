@@ -44,7 +44,7 @@ struct StepperOptions {
   double most_gap = 2;
   // True: the cache entries of ended requests serve requests with the same prefix, until the room is needed. Cache entries of running
   // requests are shared in any case.
-  bool keeps_beginnings = true;
+  bool keeps_prefixes = true;
   const Clock* clock = nullptr;  // Times passes. Null: the engine's clock. Must outlive the scheduler.
 };
 
@@ -54,7 +54,7 @@ struct StepperReport {
   int64_t rows = 0;            // Rows of all passes.
   int64_t prompt_rows = 0;     // Rows among these for prompt tokens, and for sequences that were computed again.
   int64_t shared_tokens = 0;   // Prompt tokens found in the cache.
-  int64_t set_back = 0;        // Preemptions: a request gave up its positions for others.
+  int64_t preempted = 0;        // Preemptions: a request gave up its positions for others.
   int64_t waited = 0;          // Requests that found no room at once.
   int64_t most_texts = 0;      // Most requests in one pass.
 };

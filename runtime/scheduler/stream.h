@@ -82,7 +82,7 @@ class Stream {
   // token.
   void Start(std::unique_ptr<CachedText> begun);
   // Preempts the stream: gives up its cache entries, so that the stream waits for Start again. No token is lost.
-  void SetBack();
+  void Preempt();
   bool waits() const { return text_ == nullptr; }
   bool ended() const { return ended_; }
   // Returns whether the reader is behind. A paused stream is to have no tree in the next pass.
@@ -109,7 +109,7 @@ class Stream {
 
   // Appends the stream's rows of the next pass: the next `count` pending tokens, or the chosen part of the draft. After an error of the
   // cache nothing is placed. REQUIRES: room was made in the cache.
-  absl::Status PlacePiece(int count, std::vector<PassRow>& rows);
+  absl::Status PlaceChunk(int count, std::vector<PassRow>& rows);
   absl::Status PlaceTree(const RowChoice& choice, std::vector<PassRow>& rows);
   // Returns, half-way through the pass, the placed tree if the tree might be pruned; null if there is no tree, or none to prune. The tree's
   // rows are base(), base() + 1, ... in the pass.
@@ -177,7 +177,7 @@ class Stream {
   absl::Status GiveTree(TensorView<const float> logits, absl::Span<TopTokens> top);
   absl::Status GiveChunk(TensorView<const float> logits, absl::Span<TopTokens> top);
   void SettleTree(const absl::Status& pass, const StepTime& time);
-  void SettlePiece(const absl::Status& pass);
+  void SettleChunk(const absl::Status& pass);
   // Tells the listener which rows are part of the sequence now: the tokens from `first` on, one per row.
   void TellKept(int first, absl::Span<const int> rows);
   bool IsGone(int node) const { return !gone_.empty() && gone_[static_cast<size_t>(node)]; }
@@ -203,9 +203,9 @@ class Stream {
 
   // The stream's part of the pass under way: a chunk of the prompt, or a tree.
   int base_ = 0;                             // The pass's number of the first row.
-  int piece_ = 0;                            // Tokens of the chunk; 0: no chunk.
-  int piece_begin_ = 0;                      // The chunk's first position in the sequence.
-  bool piece_chooses_ = false;               // True: a token is chosen after the chunk's last token.
+  int chunk_ = 0;                            // Tokens of the chunk; 0: no chunk.
+  int chunk_begin_ = 0;                      // The chunk's first position in the sequence.
+  bool chunk_chooses_ = false;               // True: a token is chosen after the chunk's last token.
   std::vector<int> wanted_;                  // Rows of the chunk that get logits, as numbers in the pass.
   std::optional<TokenTree> draft_, tree_;    // The uncut draft, and the part that was placed.
   LogitsPlan plan_;

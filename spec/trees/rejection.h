@@ -41,7 +41,7 @@ struct DraftSampling {
 };
 
 struct DrawnChildren {
-  TopTokens law = {};                  // The distribution of the draws: tokens and their probabilities, 1 together.
+  TopTokens distribution = {};                  // The distribution of the draws: tokens and their probabilities, 1 together.
   std::vector<TokenId> tokens = {};    // In the order of the draws, each once.
 };
 

@@ -33,7 +33,7 @@ absl::Status TextReader::Walk(absl::Span<const TokenId> tokens, int needed, RunP
     if (text == nullptr) text = std::make_unique<CachedText>(core_->cache());
     text->Append(tokens.subspan(static_cast<size_t>(text->length())));
     const absl::Status walked = WalkParts(*text, run_part);
-    if (walked.ok()) core_->beginnings().Keep(std::move(text), no_adapter);
+    if (walked.ok()) core_->prefixes().Keep(std::move(text), no_adapter);
     text = nullptr;   // Destroyed while the cache is held.
     return walked;
   });

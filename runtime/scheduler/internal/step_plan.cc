@@ -54,7 +54,7 @@ void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const 
 }
 
 // Adds prompt chunks in the order of arrival, so that the first prompt is finished as soon as possible.
-void PlanPieces(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
+void PlanChunks(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
   for (size_t number = 0; number < streams.size() && most > 0; ++number) {
     const int chunk = std::min(streams[number]->pending(), most);
     if (chunk > 0) plan.parts.push_back({.stream = static_cast<int>(number), .chunk = chunk});
@@ -64,7 +64,7 @@ void PlanPieces(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
 
 // Returns the most rows of prompt chunks. Until the cost of a pass without prompts is known, every other pass has no prompt. Later, one
 // pass in kLookAgain has no prompt, since sequences grow longer.
-int MostPieces(const StepPlan& plan, int left, const CostProfile& costs, const StepLimits& limits) {
+int MostChunks(const StepPlan& plan, int left, const CostProfile& costs, const StepLimits& limits) {
   if (plan.parts.empty()) return left;
   left = std::min(left, CostProfile::kMostRows - plan.rows());   // The cost of more rows is not known.
   const bool looks_again = limits.turn % kLookAgain == kLookAgain - 1;
@@ -101,10 +101,10 @@ CostProfile::Shape StepPlan::shape() const {
 void StepPlan::Shrink(int rows) {
   int chunks = std::max(0, rows - (this->rows() - prompt_rows()));
   for (StepPart& part : parts) {
-    if (part.piece == 0) continue;
-    part.piece = std::min(part.piece, pieces);
-    pieces -= part.piece;
-    if (part.piece == 0) part.stream = -1;   // The chunk is empty.
+    if (part.chunk == 0) continue;
+    part.chunk = std::min(part.chunk, chunks);
+    chunks -= part.chunk;
+    if (part.chunk == 0) part.stream = -1;   // The chunk is empty.
   }
   std::erase_if(parts, [](const StepPart& part) { return part.stream < 0; });
   if (this->rows() <= rows) return;

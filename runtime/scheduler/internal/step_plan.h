@@ -23,9 +23,9 @@ namespace tessera {
 // One stream's part of a pass: a chunk of the prompt, or the chosen part of the draft.
 struct StepPart {
   int stream = 0;             // Index into the streams that the plan was made for.
-  int piece = 0;              // Tokens; 0: a tree.
+  int chunk = 0;              // Tokens; 0: a tree.
   RowChoice choice = {};      // The part of the tree to keep.
-  int rows() const { return piece > 0 ? piece : choice.shape().rows; }
+  int rows() const { return chunk > 0 ? chunk : choice.shape().rows; }
 };
 
 // The parts of one pass.

@@ -63,20 +63,20 @@ class Stepper::Impl {
   void Start(Text text);
   bool HasRoomFor(const Text& text) const;
   bool AllPaused() const;              // Whether every reader is behind.
-  struct Beginning { const CachedText* text = nullptr; int length = 0; };
+  struct Prefix { const CachedText* text = nullptr; int length = 0; };
   // Returns the cached prefixes that running requests share with this request, the longest first. A prefix excludes the request's last
   // token.
-  std::vector<Beginning> RunningBeginnings(const Text& text) const;
+  std::vector<Prefix> RunningPrefixes(const Text& text) const;
   int LongestRunning(const Text& text) const;
-  bool AwaitsBeginning(const Text& text) const;
-  std::unique_ptr<CachedText> TakeBeginning(const Text& text);
+  bool AwaitsPrefix(const Text& text) const;
+  std::unique_ptr<CachedText> TakePrefix(const Text& text);
   // Makes room in the cache for the plan, or shrinks the plan. Returns false if the running requests have changed, so that a new plan is
   // due.
   bool MakeRoom(StepPlan& plan);
   // Preempts the youngest request. Requests with a reader that is behind come before others, and lose their turn.
-  void SetBackYoungest();
-  bool SetBackPaused();   // Returns false if no request is paused.
-  void SetBack(std::vector<Text>::iterator text, bool keeps_turn);
+  void PreemptYoungest();
+  bool PreemptPaused();   // Returns false if no request is paused.
+  void Preempt(std::vector<Text>::iterator text, bool keeps_turn);
   // Ends the only running request, which still finds no room.
   void EndWithoutRoom();
   std::vector<Stream*> Streams() const;

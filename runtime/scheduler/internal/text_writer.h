@@ -52,7 +52,7 @@ class TextWriter {
   TextStream stream_;
   StopStrings stops_;
   std::vector<TokenId> stop_tokens_;
-  std::vector<float> law_;   // The distribution. Kept to reuse the memory.
+  std::vector<float> distribution_;   // The distribution. Kept to reuse the memory.
   // The token chosen ahead, and the logits used. The next token is chosen from the same logits, or the token is never used.
   struct Ahead { const float* logits; absl::StatusOr<TokenId> token; };
   std::optional<Ahead> ahead_;
