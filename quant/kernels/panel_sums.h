@@ -21,7 +21,7 @@ constexpr int kTiles = 2;   // A panel has two tiles of 16 outputs.
 constexpr int64_t kPrefetchAhead = 4096, kPrefetchFurther = 12288;
 
 // The rows of a pass, and the destination of their sums.
-struct PassRows {
+struct PanelPassRows {
   const std::byte* x;
   int64_t x_stride;         // In bytes.
   int64_t groups;
