@@ -1,4 +1,4 @@
-// Reads the adapter names of a request or a flag: no adapter, one adapter, or a sum of several, each with a scale.
+// Reads the adapter names of a request or a flag: no adapter, one adapter, or one composed of several, each with a scale.
 //
 //   const AdapterNames names = {.listed = {"style", "facts"}};
 //   ASSIGN_OR_RETURN(const std::optional<AdapterParts> asked, AdapterPartsOf(request.body(), names));     // {"adapter": "style,facts@0.5"}

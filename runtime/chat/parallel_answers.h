@@ -52,8 +52,8 @@ struct ParallelOptions {
   int64_t asked_nanos = -1;
 };
 
-// Checks the options, and adds `parallel.texts` answers to memory plans. Each answer counts its logits, its drafters and a share of the
-// cache, unless the cache size is given. WrongUsage names the field.
+// Checks the options, and adds `parallel.texts` answers to memory plans. Each answer counts logits, drafters and, unless the cache size is
+// given, a share of the cache. WrongUsage names the field.
 absl::Status PlanParallel(const ParallelOptions& parallel, EngineOptions& options);
 
 // Returns WrongUsage (field) if several answers to one prompt would be equal, because the likeliest token is always chosen.
@@ -88,7 +88,7 @@ class ParallelAnswers {
   // with these options before the engine was opened.
   static absl::StatusOr<std::unique_ptr<ParallelAnswers>> Create(Engine& engine, const ParallelOptions& options);
 
-  // Adds an answer. A later Step calls on_end with the errors of Answerer::Run and Sampler::Create.
+  // Adds an answer. Errors reach on_end in a later Step: the errors of Answerer::Run and of Sampler::Create.
   AnswerId Add(NewAnswer answer);
   // Ends an answer with kCancelled in a later Step, before the answer's next pass. A waiting answer is not started. Does nothing for an
   // ended answer.

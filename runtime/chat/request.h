@@ -43,7 +43,7 @@ class Request {
   void ForgetBody();   // Keeps only the id: body() is empty then.
   void WriteId(JsonWriter& json) const;
   std::string IdText() const;   // As IdTextOf.
-  // Returns an error of this request: the message after the source. The source is added once.
+  // Returns an error of this request: the message after the source. The message has the source only once.
   absl::Status At(const absl::Status& error) const;
 
  private:
@@ -64,8 +64,7 @@ absl::Status CheckFields(const JsonValue& object, absl::Span<const absl::string_
 // Returns the dialogue of an object. The object has "messages", each with role, content, and further fields that the model's template
 // reads. "tools" and "template_args" of the object replace the options'. A last message of the assistant is continued if
 // "continue_final_message" is true; otherwise such a message is an error, unless the message calls tools. A file without a template, or
-// with a template that cannot run, is an error. A system message or `raw` in the options is an error, too: messages leave no room for
-// either.
+// with a template that cannot run, is an error. A system message or `raw` in the options is an error, too: messages exclude both.
 absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufFile& file, const ConversationOptions& options);
 
 // Returns the object's "tokens", each in the vocabulary, or the tokens of the object's "text" or dialogue. Text gets BOS if the model needs

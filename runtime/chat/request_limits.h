@@ -44,9 +44,9 @@ struct RequestLimits {
   // Returns the limits for a program that cuts texts into windows: a text may be longer than the context.
   static RequestLimits OfCutTexts(const Engine& engine);
 
-  // Refuses a text of more than `text` bytes with ResourceExhausted (found, expected), limited by `limited_by`.
+  // Returns ResourceExhausted (found, expected), limited by `limited_by`, if a text of `bytes` bytes is larger than `text`.
   absl::Status CheckText(int64_t bytes) const;
-  // Refuses to keep more than `kept` bytes of texts. The error is as in CheckText, limited by "memory_budget".
+  // Returns ResourceExhausted (found, expected), limited by "memory_budget", if texts of `bytes` bytes are more than `kept`.
   absl::Status CheckKept(int64_t bytes) const;
   // Returns these limits reduced to the budget's plan; unchanged if the engine has no plan with requests.
   RequestLimits UnderBudget(const Engine& engine) const;

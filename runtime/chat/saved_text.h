@@ -21,7 +21,7 @@
 
 namespace tessera {
 
-// The part of a text that the session does not hold.
+// The data of a text in the notes, in addition to the session.
 struct SavedText {
   bool is_dialogue = false;
   std::vector<ChatMessage> messages = {};   // For a dialogue: roles and contents.

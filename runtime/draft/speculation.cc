@@ -84,7 +84,7 @@ absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOption
 
 void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options, const DrafterRegistry& registry) {
   if (const std::vector<std::string> names = registry.Parse(drafters).value(); !names.empty()) {
-    options.workload.least_logit_rows = options.workload.logit_rows + 1;  // With this, one token per pass.
+    options.workload.least_logit_rows = options.workload.logit_rows + 1;  // With this minimum, one token per pass.
     // At most the logits of a tree (TreeLogits) and, before that, of a prompt for learning (AppendPrompt).
     options.workload.logit_rows += Session::kLogitRows;
   }

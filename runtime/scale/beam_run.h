@@ -71,7 +71,7 @@ struct BeamText {
 struct KeptStep {
   int step = 0;                            // Counts from 1.
   int beam = 0;                            // Counts from 1: first the continued beams, the best first; then the ended beams.
-  int from = 0;                            // The continued beam of the step before; 0: the prompt.
+  int from = 0;                            // The beam of the previous step that this step continues; 0: the prompt.
   double score = 0;
   bool ended = false;
   std::string text = {};                   // The text of this step alone.

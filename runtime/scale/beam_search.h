@@ -1,5 +1,5 @@
-// Step-level beam search as a state machine. The search says how often to continue each text, takes the written steps with scores, and
-// keeps the best steps. The caller writes and scores.
+// Step-level beam search as a state machine. The search says which texts to continue and how often, takes the written steps with scores,
+// and keeps the best steps. The caller writes and scores.
 //
 //   ASSIGN_OR_RETURN(BeamSearch search, BeamSearch::Create({.width = 4, .expansions = 4, .delimiter = "\n\n", .most_steps = 40}));
 //   while (!search.done()) {

@@ -61,7 +61,7 @@ void Stepper::Impl::End(Text& text, const absl::Status& status) {
 }
 
 void Stepper::Impl::RemoveEnded() {
-  // A call within a callback lost the core: the cache may not be used any more.
+  // If a call within a callback lost the core, the cache may not be used any more.
   if (!core_->health().ok()) return;
   const auto remove = [this](auto& texts) {
     for (Text& text : texts) {

@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-// Adds forecasts if the sequence has at least two tokens left after the token chosen at the root. The forecast says the first of these
+// Adds forecasts if the sequence has at least two tokens left after the token chosen at the root. The forecast predicts the first of these
 // tokens; each pass gives the second anyway. A forecast's position must be in the context, like the position of every row.
 void Stream::AddForecasts(int rows, RowChoice& choice) const {
   if (speculator() == nullptr || speculator()->forecasts() == nullptr) return;

@@ -90,7 +90,7 @@ void PassLogits::ChooseAhead() {
     for (long i = own.begin; i < own.end; ++i) {
       try {
         shares_[i].member->stream->ChooseAhead(LogitsOf(shares_[i]));
-      // Then nothing is chosen ahead; a thread of the pool could not report the error.
+      // If memory ends, nothing is chosen ahead; a thread of the pool could not report the error.
       } catch (const std::bad_alloc&) {
       }
     }

@@ -5,7 +5,7 @@
 //   ASSIGN_OR_RETURN(const bool more, impl.Step());
 //
 // A step takes up new requests, ends cancelled requests and admits waiting requests (stepper.cc). Then the step shares out rows
-// (step_plan.h) and makes room for the rows. One pass computes the rows (stream_pass.h). At last, finished requests end (stepper_pass.cc).
+// (step_plan.h) and makes room for the rows. One pass computes the rows (stream_pass.h). Finally, finished requests end (stepper_pass.cc).
 #pragma once
 
 #include <deque>
