@@ -46,7 +46,8 @@ std::vector<float> EstimateMixer::Mix(const TokenTree& tree, absl::Span<const Es
   return chances;
 }
 
-// The gradient of the logarithm of the chance of what came: for each sister, whether it came less its chance, times its terms.
+// Follows the gradient of the logarithm of the chance of the token that came. For each sibling this is (came - chance), times the sibling's
+// terms.
 void EstimateMixer::Learn(const TokenTree& tree, absl::Span<const Estimates> said, absl::Span<const TokenId> emitted) {
   const std::vector<float> chances = Mix(tree, said);
   int parent = TokenTree::kRoot;

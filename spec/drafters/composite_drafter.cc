@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// Adds to `all` what another tree has below the root, with the probabilities given.
+// Adds another tree's nodes below the root to `all`, with corrected probabilities.
 void Merge(const TokenTree& from, const Acceptance& acceptance, int source, TokenTree& all, std::vector<Estimates>& said) {
   std::vector<int> place(from.size(), TokenTree::kRoot);
   for (int node = 1; node < from.size(); ++node) {
@@ -129,7 +129,7 @@ absl::Status CompositeDrafter::Propose(const DraftBudget& budget, TokenTree& tre
   return absl::OkStatus();
 }
 
-// The text says of every guess whose parent came true whether it did, verified or not.
+// Learns from every guess whose parent came true, verified or not: the tokens that came tell whether the guess came true.
 void CompositeDrafter::LearnFrom(absl::Span<const TokenId> emitted, const TokenTree& proposal, Acceptance& acceptance) {
   int parent = TokenTree::kRoot;
   for (const TokenId token : emitted) {

@@ -43,7 +43,7 @@ void AddValues(const TokenTree& tree, const CandidateSet& set, const PruneOption
   }
 }
 
-// What the threshold and the first safeguard leave.
+// Returns, by node, whether the threshold and the first safeguard keep the node.
 std::vector<bool> ByThreshold(const TokenTree& tree, const std::vector<float>& values, const PruneOptions& options) {
   std::vector<bool> kept(values.size(), true);
   const bool falls = !options.with_safeguards || !options.keep_ancestors;

@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-// What draws are for: each has numbers of its own.
+// The purpose of a draw: each purpose has random numbers of its own.
 enum class Purpose : uint64_t { kChildren = 1, kTests = 2, kRest = 3 };
 
 double Draw(const DrawKey& key, Purpose purpose, uint64_t index) {
@@ -43,18 +43,19 @@ absl::Status CheckDrawn(const DrawnChildren& drawn, size_t vocabulary) {
   return absl::OkStatus();
 }
 
-// What is left of the target's law, and of the draft's, as drafted tokens are rejected.
+// The residuals of the target's distribution and of the draft's, as drafted tokens are rejected.
 class Residual {
  public:
   Residual(absl::Span<const float> target, double mass, const DrawnChildren& drawn)
       : left_(target.begin(), target.end()), mass_(mass), law_(drawn.law.begin(), drawn.law.end()) {}
 
-  // Whether the token is accepted, for a uniform draw. REQUIRES: the law has it.
+  // Returns whether the token is accepted, for a uniform draw. REQUIRES: the draft's distribution has the token.
   bool Accepts(TokenId token, double draw) const {
     return draw * DraftOf(token) * mass_ < left_[static_cast<size_t>(token)];
   }
 
-  // max(0, p - q), and q without the token. False if nothing is left of p: then p is q, and no token of it is rejected but by rounding.
+  // Changes p to max(0, p - q), and removes the token from q. Returns false if nothing is left of p: then p is q, and a token of q is
+  // rejected by rounding alone.
   bool Reject(TokenId token) {
     double taken_mass = 0, law_mass = LawMass();
     for (const TopToken& entry : law_) {
@@ -98,7 +99,7 @@ class Residual {
 
   std::vector<double> left_;    // [vocabulary], mass_ together.
   double mass_;
-  TopTokens law_;               // 0 for what was tested.
+  TopTokens law_;               // 0 for tested tokens.
 };
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kLeastForgetting = 64;    // A set with fewer tokens forgets none: half of them would help nobody.
 constexpr int64_t kMostRoom = 1 << 14;     // 32 samples of 512 tokens: less than 5 MB, and usually 2.
-constexpr int64_t kTextsOfRoom = 16;       // With a short context: so many that fill it.
-// In tokens, and the names of its drafters.
+constexpr int64_t kTextsOfRoom = 16;       // With a short context: room for this many full texts.
+// Room for a DraftLearning and the names of the drafters, in tokens.
 constexpr int64_t kRoomToLearn = 1 + (sizeof(DraftLearning) + Estimates::kMostSources * (DraftLearning::kMostBytesPerDrafter + 64)) /
                                          SharedHistory::kMostBytesPerToken;
 
@@ -86,7 +86,7 @@ SuffixAutomaton::Cursor SharedHistory::PlaceOf(int text) const {
 DraftLearning* SharedHistory::LearningOf(absl::Span<const absl::string_view> drafters, const DraftLearning& so_far) {
   const std::string names = absl::StrJoin(drafters, ",");
   if (learning_ == nullptr) {
-    if (room_->left_ < kRoomToLearn) return nullptr;   // Nothing is forgotten for it.
+    if (room_->left_ < kRoomToLearn) return nullptr;   // No text is forgotten for the learning.
     room_->left_ -= kRoomToLearn;
     held_ += kRoomToLearn;
     learning_ = std::make_unique<DraftLearning>(so_far);
