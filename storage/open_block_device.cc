@@ -40,7 +40,7 @@ absl::StatusOr<OpenedDevice> OpenAs(IoKind kind, const std::shared_ptr<const Ran
   return opened;
 }
 
-// Android's filter kills an app that asks for io_uring and reports a crash, even if it is a child that asked: there it must be asked for
+// Android's filter kills an app that asks for io_uring and reports a crash, even if a child asked. So on Android io_uring must be requested
 // by name.
 #ifdef __ANDROID__
 constexpr bool kProbesOnAuto = false;

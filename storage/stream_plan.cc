@@ -33,7 +33,7 @@ int64_t GoodRing(const Largest& largest) { return LayerStreamer::RingBytesFor(2 
 
 PinPlan NoPins(const StreamNeeds& needs) { return {.pinned = std::vector<bool>(needs.unit_bytes.size()), .bytes = 0}; }
 
-// Pins units that `may` be pinned: those that are leased whole first, and with what is left those that are leased in parts.
+// Pins units allowed by `may`: first units that are leased whole, then, with the remaining bytes, units that are leased in parts.
 PinPlan Pins(const StreamNeeds& needs, const std::vector<bool>& may, int64_t bytes, PinPolicy policy) {
   std::vector<int64_t> streamed, in_parts;
   std::vector<int> before_others;  // In `streamed`.
@@ -101,7 +101,7 @@ absl::StatusOr<StreamPlan> PlanStreaming(const StreamNeeds& needs, int64_t budge
   if (policy != PinPolicy::kNone && room >= WholeBytes(needs)) return PlanOf(needs, Pins(needs, any, room, policy), 0);
   const Largest all = LargestStreamed(needs, NoPins(needs));
   const int64_t ring = room >= GoodRing(all) ? GoodRing(all) : LeastRing(all);
-  if (room < ring) return PlanOf(needs, Pins(needs, any, room, PinPolicy::kSpread), 0);  // All of it fits where the ring would not.
+  if (room < ring) return PlanOf(needs, Pins(needs, any, room, PinPolicy::kSpread), 0);  // All units fit where the ring would not.
   return PlanOf(needs, Pins(needs, any, room - ring, policy), ring);
 }
 

@@ -25,8 +25,8 @@ using google::protobuf::io::CodedInputStream;
 // of the file.
 constexpr int64_t kLeastBytesPerMessage = 8;
 
-// Messages in lists, those in units included, and unknown fields that may be messages; -1 if this is no protobuf. The layout is none of
-// them: it is one string, however often it is there.
+// Counts messages in lists, also inside units, and unknown fields that may be messages; -1 if this is no protobuf. The layout does not
+// count: it is one string, however often the field stands there.
 int64_t CountMessages(CodedInputStream& in, bool in_unit) {
   int64_t count = 0;
   while (const uint32_t tag = in.ReadTag()) {
