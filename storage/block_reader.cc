@@ -86,7 +86,7 @@ std::optional<BlockReader::Finished> BlockReader::Step() {
   return finished;
 }
 
-// For when nothing is in flight: all blocks that are left were interrupted.
+// Waits while nothing is in flight: all remaining blocks were interrupted.
 void BlockReader::AwaitDelayed() {
   int64_t soonest = INT64_MAX;
   for (const Block& block : delayed_) soonest = std::min(soonest, block.not_before);
@@ -179,7 +179,7 @@ BlockReader::Outcome BlockReader::JudgeShort(Block& block, int64_t result) {
     return Outcome::kAgain;
   }
   if (result == 0) return Fail(block, TooShort(block, block.offset + block.done));
-  // Too little to go on from. Where the file was cut short this is so each time, and the plain way finds out.
+  // Too little to continue from. If the file was cut short, this repeats each time, and ReadPlain finds out.
   if (++block.errors < kMostErrors) return Outcome::kAgain;
   const absl::Status status = ReadPlainly(block);
   return status.ok() ? Outcome::kWhole : Fail(block, status);

@@ -106,7 +106,7 @@ bool ClockedSource::IsThere(const Entry& entry) const {
   return LayerStreamer::ReadInPass(all, options_.ring_bytes) == 0;
 }
 
-// The unit that is read after the last one. -1: none.
+// Returns the unit that is read after the last one. -1: none.
 int ClockedSource::Next() const {
   const int units = static_cast<int>(streamed_.size());
   for (int i = 1; i <= units; ++i) {
@@ -126,7 +126,7 @@ int64_t ClockedSource::RoomFor(int64_t bytes) {
   return room_ns_;
 }
 
-// All goes that is not leased, now.
+// Drops all units that are not leased, at the present time.
 int64_t ClockedSource::EmptyRing() {
   std::erase_if(ring_, [](const Entry& entry) { return entry.leases == 0; });
   ring_used_ = 0;

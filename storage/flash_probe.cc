@@ -44,7 +44,7 @@ struct Cost {
   double BytesPerSecond() const { return bytes / seconds; }
 };
 
-// Goes through so many bytes block by block, and round again at the end.
+// Goes through `bytes` bytes block by block, and starts again at the end.
 class Places {
  public:
   explicit Places(int64_t bytes) : bytes_(bytes) {}

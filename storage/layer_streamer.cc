@@ -148,7 +148,7 @@ absl::Status LayerStreamer::Impl::AwaitPin(int unit, std::unique_lock<std::mutex
 
 // The thread that acquires. -----------------------------------------------------------------------------------------------------------
 
-// Nothing that is in the ring is wanted; the next unit to be read is `unit`.
+// Marks all units in the ring as not wanted, and continues reading at `unit`.
 void LayerStreamer::Impl::ReadFrom(int unit) {
   ring_.SkipBefore(nullptr);  // All of them are done (6).
   if (!ReadNextIs(unit)) {

@@ -120,7 +120,7 @@ bool LoadingSource::Impl::FindInCache(const Chunk& chunk, const std::atomic<bool
   if (settling_ || !EnterCache()) return false;
   const absl::Span<const std::byte> bytes = CachedBytes(chunk);
   const auto holds = [&]() -> absl::Status {
-    for (int64_t i = 0; i < chunk.blocks; ++i) {  // One by one: while pages are mapped, nobody else gets memory.
+    for (int64_t i = 0; i < chunk.blocks; ++i) {  // One by one: while pages are mapped, no other thread gets memory.
       const absl::Span<const std::byte> block = bytes.subspan(i * kTsrBlockBytes, kTsrBlockBytes);
       if (cancel || !cache_->Hold(block)) return absl::NotFoundError("");
       RETURN_IF_ERROR(reader_.CheckBlock(chunk.first_block + i, block));

@@ -30,7 +30,7 @@ class Pinner {
     return true;
   }
 
-  // All of them, or none where all do not fit.
+  // Pins all of these units, or none if not all fit.
   void PinTogether(absl::Span<const int> units) {
     int64_t together = 0;
     for (const int unit : units) together += Bytes(unit);

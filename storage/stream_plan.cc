@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Among units that are not pinned: the most bytes of a group, and of a single unit that is leased whole.
+// The most bytes of a group, and of a single unit that is leased whole, among units that are not pinned.
 struct Largest { int64_t group = 0; int64_t unit = 0; };
 Largest LargestStreamed(const StreamNeeds& needs, const PinPlan& pins) {
   Largest largest;
@@ -28,7 +28,7 @@ Largest LargestStreamed(const StreamNeeds& needs, const PinPlan& pins) {
 }
 
 int64_t LeastRing(const Largest& largest) { return LayerStreamer::RingBytesFor(largest.group, largest.unit); }
-// Room for a group that is computed with and one that is read.
+// Returns room for a group in use and a group that is read.
 int64_t GoodRing(const Largest& largest) { return LayerStreamer::RingBytesFor(2 * largest.group, largest.unit); }
 
 PinPlan NoPins(const StreamNeeds& needs) { return {.pinned = std::vector<bool>(needs.unit_bytes.size()), .bytes = 0}; }
@@ -65,7 +65,7 @@ StreamPlan PlanOf(const StreamNeeds& needs, PinPlan pins, int64_t ring_bytes) {
   return plan;
 }
 
-// All units that are leased whole.
+// Returns the bytes of all units that are leased whole.
 int64_t WholeBytes(const StreamNeeds& needs) {
   int64_t bytes = 0;
   for (size_t unit = 0; unit < needs.unit_bytes.size(); ++unit) bytes += needs.parts_only[unit] ? 0 : needs.unit_bytes[unit];

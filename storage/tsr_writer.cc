@@ -87,7 +87,7 @@ absl::StatusOr<Plan> MakePlan(const std::string& path, const TsrContents& conten
   return plan;
 }
 
-// Where an attachment or a unit goes.
+// The place of an attachment or a unit.
 struct PlannedExtent {
   TsrManifest::Extent* extent;  // Writing fills in the extent's checksums,
   std::string* sums;            // and the SHA-256 sums. Null: an attachment has none.

@@ -17,10 +17,10 @@ constexpr double kNewWeight = 0.05, kNewDraftWeight = 0.25;   // A new time's, a
 constexpr double kLeafShare = 0.05;                           // A leaf is assumed to cost little compared with unknown costs of rows,
 constexpr double kTextShare = 0.3;                            // a text to cost more: a text's keys are read for that text's rows alone.
 constexpr double kLevelWeight = 0.02;                         // The level is for lasting changes.
-constexpr double kLessWeighs = 4;                             // A time below the mean so many times as much: noise only adds.
+constexpr double kLessWeighs = 4;                             // Factor of the weight of a time below the mean: noise only adds.
 constexpr double kOutlier = 2, kDraftOutlier = 4;             // Beyond this factor a time counts as if at the factor,
-constexpr int kKnown = 3;                                     // once there are so many; so many tell the level, too.
-constexpr int kMostCounted = 64;                              // More weigh no more beside other row counts.
+constexpr int kKnown = 3;                                     // once there are kKnown times; kKnown times also tell the level.
+constexpr int kMostCounted = 64;                              // More times add no weight relative to other row counts.
 constexpr int64_t kMostFileBytes = 1 << 20;
 constexpr double kMostSeconds = 1e4;
 constexpr int kVersion = 1;
@@ -265,7 +265,7 @@ absl::Status CostProfile::Curve::Read(const JsonValue& file, absl::string_view n
   return absl::OkStatus();
 }
 
-// Older files have none.
+// Reads the yields; older files have none.
 absl::Status CostProfile::ReadYields(const JsonValue& file) {
   if (!file.Has("yields")) return absl::OkStatus();
   ASSIGN_OR_RETURN(const JsonValue yields, file.Array("yields"));

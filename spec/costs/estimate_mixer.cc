@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Chosen by expected tokens per second on frozen costs. Twice or half as much changes them by up to 3 %, in either direction.
+// Chosen by expected tokens per second on frozen costs. Doubling or halving changes that rate by up to 3 %, in either direction.
 constexpr float kSetStep = 0.01f, kAllStep = 0.02f;
 constexpr float kLeastOdds = -6.9f, kMostOdds = 5.8f;   // Logarithms: of one in a thousand, and of 0.997.
 constexpr float kLeastSum = -9, kMostSum = 6;

@@ -22,7 +22,7 @@ void Merge(const TokenTree& from, const Acceptance& acceptance, int source, Toke
   }
 }
 
-// The nodes that the text reaches most probably, in an order that has parents first.
+// Returns the nodes that the sequence reaches most probably, parents first.
 std::vector<int> Likeliest(const TokenTree& tree, const std::vector<float>& chances, const DraftBudget& budget) {
   std::vector<float> reached(tree.size(), 1);
   std::vector<int> nodes;
@@ -169,7 +169,7 @@ void CompositeDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
     if (member.proposal.size() > 1) {
       LearnFrom(verdict.emitted, member.proposal, learning().acceptance[source]);
       CountVerified(tree, verdict, member);
-      member.proposal = TokenTree(0);   // Not to be held against the next tokens, too, should nobody ask for another.
+      member.proposal = TokenTree(0);   // So the next tokens are not compared with an old proposal.
     }
     const double begin = Seconds();
     member.drafter->Commit(tree, verdict);

@@ -30,7 +30,7 @@ class PathAdder {
  public:
   PathAdder(TokenTree& tree, int most_nodes, int most_depth) : tree_(tree), most_nodes_(most_nodes), most_depth_(most_depth) {}
 
-  // The last node; kNone if there was no room for any.
+  // Returns the last node; kNone if there was no room.
   int Add(int parent, absl::Span<const TokenId> tokens, float probability) {
     int node = TokenTree::kNone;
     for (const TokenId token : tokens) {
@@ -57,7 +57,7 @@ std::vector<bool> Agreed(const TokenTree& tree, const Verdict& verdict) {
   return agreed;
 }
 
-// The root always is.
+// Returns, by node, whether the node was accepted; the root always is.
 std::vector<bool> Accepted(const TokenTree& tree, const Verdict& verdict) {
   std::vector<bool> accepted(tree.size(), false);
   accepted[TokenTree::kRoot] = true;
@@ -83,7 +83,7 @@ AgreedRun LongestAgreed(const TokenTree& tree, int leaf, const std::vector<bool>
   return longest;
 }
 
-// The leaves, in the tree's order, which has the likeliest path first.
+// Returns the leaves in the tree's order, which has the likeliest path first.
 std::vector<int> LeavesOf(const TokenTree& tree) {
   std::vector<bool> is_leaf(tree.size(), true);
   for (int node = 1; node < tree.size(); ++node) is_leaf[tree[node].parent] = false;
@@ -125,7 +125,7 @@ absl::Status DraftReuse::Propose(const DraftBudget& budget, TokenTree& tree) {
   return absl::OkStatus();
 }
 
-// The longest run of each rejected path. One that is part of another says nothing new.
+// Keeps the longest run of each rejected path. A run that is part of another run says nothing new.
 void DraftReuse::Keep(const TokenTree& tree, const Verdict& verdict) {
   const std::vector<bool> agreed = Agreed(tree, verdict), accepted = Accepted(tree, verdict);
   std::deque<Run> kept;

@@ -23,7 +23,7 @@ constexpr double kMostLikely = 0.99;
 // nearer to the counts of long matches.
 double Confidence(int match) { return 1 - 0.65 * std::exp(-0.1 * match); }
 
-// Where the text and the path down to a node stand in both sources.
+// The states, in both sources, of the sequence with the path down to a node.
 struct Places {
   Cursor first, second;
 };

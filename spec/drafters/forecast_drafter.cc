@@ -10,18 +10,18 @@ namespace tessera {
 namespace {
 
 constexpr int kNoRank = std::numeric_limits<int>::max();
-// kLeastWeight: least weight of each new forecast. kAssumed: at first the assumption weighs as much as so many forecasts.
+// kLeastWeight: least weight of each new forecast. kAssumed: at first the assumption weighs as much as kAssumed forecasts.
 constexpr double kLeastWeight = 1.0 / 64;
 constexpr int kAssumed = 4;
-// All forecasts that there are, at the beginning and then for one guess of so many.
+// All available forecasts are computed for the first kExplored guesses, and then for one guess of kExploreEvery.
 constexpr int kExplored = 24, kExploreEvery = 16;
 // After this number of passes without forecasts, forecasts are assumed to be worth a try.
 constexpr int kLookAgain = 64;
 constexpr double kWorthTrying = 1;
 constexpr float kLeastProbability = 1e-6f;
 
-// Before anything is known: b tokens have the right one among them with probability b / (b + 1). That prefers 3,2 in 32 rows, which is the
-// paper's own example.
+// Returns the assumed accepted tokens before anything is known: b tokens contain the right one with probability b / (b + 1). This prefers
+// 3,2 in 32 rows, the paper's own example.
 double AssumedAccepted(absl::Span<const int> branches) {
   double reached = 1, accepted = 0;
   for (const int children : branches) accepted += reached *= children / (children + 1.0);

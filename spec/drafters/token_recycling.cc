@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// Chosen by tokens per pass over recorded texts. None changes them by more than 1 % within a factor of two.
+// Chosen by tokens per pass over recorded texts. No constant changes the result by more than 1 % within a factor of two.
 constexpr float kNewest = 0.3f;         // Share of a new row in the stored mean.
 constexpr float kWithBefore = 0.7f;     // Weight of the entry with the token before; the rest is for the token alone.
 constexpr float kLater = 0.3f;          // Chance that a likely token comes a little later.

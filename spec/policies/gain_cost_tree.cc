@@ -45,7 +45,7 @@ class Growth {
     Weigh();
   }
 
-  // The best of the trees on the way. time_counts: rows are taken by their probability for their time, else by probability.
+  // Returns the best of the trees on the way. time_counts: rows are taken by probability per second, else by probability.
   Plan Grow(bool time_counts) {
     Plan best = now_;
     while (static_cast<int>(now_.rows.size()) < terms_.most_nodes && !open_.empty()) {
@@ -61,7 +61,7 @@ class Growth {
   const Row& row(int number) const { return rows_[static_cast<size_t>(number)]; }
   bool Extends(int number) const { return !has_child_[static_cast<size_t>(row(number).parent)]; }
 
-  // The place in open_ of the row to add next.
+  // Returns the index in open_ of the row to add next.
   size_t Best(bool time_counts) const {
     constexpr double kLeastSeconds = 1e-12;
     const auto more = [&](int leaves) { return profile_.PassSeconds({shape_.rows + 1, shape_.leaves + leaves}) - pass_; };
@@ -147,7 +147,7 @@ std::vector<Row> RowsOf(const DraftPool& pool, const DraftBudget& budget, double
   return rows;
 }
 
-// Nodes to expand for the plan, by falling probability.
+// Returns the nodes to expand for the plan, by falling probability.
 std::vector<int> WaitingOf(const Plan& plan, const std::vector<Row>& rows, const DraftPool& pool) {
   std::vector<int> waiting;
   for (const int row : plan.rows) {

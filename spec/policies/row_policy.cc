@@ -51,10 +51,10 @@ class Forest {
   std::vector<int> roots_;
 };
 
-// Nodes that may be chosen next, the most probable first, and of equal ones the first.
+// Nodes that may be chosen next: the most probable first, and the first of equal ones.
 class Frontier {
  public:
-  // Probabilities are not negative, so their bits are in their order.
+  // Adds a node. Probabilities are not negative, so their bits sort like the numbers.
   void Add(int node, float reached) {
     keys_.push_back(uint64_t{std::bit_cast<uint32_t>(reached)} << 32 | (kLast - static_cast<uint32_t>(node)));
     std::push_heap(keys_.begin(), keys_.end());

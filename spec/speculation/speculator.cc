@@ -72,7 +72,7 @@ bool Speculator::AnyActive() const {
   return false;
 }
 
-// Texts of a set share their rules: another one's step may have begun a pause, or ended one.
+// Switches drafters by the rules. Sequences of a set share rules: another sequence's step may have begun or ended a pause.
 void Speculator::SwitchByRules() {
   for (int source = 0; source < composite_.size(); ++source) composite_.Switch(source, composite_.learning().rules[source].active());
 }
@@ -118,7 +118,7 @@ void Speculator::Ask(const TreeRoom& room) {
   const double begin = Seconds();
   LOG_IF(FATAL, !composite_.Propose({.max_nodes = room.rows - 1, .max_depth = room.depth}, draft_).ok()) << "a composite does not fail";
   if (options_.drafted != nullptr) options_.drafted();
-  // Until a step is measured there is nothing to hold a draft against.
+  // Until a step is measured, a draft cannot be compared with anything.
   if (options_.weigh_costs && !costs_.KnowsSteps()) draft_ = TokenTree(root_);
   merging_ = ElapsedSeconds(begin, Seconds());
   for (int source = 0; source < composite_.size(); ++source) merging_ -= composite_.propose_seconds(source);
@@ -269,7 +269,8 @@ void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const Ste
   if (options_.weigh_costs) Judge(tree, verdict, time);
 }
 
-// Costs that were measured in this run will do where no step was without draft; frozen ones are of another run, perhaps of another machine.
+// Compares with steps without draft. If there was no such step, costs measured in this run also do. Frozen costs do not: they are from
+// another run, perhaps from another machine.
 void Speculator::ComparePlain(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
   if (tree.size() == 1 && forecast_nodes_.empty()) {
     const double weight = std::max(kNewPlainWeight, 1 / static_cast<double>(++plain_steps_));
@@ -320,7 +321,7 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   std::vector<int> nodes(composite_.size()), accepted(composite_.size());
   for (int node = 1; node < tree.size(); ++node) ++nodes[tree[node].source];
   for (const int node : verdict.path) {
-    if (node != TokenTree::kRoot) ++accepted[tree[node].source];  // The root is nobody's.
+    if (node != TokenTree::kRoot) ++accepted[tree[node].source];  // The root belongs to no drafter.
   }
   const double rows_seconds = costs_.PassSeconds(Sum(ShapeOf(tree), beside)) - costs_.PassSeconds(Sum({}, beside));
   const double row_seconds = tree.size() == 1 ? 0 : rows_seconds / (tree.size() - 1);

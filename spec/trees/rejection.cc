@@ -104,7 +104,7 @@ class Residual {
 
 }  // namespace
 
-// Gumbel's rule: the largest of ln w - ln(-ln u) are draws without replacement, in this order (Yellott 1977; Kool et al. 2019).
+// Draws by Gumbel's rule: the largest of ln w - ln(-ln u) are draws without replacement, in this order (Yellott 1977; Kool et al. 2019).
 DrawnChildren DrawChildren(absl::Span<const TopToken> candidates, const DraftSampling& sampling, const DrawKey& key) {
   CHECK(sampling.temperature > 0 && std::isfinite(sampling.temperature)) << "temperature " << sampling.temperature;
   CHECK_GE(sampling.children, 1);

@@ -16,7 +16,7 @@ typedef int32_t Words __attribute__((vector_size(16)));
 
 constexpr size_t kChunk = 128;   // Measured: 64 and 128 are the fastest.
 constexpr size_t kBlock = 16;    // A cache line.
-constexpr size_t kPart = 4;      // One block in so many stands for the others.
+constexpr size_t kPart = 4;      // One of kPart blocks stands for the others.
 constexpr size_t kExact = 8;    // Fewest candidates summed one by one; the rest is many small parts.
 
 // exp(x) within 4 %, and 3e-4 on average over a stretch of x; 0 below -87 and for NaN. The bits of a number are nearly the number's

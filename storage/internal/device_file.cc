@@ -32,7 +32,7 @@ absl::Status CheckDirectAlignment(int descriptor) {
   return absl::OkStatus();
 }
 
-// O_NOATIME is for the file's owner only.
+// Opens with O_NOATIME if allowed: only the file's owner may use O_NOATIME.
 int OpenPastPageCache(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK;  // O_NONBLOCK: by now there may be a FIFO.
   const int descriptor = open(path.c_str(), kFlags | O_NOATIME);

@@ -68,7 +68,7 @@ void LayerStreamer::Impl::StartReads() {
     parts_begun_ = true;
     parts_->Start(*reader_, kPartsIds);
   }
-  // So many blocks wait that the device has the next whenever one comes, however small the units; and not more, for parts come after.
+  // Keeps enough blocks waiting that the device has the next whenever one completes, also with small units. Not more: parts come after.
   while (reader_->waiting() < device_->depth() && StartNext()) {}
 }
 
@@ -83,7 +83,7 @@ bool LayerStreamer::Impl::StartNext() {
   return true;
 }
 
-// Below 0: none is to be read.
+// Returns the next pin to read; below 0: none.
 int LayerStreamer::Impl::NextPin() {
   if (asked_ >= 0 && PinIs(asked_, PinState::kUnread)) return asked_;
   while (next_pin_ < pins_.size() && !PinIs(pins_[next_pin_], PinState::kUnread)) ++next_pin_;

@@ -39,7 +39,8 @@ absl::Status Refused(absl::string_view why) { return absl::FailedPreconditionErr
 
 }  // namespace
 
-// The answer comes through a pipe, for another part of the program may collect the child's exit status before us. A filter that
+// Asks in a child. The answer comes through a pipe, since another part of the program may collect the child's exit status before us. A
+// filter that
 // kills threads instead of processes can leave the child without an end.
 absl::Status ProbeIoUring() {
   int ends[2];

@@ -34,7 +34,7 @@ bool IsOlder(absl::string_view file, absl::string_view name) {
          file.size() == 16 && std::all_of(file.begin(), file.end(), [](char c) { return absl::ascii_isxdigit(c); });
 }
 
-// The newest texts, in at most so many tokens. REQUIRES: the last is a separator.
+// Returns the newest texts, in at most `most` tokens. REQUIRES: the last is a separator.
 absl::Span<const TokenId> WholeTexts(absl::Span<const TokenId> tokens, size_t most) {
   if (tokens.size() <= most) return tokens;
   const auto separator = std::find(tokens.end() - most - 1, tokens.end(), kSeparator);
@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(const std::stri
   return store;
 }
 
-// No tokens if there is no file.
+// Reads the file; returns no tokens if there is no file.
 absl::StatusOr<std::vector<TokenId>> HistoryStore::ReadFile() const {
   const absl::StatusOr<std::string> bytes = ReadFileToString(path_, options_.max_bytes);
   if (absl::IsNotFound(bytes.status())) return std::vector<TokenId>();
