@@ -38,7 +38,7 @@ class BlockDevice {
   };
   struct Completion {
     uint64_t tag = 0;
-    int64_t result = 0;  // Bytes read, perhaps too few and no multiple of kAlignment; 0 at the end of the file; -errno.
+    int64_t result = 0;  // Bytes read, perhaps fewer than requested and no multiple of kAlignment; 0 at the end of the file; -errno.
   };
 
   virtual ~BlockDevice() = default;

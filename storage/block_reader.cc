@@ -16,7 +16,7 @@ namespace {
 constexpr int kMostInterruptions = 100;                              // With the pauses below: about a second.
 constexpr int64_t kFirstPause = 10'000, kLongestPause = 10'000'000;  // Nanoseconds.
 constexpr int kMostErrors = 3;
-// Older kernels answer EAGAIN to larger direct reads, however often they are asked.
+// Older kernels answer EAGAIN to larger direct reads at every attempt.
 constexpr int64_t kMostAfterEagain = int64_t{1} << 20;
 constexpr int kFirstBlocks = 2;  // In flight, where the device may turn out to be slow.
 
@@ -34,12 +34,13 @@ BlockReader::BlockReader(BlockDevice& device, Options options)
   if (options_.check_bytes == 0) options_.check_bytes = options_.block_bytes;
   most_bytes_in_flight_ = options_.most_drain_nanos > 0 ? kFirstBlocks * options_.block_bytes : INT64_MAX;
   for (int tag = device.depth() - 1; tag >= 0; --tag) free_tags_.push_back(tag);
-  done_.reserve(device.depth());  // What the device has given back is never lost for want of memory.
+  done_.reserve(device.depth());  // So completions of the device are never lost for lack of memory.
 }
 
 BlockReader::~BlockReader() { Drain(); }
 
-// A device that fails says no more what becomes of its reads. Whoever still reads has that error for every extent.
+// Waits for all reads in flight. A device that fails reports no further completions; then every extent that is still read gets the device's
+// error.
 void BlockReader::Drain() {
   while (free_tags_.size() < in_flight_.size()) {
     done_.clear();
@@ -85,14 +86,14 @@ std::optional<BlockReader::Finished> BlockReader::Step() {
   return finished;
 }
 
-// For when nothing is in flight: all blocks that are left were interrupted.
+// Waits while nothing is in flight: all remaining blocks were interrupted.
 void BlockReader::AwaitDelayed() {
   int64_t soonest = INT64_MAX;
   for (const Block& block : delayed_) soonest = std::min(soonest, block.not_before);
   const int64_t begin = clock_->NowNanos();
   if (soonest > begin) options_.sleep(std::min(ElapsedNanos(begin, soonest), kLongestPause));
   counters_.wait_nanos += ElapsedNanos(begin, clock_->NowNanos());
-  for (Block& block : delayed_) {   // These have waited, whatever a clock that stands still or goes back says.
+  for (Block& block : delayed_) {   // These blocks have waited, even if the clock stands still or goes back.
     if (block.not_before <= soonest) block.not_before = INT64_MIN;
   }
 }
@@ -124,7 +125,7 @@ void BlockReader::Submit() {
   }
 }
 
-// A device serves blocks about in the order in which it was given them: one took as long as all that were in flight with it.
+// A device serves blocks about in the order of submission. So a block took as long as all blocks that were in flight together.
 void BlockReader::Learn(const Block& block) {
   if (options_.most_drain_nanos == 0) return;
   const auto taken = static_cast<double>(ElapsedNanos(block.submitted, clock_->NowNanos()));
@@ -136,7 +137,7 @@ void BlockReader::Learn(const Block& block) {
   }
 }
 
-// What came makes room at the device, and that is used before anything is checked: checking takes time.
+// Completed blocks make room at the device. The room is used before any block is checked, since checking takes time.
 void BlockReader::Collect() {
   done_.clear();
   const int64_t begin = clock_->NowNanos();
@@ -178,7 +179,7 @@ BlockReader::Outcome BlockReader::JudgeShort(Block& block, int64_t result) {
     return Outcome::kAgain;
   }
   if (result == 0) return Fail(block, TooShort(block, block.offset + block.done));
-  // Too little to go on from. Where the file was cut short this is so each time, and the plain way finds out.
+  // Too little to continue from. If the file was cut short, this repeats each time, and ReadPlain finds out.
   if (++block.errors < kMostErrors) return Outcome::kAgain;
   const absl::Status status = ReadPlainly(block);
   return status.ok() ? Outcome::kWhole : Fail(block, status);
@@ -207,7 +208,7 @@ BlockReader::Outcome BlockReader::Fail(const Block& block, absl::Status status) 
   return Outcome::kFailed;
 }
 
-// A block is checked only if its extent may still succeed.
+// Checks a block if the block's extent may still succeed.
 void BlockReader::Check(const Block& block) {
   const int64_t bytes = static_cast<int64_t>(block.out.size());
   for (int64_t done = 0; done < bytes && options_.check && block.reading->status.ok(); done += options_.check_bytes) {
@@ -244,7 +245,7 @@ absl::Status BlockReader::ReadPlainly(const Block& block) {
   return absl::OkStatus();
 }
 
-// The block is done with, well or not; if it was the last of its extent, that is finished.
+// Ends a block, read or failed. The last block of an extent finishes the extent.
 void BlockReader::Finish(const Block& block) {
   Reading& reading = *block.reading;
   if (reading.status.ok()) counters_.bytes += static_cast<int64_t>(block.out.size());
@@ -258,7 +259,7 @@ void BlockReader::Drop(std::list<Reading>::iterator reading) {
   reading->blocks_left -= static_cast<int64_t>(std::erase_if(waiting_, dropped) + std::erase_if(delayed_, dropped));
 }
 
-// The device reads no more: all that was started ends here, and what will be started ends at once.
+// Ends all started extents, since the device reads no more. Extents started later end at once.
 void BlockReader::FailAll(const absl::Status& status) {
   device_status_ = status;
   waiting_.clear();

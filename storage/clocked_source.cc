@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr int kDepth = 8;                                 // LayerStreamer::Options::depth.
-constexpr int64_t kMostNanos = 3'200'000'000'000'000'000;   // A third of what the clock can count. No unit takes longer than a day.
+constexpr int64_t kMostNanos = 3'200'000'000'000'000'000;   // A third of the clock's range. No unit takes longer than a day.
 
 int64_t Nanos(double seconds) { return std::llround(seconds * 1e9); }
 
@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<WeightLease>> ClockedSource::AcquireParts(absl::Span<
 }
 
 void ClockedSource::Release(int unit, absl::Span<const std::byte> /*bytes*/) {
-  WeightLease ended;   // It ends when nothing is locked.
+  WeightLease ended;   // Ends after the mutex is unlocked.
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<WeightLease>& inner = inner_[static_cast<size_t>(unit)];
   ended = std::move(inner.back());
@@ -97,8 +97,8 @@ ClockedSource::Entry* ClockedSource::Find(int unit) {
   return found == ring_.end() ? nullptr : &*found;
 }
 
-// A unit that was given back, and is not the last that was read, has made room for others: the flash reads ahead as far as it can. But
-// where the ring has room for all of them, all stay.
+// Returns whether the unit is still in the ring. A unit without leases, except the last one read, has made room for others: the flash reads
+// ahead as far as possible. But if the ring has room for all units, all stay.
 bool ClockedSource::IsThere(const Entry& entry) const {
   if (entry.leases > 0 || entry.unit == last_) return true;
   int64_t all = 0;
@@ -106,7 +106,7 @@ bool ClockedSource::IsThere(const Entry& entry) const {
   return LayerStreamer::ReadInPass(all, options_.ring_bytes) == 0;
 }
 
-// The unit that is read after the last one. -1: none.
+// Returns the unit that is read after the last one. -1: none.
 int ClockedSource::Next() const {
   const int units = static_cast<int>(streamed_.size());
   for (int i = 1; i <= units; ++i) {
@@ -116,7 +116,7 @@ int ClockedSource::Next() const {
   return -1;
 }
 
-// When there is room for so many bytes: those that were read first go, as soon as they have been given back.
+// Returns when there is room for `bytes` bytes. Units read first go first, as soon as their leases have ended.
 int64_t ClockedSource::RoomFor(int64_t bytes) {
   while (!ring_.empty() && ring_used_ + bytes > options_.ring_bytes && ring_.front().leases == 0) {
     room_ns_ = std::max(room_ns_, ring_.front().free_ns);
@@ -126,7 +126,7 @@ int64_t ClockedSource::RoomFor(int64_t bytes) {
   return room_ns_;
 }
 
-// All goes that is not leased, now.
+// Drops all units that are not leased, at the present time.
 int64_t ClockedSource::EmptyRing() {
   std::erase_if(ring_, [](const Entry& entry) { return entry.leases == 0; });
   ring_used_ = 0;
@@ -138,14 +138,14 @@ int64_t ClockedSource::EmptyRing() {
 ClockedSource::Entry& ClockedSource::Read(int unit) {
   const int64_t bytes = BytesOf(unit);
   streamed_[static_cast<size_t>(unit)] = true;
-  // Nobody knew before that a unit out of order would be wanted.
+  // A unit out of order was not expected before.
   const int64_t room_ns = Next() == unit && Find(unit) == nullptr ? RoomFor(bytes) : EmptyRing();
   double seconds = 0;
   for (int64_t left = bytes; left > 0; left -= LayerStreamer::kReadBytes) {
     seconds += SecondsOf(std::min(left, LayerStreamer::kReadBytes), kDepth);
   }
   const int64_t begin = std::max(room_ns, read_end_ns_);
-  const int64_t latency = begin > read_end_ns_ ? options_.flash.latency_nanos : 0;   // Else it passes while the read before it goes on.
+  const int64_t latency = begin > read_end_ns_ ? options_.flash.latency_nanos : 0;   // Otherwise the latency passes during the read before.
   read_end_ns_ = begin + Nanos(seconds);
   if (options_.timeline != nullptr) options_.timeline->Record({Zone::kRead, Resource::kFlash, unit, begin, read_end_ns_});
   stats_.read_bytes += bytes;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kMostFileBytes = 1 << 16;
 
-// What a measurement counts for.
+// The conditions under which a measurement is valid.
 struct Key {
   dev_t device;
   FlashProfileFile::FileSystem file_system;  // A device's number may be given to another one, after a restart or for another disk.

@@ -26,7 +26,7 @@ constexpr int kDepths[] = {1, 2, 4, 8};
 constexpr int64_t kSequentialBlock = 4 << 20;
 constexpr int64_t kMostInFlight = int64_t{8} * (4 << 20);
 constexpr int64_t kRound = int64_t{256} << 20;  // Read at once, of the bytes for a shape.
-constexpr double kMostDrainSeconds = 0.05;      // What waiting for all that is in flight may take.
+constexpr double kMostDrainSeconds = 0.05;      // The most time to wait for all reads in flight.
 
 double Seconds(const FlashProbeOptions& options) { return static_cast<double>(GivenOrRealClock(options.clock).NowNanos()) * 1e-9; }
 
@@ -44,7 +44,7 @@ struct Cost {
   double BytesPerSecond() const { return bytes / seconds; }
 };
 
-// Goes through so many bytes block by block, and round again at the end.
+// Goes through `bytes` bytes block by block, and starts again at the end.
 class Places {
  public:
   explicit Places(int64_t bytes) : bytes_(bytes) {}
@@ -58,8 +58,8 @@ class Places {
   int64_t at_ = 0;
 };
 
-// Through the file, and through the memory that it is read into. What came is not looked at, so it does no harm if a read that takes
-// long finds its memory taken by a later one.
+// Walks through the file, and through the memory of the reads. The data are not looked at, so a later read may take the memory of a slow
+// read without harm.
 struct Walk {
   Places file;
   absl::Span<std::byte> buffer;
@@ -74,7 +74,7 @@ absl::Status CheckCancelled(const FlashProbeOptions& options) {
   return options.cancel != nullptr && *options.cancel ? absl::CancelledError("probing the flash was cancelled") : absl::OkStatus();
 }
 
-// Reads at least `bytes` with `depth` blocks in flight. However it ends, nothing is in flight any more.
+// Reads at least `bytes` with `depth` blocks in flight. No read is in flight afterwards, also after an error.
 absl::Status AddShape(BlockDevice& device, const FlashProbeOptions& options, Walk& walk, const FlashProfile::Speed& shape, int64_t bytes,
                       Cost& cost) {
   BlockReader reader(device, {.block_bytes = shape.block_bytes});
@@ -94,7 +94,7 @@ absl::Status AddShape(BlockDevice& device, const FlashProbeOptions& options, Wal
   return absl::OkStatus();
 }
 
-// One pread after the other: past the page cache, or through it where that cannot be helped.
+// Reads with one pread after the other: past the page cache, or through the cache if there is no other way.
 absl::Status AddSequential(const DeviceFile& file, const FlashProbeOptions& options, Walk& walk, int64_t bytes, Cost& cost) {
   const int64_t block_bytes = std::min(kSequentialBlock, file.size() / BlockDevice::kAlignment * BlockDevice::kAlignment);
   const double begin = Seconds(options);
@@ -117,7 +117,7 @@ struct Shape {
   Cost cost;
 };
 
-// Those of whose blocks the file has one.
+// Returns the shapes for which the file has at least one block.
 std::vector<Shape> ShapesFor(int64_t file_bytes) {
   std::vector<Shape> shapes;
   for (const int depth : kDepths) {
@@ -128,7 +128,7 @@ std::vector<Shape> ShapesFor(int64_t file_bytes) {
   return shapes;
 }
 
-// At the best speed so far. Nothing is known before the first shape, which has least in flight.
+// Returns whether draining takes long at the best speed so far. Nothing is known before the first shape, which has least in flight.
 bool TakesLongToDrain(const FlashProfile::Speed& shape, const std::vector<Shape>& shapes) {
   double best = 0;
   for (const Shape& other : shapes) {
@@ -137,7 +137,7 @@ bool TakesLongToDrain(const FlashProfile::Speed& shape, const std::vector<Shape>
   return best > 0 && shape.depth > 1 && static_cast<double>(shape.block_bytes * shape.depth) / best > kMostDrainSeconds;
 }
 
-// From the best speed, and what it took of the CPU.
+// Makes the result of the speeds, with the CPU time of the best shape.
 FlashMeasurement MeasurementOf(std::vector<Shape> shapes, const Cost& sequential) {
   FlashMeasurement measured;
   measured.profile.name = "measured";

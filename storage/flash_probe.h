@@ -36,7 +36,7 @@ struct FlashProbeOptions {
   bool raise_priority = false;                   // As in LayerStreamer::Options.
   int64_t bytes_per_shape = int64_t{256} << 20;  // Read for each size and depth, and for the plain read that is compared.
   int64_t buffer_bytes = int64_t{32} << 20;      // Memory for the reads. At least 32 MiB are taken: a deepest shape's.
-  const std::atomic<bool>* cancel = nullptr;     // True ends it with Cancelled, once reads in flight have come. Null: never.
+  const std::atomic<bool>* cancel = nullptr;     // True ends the probe with Cancelled, once reads in flight have come. Null: never.
   // Wraps the device of all reads except the plain read: for tests. Null: the device as opened.
   std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device = {};
   const Clock* clock = nullptr;  // Times the reads; must outlive the measurement. Null: the real one.

@@ -30,7 +30,7 @@ constexpr NamedText kBuiltIn[] = {
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int /*column*/, const std::string& message) override {
-    if (text_.empty()) text_ = absl::StrCat("line ", line + 1, ": ", Printable(message));   // It quotes the text.
+    if (text_.empty()) text_ = absl::StrCat("line ", line + 1, ": ", Printable(message));   // The message quotes the text.
   }
   const std::string& text() const { return text_; }
 

@@ -89,7 +89,7 @@ absl::Status LayerStreamer::Impl::Start() {
   PlacePins();
   OrderStreamed();
   parts_.emplace(file_, checker_, buffer_.bytes().last(PartsReader::kBufferBytes));
-  // Pins are not among the buffers that devices may register, for the system keeps those. They are read once.
+  // Pins are not among the buffers that devices may register: the system keeps registered buffers, and pins are read once.
   const absl::Span<std::byte> read_again = buffer_.bytes().subspan(options_.pins.bytes);
   const OpenOptions open = {.io = options_.io, .probe_in_child = options_.probe_in_child, .depth = options_.depth, .buffers = read_again};
   ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(file_.file(), open));
@@ -115,7 +115,7 @@ double LayerStreamer::Impl::LoadingSeconds() const {
   return static_cast<double>(loading_nanos_) * 1e-9;
 }
 
-// What came of a pin: OK if it is there, or is not pinned any more. nullopt: it is being read, or will be.
+// Returns a pin's result: OK if in memory, or no longer pinned. nullopt: the pin is being read, or will be.
 std::optional<absl::Status> LayerStreamer::Impl::FindPin(int unit) {
   Pin& pin = pin_of_[unit];
   if (!pin.pinned || pin.state == PinState::kThere) return absl::OkStatus();
@@ -148,19 +148,19 @@ absl::Status LayerStreamer::Impl::AwaitPin(int unit, std::unique_lock<std::mutex
 
 // The thread that acquires. -----------------------------------------------------------------------------------------------------------
 
-// Nothing that is in the ring is wanted; the next unit to be read is `unit`.
+// Marks all units in the ring as not wanted, and continues reading at `unit`.
 void LayerStreamer::Impl::ReadFrom(int unit) {
   ring_.SkipBefore(nullptr);  // All of them are done (6).
   if (!ReadNextIs(unit)) {
     ++stats_.out_of_order;
-    ring_.Clear();  // What is left would be out of order in it.
+    ring_.Clear();  // Remaining units would be out of order in the ring.
   }
   next_ = position_[unit];
   came_round_ = false;
   wake_.notify_one();
 }
 
-// What came of a unit; nullopt: it is being read, or will be.
+// Returns a unit's result; nullopt: the unit is being read, or will be.
 std::optional<absl::StatusOr<absl::Span<const std::byte>>> LayerStreamer::Impl::Take(int unit) {
   UnitRing::Entry* const entry = ring_.Find(unit);
   if (entry == nullptr) {
@@ -180,8 +180,8 @@ std::optional<absl::StatusOr<absl::Span<const std::byte>>> LayerStreamer::Impl::
   }
   if (!std::exchange(entry->used, true)) stats_.bytes_used += entry->bytes;
   entry->done = position_[unit] + 1 == static_cast<int>(order_.size());  // Others go when one after them is asked for.
-  ++entry->leases;  // Its place is not used again before they end (5).
-  if (ReadNextIs(unit)) Advance();  // It was in the ring from before its turn came again.
+  ++entry->leases;  // The place is not used again before all leases end (5).
+  if (ReadNextIs(unit)) Advance();  // The unit was in the ring already when its turn came again.
   wake_.notify_one();
   return absl::MakeConstSpan(RingPlace(entry->offset), file_.UnitBytes(unit));
 }
@@ -222,7 +222,7 @@ absl::Status LayerStreamer::Impl::ReadParts(std::vector<UnitPart> parts, std::un
   CHECK_EQ(parts_leased_, 0) << "parts of the last call are still leased";  // (5)
   RETURN_IF_ERROR(broken_);
   const int64_t begin = Now();
-  absl::Status status = AwaitParts(lock);  // Those of a call that was cancelled.
+  absl::Status status = AwaitParts(lock);  // Parts of a cancelled call.
   if (status.ok()) {
     parts_asked_ = std::move(parts);
     parts_begun_ = false;
@@ -235,13 +235,13 @@ absl::Status LayerStreamer::Impl::ReadParts(std::vector<UnitPart> parts, std::un
   return parts_->status();
 }
 
-// Pins that are there are leased before the others are read, for they may be given up meanwhile. Parts of a pin that is not are read like
-// those of the others: to wait for all of it would keep a pass from beginning.
+// Leases pins in memory before other parts are read, since pins may be given up meanwhile. Parts of a missing pin are read like parts of
+// other units: waiting for the whole pin would keep a pass from beginning.
 absl::StatusOr<std::vector<absl::Span<const std::byte>>> LayerStreamer::Impl::AcquireParts(absl::Span<const UnitPart> parts) {
   std::unique_lock<std::mutex> lock(mutex_);
   std::vector<absl::Span<const std::byte>> places(parts.size());
   std::vector<UnitPart> to_read;
-  std::vector<size_t> read;  // Where these are in `parts`.
+  std::vector<size_t> read;  // Indexes of `to_read` in `parts`.
   for (size_t i = 0; i < parts.size(); ++i) {
     const UnitPart& part = parts[i];
     CHECK(part.unit >= 0 && part.unit < units()) << "unit " << part.unit << " of " << units();
@@ -306,7 +306,7 @@ absl::Status LayerStreamer::Impl::CheckUnpin(absl::Span<const int> unpinned) con
   return absl::OkStatus();
 }
 
-// Reading goes on after what was read last. Those of these that come before that are read out of order once, when they are asked for.
+// Reading goes on after the unit read last. Unpinned units before that unit are read out of order once, when requested.
 absl::Status LayerStreamer::Impl::Unpin(absl::Span<const int> unpinned) {
   const std::lock_guard<std::mutex> lock(mutex_);
   RETURN_IF_ERROR(CheckUnpin(unpinned));

@@ -25,7 +25,7 @@
 //
 // Files are read past the page cache where the system allows it (open_block_device.h). Every block is compared with its checksum, as
 // `verify` says. After each unit the file is checked for changes. If only the file's time of change moved, as when the file is renamed,
-// every block is compared from then on, for each `verify`.
+// every block is compared from then on, even if `verify` says otherwise.
 //
 // Effects on the process: opening makes one thread, which begins to read. Unless the options ask for more, nothing is forked, no thread
 // gets a priority above others, and io_uring is used only if requested by name. Nothing is logged.

@@ -66,7 +66,7 @@ void LoadingSource::Impl::Work(bool late) {
   if (late) all_work_.wait(false);
   const int64_t count = chunks_.size();
   for (int64_t i = next_++; i < count && !unwanted_; i = next_++) {  // (6)
-    ReadIfUnread(chunks_[i], unwanted_).IgnoreError();  // A caller that needs it will read it again, and have the error.
+    ReadIfUnread(chunks_[i], unwanted_).IgnoreError();  // A caller that needs the chunk will read the chunk again, and have the error.
     if (Now() > borrowed_until_) Settle();
     if (settling_ && !moved_) MoveAll();
   }
@@ -116,11 +116,11 @@ absl::Status LoadingSource::Impl::ReadIfUnread(Chunk& chunk, const std::atomic<b
 }
 
 bool LoadingSource::Impl::FindInCache(const Chunk& chunk, const std::atomic<bool>& cancel) {
-  // Looked at after the state was changed: a mover passes over what is unread (3).
+  // Looked at after the state was changed: a mover passes over unread chunks (3).
   if (settling_ || !EnterCache()) return false;
   const absl::Span<const std::byte> bytes = CachedBytes(chunk);
   const auto holds = [&]() -> absl::Status {
-    for (int64_t i = 0; i < chunk.blocks; ++i) {  // One by one: while pages are mapped, nobody else gets memory.
+    for (int64_t i = 0; i < chunk.blocks; ++i) {  // One by one: while pages are mapped, no other thread gets memory.
       const absl::Span<const std::byte> block = bytes.subspan(i * kTsrBlockBytes, kTsrBlockBytes);
       if (cancel || !cache_->Hold(block)) return absl::NotFoundError("");
       RETURN_IF_ERROR(reader_.CheckBlock(chunk.first_block + i, block));
@@ -152,7 +152,7 @@ absl::Status LoadingSource::Impl::Need(Range range) {
 }
 
 absl::Status LoadingSource::Impl::WaitFor(Range range) {
-  // First what no thread reads: to wait for others before would leave a CPU idle.
+  // Reads chunks first that no thread reads: waiting for others first would leave a CPU idle.
   for (int64_t i = range.begin; i < range.end; ++i) RETURN_IF_ERROR(ReadIfUnread(chunks_[i], cancel_));
   for (int64_t i = range.begin; i < range.end; ++i) {
     while (chunks_[i].state <= kReading) {
@@ -198,7 +198,7 @@ void LoadingSource::Impl::Move(Range range) {
 }
 
 void LoadingSource::Impl::MoveIfCached(Chunk& chunk) {
-  chunk.state.wait(kReading);  // Its reader may not have seen settling_ (3).
+  chunk.state.wait(kReading);  // The chunk's reader may not have seen settling_ (3).
   State state = kCached;
   if (!chunk.state.compare_exchange_strong(state, kMoving)) return;
   const absl::Span<const std::byte> cached = CachedBytes(chunk);
@@ -208,7 +208,7 @@ void LoadingSource::Impl::MoveIfCached(Chunk& chunk) {
   chunk.state.notify_all();
 }
 
-// Pages of what was moved meanwhile came back when they were read.
+// Drops pages of chunks that were moved meanwhile: reading the lease brought the pages back.
 void LoadingSource::Impl::Release(int unit, absl::Span<const std::byte> bytes) {
   const int64_t offset = bytes.data() - cache_->bytes().data() - reader_.UnitOffset(unit);
   const Range range = ChunksOf({unit, offset, static_cast<int64_t>(bytes.size())});
@@ -226,7 +226,7 @@ bool LoadingSource::Impl::EnterCache() {
 }
 
 void LoadingSource::Impl::LeaveCache() {
-  // (5): a user may have come between the two looks; it leaves at once, and returns the pages then.
+  // (5): a user may have come between the two looks. That user leaves at once, and then returns the pages.
   if (--cache_users_ == 0 && moved_ && cache_users_ == 0 && cache_ != nullptr) cache_->Return();
 }
 
@@ -300,7 +300,7 @@ absl::StatusOr<WeightLease> LoadingSource::Impl::Lease(const UnitPart& part) {
     if (!All(range, [](State state) { return state >= kMoved; }) && EnterCache()) {
       if (All(range, [](State state) { return state >= kCached && state <= kMoved; })) {
         WeightLease lease(this, unit, cache_->bytes().subspan(reader_.UnitOffset(unit) + offset, bytes), /*pinned=*/true);
-        if (asked_) Settle();   // After the lease: threads on other CPUs would move the first one's pages before it is there.
+        if (asked_) Settle();   // After the lease: else threads on other CPUs would move the pages before the lease exists.
         return lease;
       }
       LeaveCache();

@@ -12,8 +12,8 @@
 //
 // A file in the system's cache is checked there, and its cached pages are leased at first. So the first pass does not wait for copies,
 // which take longer than all else. Meanwhile the source holds a lease on the file (fcntl, F_SETLEASE). A program that opens the file for
-// writing waits until the lease ends. The system then sends this process SIGURG, which is ignored unless the process handles the signal.
-// The pages are then copied to private memory, which is faster and safe from writers. Copying starts at the first of: the next lease after
+// writing waits until the lease ends, and the system sends this process SIGURG. The process ignores SIGURG unless there is a handler. Later
+// the pages are copied to private memory, which is faster and safe from writers. Copying starts at the first of: the next lease after
 // AwaitChecked, AwaitResident, one second (Options::longest_borrowed).
 //
 // Lifetime: the reader must outlive the source. The source's end waits for the block that each thread reads, not for the rest.

@@ -20,7 +20,7 @@ constexpr int kMostDepth = 4096;
 
 constexpr absl::string_view kNames[] = {"auto", "io_uring", "pread", "buffered"};  // In the order of IoKind.
 
-// FailedPrecondition: this kind is not to be had.
+// Opens a device of one kind. FailedPrecondition: this kind is unavailable.
 absl::StatusOr<OpenedDevice> OpenAs(IoKind kind, const std::shared_ptr<const RandomAccessFile>& opened_file, const OpenOptions& options) {
   DeviceFile file(opened_file);
   OpenedDevice opened = {.io = kind};
@@ -40,7 +40,7 @@ absl::StatusOr<OpenedDevice> OpenAs(IoKind kind, const std::shared_ptr<const Ran
   return opened;
 }
 
-// Android's filter kills an app that asks for io_uring and reports a crash, even if it is a child that asked: there it must be asked for
+// Android's filter kills an app that asks for io_uring and reports a crash, even if a child asked. So on Android io_uring must be requested
 // by name.
 #ifdef __ANDROID__
 constexpr bool kProbesOnAuto = false;

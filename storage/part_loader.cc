@@ -27,7 +27,7 @@ namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(50);  // How often a waiting thread looks for a cancellation.
 
-// What is read of a unit: whole blocks.
+// The blocks of a unit to read: whole blocks.
 struct Extent {
   int unit = 0;
   int64_t begin = 0, end = 0;   // In the unit.
@@ -35,7 +35,7 @@ struct Extent {
   int64_t bytes() const { return end - begin; }
 };
 
-// One per unit, in the order in which parts name them.
+// Returns one extent per unit, in the units' order in `parts`.
 std::vector<Extent> ExtentsOf(const TsrReader& file, absl::Span<const UnitPart> parts) {
   std::vector<Extent> extents;
   for (const UnitPart& part : parts) {
@@ -62,7 +62,7 @@ int64_t BytesOfAll(const std::vector<Extent>& extents) { return extents.empty() 
 
 }  // namespace
 
-// Under the loader's mutex, but for what never changes: parts, extents, place, detail.
+// Guarded by the loader's mutex, except constant members: parts, extents, place, detail.
 struct PartLoader::Job {
   enum class State { kWaiting, kReading, kThere, kFailed };
   std::vector<UnitPart> parts;
@@ -71,8 +71,8 @@ struct PartLoader::Job {
   int detail = 0;
   State state = State::kWaiting;
   bool is_dropped = false;
-  absl::Status status = {};                         // Why it failed.
-  std::vector<absl::Span<const std::byte>> bytes = {};   // By part, once they are there.
+  absl::Status status = {};                         // The cause of kFailed.
+  std::vector<absl::Span<const std::byte>> bytes = {};   // By part, once in memory.
 };
 
 // buffer_, io_ and reason_ never change after Start, and is_started_ is the caller's. device_, checker_, reader_ and broken_ belong to the
@@ -95,7 +95,7 @@ class PartLoader::Impl {
   const std::string& reason() const { return reason_; }
 
  private:
-  static int64_t Now() { return RealClock().NowNanos(); }   // Real time: in it threads wait for the device, and for each other.
+  static int64_t Now() { return RealClock().NowNanos(); }   // Real time: threads wait in real time for the device, and for each other.
   bool Cancelled() const { return options_.cancel != nullptr && *options_.cancel; }
   absl::Status CheckStarted() const;
   void Queue(std::shared_ptr<Job> job);
@@ -122,11 +122,11 @@ class PartLoader::Impl {
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;             // For the thread that reads: there may be something to do.
-  std::condition_variable changed_;          // For the thread that waits for it.
+  std::condition_variable changed_;          // Wakes the thread that waits for a load.
   bool stop_ = false;
   bool is_reading_ = false;
   bool is_recording_ = true;
-  std::deque<std::shared_ptr<Job>> queue_;   // Those that wait.
+  std::deque<std::shared_ptr<Job>> queue_;   // Waiting loads.
   absl::Status failure_;                     // For AwaitAll.
   Stats stats_;
 };
@@ -237,7 +237,7 @@ void PartLoader::Impl::Work() {
     lock.unlock();   // Reading waits for the device.
     const int64_t begin = Now(), recorded = options_.timeline == nullptr ? 0 : options_.timeline->Now();
     const absl::Status status = OrOutOfMemory([&] { return Read(*job); });
-    if (reader_.has_value() && reader_->unfinished() > 0) reader_.reset();   // Waits for what is in flight: others may have the place next.
+    if (reader_.has_value() && reader_->unfinished() > 0) reader_.reset();   // Waits for reads in flight: the next load may have the place.
     lock.lock();
     Finish(*job, status, Now() - begin);
     if (options_.timeline != nullptr && is_recording_) {
@@ -255,8 +255,8 @@ bool PartLoader::Impl::IsWanted(const Job& job) const {
   return !stop_ && !job.is_dropped;
 }
 
-// A file that is the same when the bytes are here was the same while they were read. After a time of change that may stand for writing,
-// every block is compared; what was being read then, perhaps without being compared, is read again.
+// If the file is unchanged when the bytes are here, the file was unchanged during the read. After a new time of change that may stand for
+// writing, every block is compared. A load that was being read then, perhaps without comparing, is read again.
 absl::Status PartLoader::Impl::Read(const Job& job) {
   CHECK_LE(job.place + BytesOfAll(job.extents), buffer_.size()) << "a load beyond the memory that Start was told";
   if (!reader_.has_value()) reader_.emplace(*device_, CheckedReads(checker_, LayerStreamer::kReadBytes));
@@ -317,7 +317,7 @@ std::unique_ptr<PartLoader::Load> PartLoader::Begin(absl::Span<const UnitPart> p
   CHECK_EQ(place % BlockDevice::kAlignment, 0);
   auto job = std::make_shared<Job>(Job{.parts = {parts.begin(), parts.end()}, .extents = ExtentsOf(impl_->file(), parts), .place = place,
                                        .detail = detail});
-  job->bytes.reserve(parts.size());   // The thread that reads allocates nothing for it.
+  job->bytes.reserve(parts.size());   // So the reading thread need not allocate.
   std::unique_ptr<Load> load(new Load(*impl_, job));
   impl_->Begin(std::move(job));
   return load;

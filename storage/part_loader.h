@@ -65,8 +65,8 @@ class PartLoader {
     Load& operator=(const Load&) = delete;
     bool is_ready() const;   // The bytes are in memory.
     // Returns the bytes of each part, in order. The bytes stay until the Load ends, 64-byte aligned as the parts' offsets are. Errors:
-    // Unavailable or DataLoss (path, unit, tensor, bytes), FailedPrecondition if the file was written to since opened, or before Start;
-    // Cancelled.
+    // Unavailable or DataLoss (path, unit, tensor, bytes), FailedPrecondition if the file was written to since opened, or if Start was not
+    // called; Cancelled.
     absl::StatusOr<absl::Span<const absl::Span<const std::byte>>> Await();
 
    private:

@@ -30,7 +30,7 @@ class Pinner {
     return true;
   }
 
-  // All of them, or none where all do not fit.
+  // Pins all of these units, or none if not all fit.
   void PinTogether(absl::Span<const int> units) {
     int64_t together = 0;
     for (const int unit : units) together += Bytes(unit);
@@ -38,12 +38,13 @@ class Pinner {
     for (const int unit : units) Pin(unit);
   }
 
-  // What is left when nothing larger fits.
+  // Pins every unit that fits, in order.
   void PinWhatFits() {
     for (size_t unit = 0; unit < unit_bytes_.size(); ++unit) Pin(unit);
   }
 
-  // As Bresenham draws a line: each unit adds its share of the budget to what is owed, and is pinned once most of it is.
+  // Spreads pins as Bresenham draws a line. Each unit adds a share of the budget to `owed`, and is pinned once `owed` is at least half of
+  // the unit.
   void Spread() {
     int64_t total = 0;
     for (size_t unit = 0; unit < unit_bytes_.size(); ++unit) total += plan_.pinned[unit] ? 0 : Bytes(unit);

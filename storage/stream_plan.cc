@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Among units that are not pinned: the most bytes of a group, and of a single unit that is leased whole.
+// The most bytes of a group, and of a single unit that is leased whole, among units that are not pinned.
 struct Largest { int64_t group = 0; int64_t unit = 0; };
 Largest LargestStreamed(const StreamNeeds& needs, const PinPlan& pins) {
   Largest largest;
@@ -28,12 +28,12 @@ Largest LargestStreamed(const StreamNeeds& needs, const PinPlan& pins) {
 }
 
 int64_t LeastRing(const Largest& largest) { return LayerStreamer::RingBytesFor(largest.group, largest.unit); }
-// Room for a group that is computed with and one that is read.
+// Returns room for a group in use and a group that is read.
 int64_t GoodRing(const Largest& largest) { return LayerStreamer::RingBytesFor(2 * largest.group, largest.unit); }
 
 PinPlan NoPins(const StreamNeeds& needs) { return {.pinned = std::vector<bool>(needs.unit_bytes.size()), .bytes = 0}; }
 
-// Pins units that `may` be pinned: those that are leased whole first, and with what is left those that are leased in parts.
+// Pins units allowed by `may`: first units that are leased whole, then, with the remaining bytes, units that are leased in parts.
 PinPlan Pins(const StreamNeeds& needs, const std::vector<bool>& may, int64_t bytes, PinPolicy policy) {
   std::vector<int64_t> streamed, in_parts;
   std::vector<int> before_others;  // In `streamed`.
@@ -65,7 +65,7 @@ StreamPlan PlanOf(const StreamNeeds& needs, PinPlan pins, int64_t ring_bytes) {
   return plan;
 }
 
-// All units that are leased whole.
+// Returns the bytes of all units that are leased whole.
 int64_t WholeBytes(const StreamNeeds& needs) {
   int64_t bytes = 0;
   for (size_t unit = 0; unit < needs.unit_bytes.size(); ++unit) bytes += needs.parts_only[unit] ? 0 : needs.unit_bytes[unit];
@@ -101,7 +101,7 @@ absl::StatusOr<StreamPlan> PlanStreaming(const StreamNeeds& needs, int64_t budge
   if (policy != PinPolicy::kNone && room >= WholeBytes(needs)) return PlanOf(needs, Pins(needs, any, room, policy), 0);
   const Largest all = LargestStreamed(needs, NoPins(needs));
   const int64_t ring = room >= GoodRing(all) ? GoodRing(all) : LeastRing(all);
-  if (room < ring) return PlanOf(needs, Pins(needs, any, room, PinPolicy::kSpread), 0);  // All of it fits where the ring would not.
+  if (room < ring) return PlanOf(needs, Pins(needs, any, room, PinPolicy::kSpread), 0);  // All units fit where the ring would not.
   return PlanOf(needs, Pins(needs, any, room - ring, policy), ring);
 }
 

@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-// The last unit that begins at `place` or before, by what `begin` is of each.
+// Returns the last unit whose `begin` is at `place` or before.
 int LastUpTo(int64_t place, const std::vector<TsrExtent>& units, int64_t TsrExtent::*begin) {
   const auto after =
       std::upper_bound(units.begin(), units.end(), place, [&](int64_t at, const TsrExtent& unit) { return at < unit.*begin; });
@@ -162,7 +162,7 @@ absl::Status TsrReader::ReadUnit(int unit, absl::Span<std::byte> out) const {
   const TsrExtent& extent = index_->units[unit];
   const int64_t size = static_cast<int64_t>(out.size());
   CHECK(size == extent.stored_bytes() || (size == extent.bytes && !direct())) << path() << ": unit " << unit << ": " << size;
-  for (int64_t block = 0; block < extent.blocks(); ++block) {  // Each checked while the caches hold it.
+  for (int64_t block = 0; block < extent.blocks(); ++block) {  // Checks each block while the caches hold the block.
     RETURN_IF_ERROR(ReadBlock(extent.first_block + block, out.subspan(block * kTsrBlockBytes, kTsrBlockBytes)));
   }
   return absl::OkStatus();

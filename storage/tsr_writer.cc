@@ -24,7 +24,7 @@ absl::Span<const std::byte> BytesOf(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-// What has to be right before there is a plan; the reader's rules are held against the plan.
+// Checks the sizes that planning needs. All other rules of the reader are checked on the plan.
 absl::Status CheckSizes(const std::string& path, const TsrContents& contents) {
   for (size_t i = 0; i < contents.units.size(); ++i) {
     const int64_t bytes = contents.units[i].bytes;
@@ -35,7 +35,7 @@ absl::Status CheckSizes(const std::string& path, const TsrContents& contents) {
   return absl::OkStatus();
 }
 
-// All but what is known last: the checksums of the manifest and of itself.
+// Fills all fields except the last known: the checksums of the manifest and of the superblock.
 absl::StatusOr<Superblock> PlanSuperblock(const std::string& path, const TsrManifest& manifest, const TsrUuid& uuid) {
   Superblock superblock = {.byte_order = kTsrByteOrder, .major = kTsrMajor, .minor = kTsrMinor, .uuid = uuid};
   std::memcpy(superblock.magic, kTsrMagic, sizeof kTsrMagic);
@@ -52,7 +52,7 @@ absl::StatusOr<Superblock> PlanSuperblock(const std::string& path, const TsrMani
   return superblock;
 }
 
-// Reads all of a file back, past the system's cache where it can be.
+// Reads a whole file back, past the system's cache where possible.
 absl::Status CheckWritten(const std::string& path, const std::function<void(int64_t, int64_t)>& progress) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TsrReader> reader, TsrReader::Open(path, RandomAccessFile::Caching::kDirect));
   for (const TsrReader::Attachment& attachment : reader->attachments()) {
@@ -71,7 +71,7 @@ absl::Status CheckWritten(const std::string& path, const std::function<void(int6
   return absl::OkStatus();
 }
 
-// A file before it is written.
+// The plan of a file before writing.
 struct Plan {
   TsrManifest manifest;  // Checksums are 0.
   TsrIndex index = {};
@@ -87,10 +87,10 @@ absl::StatusOr<Plan> MakePlan(const std::string& path, const TsrContents& conten
   return plan;
 }
 
-// Where an attachment or a unit goes.
+// The place of an attachment or a unit.
 struct PlannedExtent {
-  TsrManifest::Extent* extent;  // Its checksums are filled in as it is written,
-  std::string* sums;            // and so are its SHA-256 sums. Null: an attachment has none.
+  TsrManifest::Extent* extent;  // Writing fills in the extent's checksums,
+  std::string* sums;            // and the SHA-256 sums. Null: an attachment has none.
   int64_t first_block;
   int64_t end = 0;              // Where the next one begins.
 };
@@ -120,7 +120,7 @@ struct TsrWriter::State {
     }
   }
 
-  // Zeros behind it up to `end`, so that no hole or unwritten piece cuts the file on its disk.
+  // Writes bytes, and zeros up to `end`, so that no hole or unwritten part cuts the file on the disk.
   absl::Status WritePadded(int64_t offset, absl::Span<const std::byte> bytes, int64_t end) {
     static constexpr std::byte kZeros[kTsrUnitAlignment] = {};
     RETURN_IF_ERROR(file.WriteAt(offset, bytes));
@@ -188,7 +188,7 @@ absl::StatusOr<TsrSummary> TsrWriter::Finish(const std::function<void(int64_t do
   RETURN_IF_ERROR(state.WriteManifests());
   RETURN_IF_ERROR(state.file.WriteAt(FooterOffset(state.superblock), BytesOf(state.superblock)));
   RETURN_IF_ERROR(state.file.Sync());
-  RETURN_IF_ERROR(state.file.WriteAt(0, BytesOf(state.superblock)));  // Only now is it a .tsr file.
+  RETURN_IF_ERROR(state.file.WriteAt(0, BytesOf(state.superblock)));  // Only now this is a .tsr file.
   RETURN_IF_ERROR(state.file.Sync());
   RETURN_IF_ERROR(state.file.SyncAndDrop(0, file_bytes()));
   if (const absl::Status status = CheckWritten(state.file.temporary_path(), progress); !status.ok()) {

@@ -6,8 +6,8 @@
 namespace tessera {
 namespace {
 
-constexpr float kFading = 0.99f;             // With each count: what is 70 counts old weighs half.
-constexpr float kEstimateWeight = 2;         // An estimate counts as so many guesses: a drafter that is always wrong is soon known.
+constexpr float kFading = 0.99f;             // Per count: a count that is 70 counts old weighs half.
+constexpr float kEstimateWeight = 2;         // An estimate counts as few guesses: a drafter that is always wrong is soon known.
 constexpr float kWiderClassWeight = 8;       // And the share of the wider class.
 constexpr float kLeast = 1e-4f, kMost = 0.995f;
 constexpr float kEstimateEdges[] = {0.02f, 0.05f, 0.1f, 0.2f, 0.35f, 0.5f, 0.7f, 0.85f, 0.95f};

@@ -14,13 +14,13 @@ namespace tessera {
 namespace {
 
 constexpr double kNewWeight = 0.05, kNewDraftWeight = 0.25;   // A new time's, among many. A drafter may become slow at once.
-constexpr double kLeafShare = 0.05;                           // A leaf is thought to cost little, beside what is not known of its rows,
-constexpr double kTextShare = 0.3;                            // a text more: its keys are read for its rows alone.
-constexpr double kLevelWeight = 0.02;                         // The level is for what lasts.
-constexpr double kLessWeighs = 4;                             // A time below the mean so many times as much: noise only adds.
-constexpr double kOutlier = 2, kDraftOutlier = 4;             // Beyond this factor a time counts as if it were at it,
-constexpr int kKnown = 3;                                     // once there are so many; so many tell the level, too.
-constexpr int kMostCounted = 64;                              // More weigh no more beside other row counts.
+constexpr double kLeafShare = 0.05;                           // A leaf is assumed to cost little compared with unknown costs of rows,
+constexpr double kTextShare = 0.3;                            // a text to cost more: a text's keys are read for that text's rows alone.
+constexpr double kLevelWeight = 0.02;                         // The level is for lasting changes.
+constexpr double kLessWeighs = 4;                             // Factor of the weight of a time below the mean: noise only adds.
+constexpr double kOutlier = 2, kDraftOutlier = 4;             // Beyond this factor a time counts as if at the factor,
+constexpr int kKnown = 3;                                     // once there are kKnown times; kKnown times also tell the level.
+constexpr int kMostCounted = 64;                              // More times add no weight relative to other row counts.
 constexpr int64_t kMostFileBytes = 1 << 20;
 constexpr double kMostSeconds = 1e4;
 constexpr int kVersion = 1;
@@ -39,8 +39,8 @@ void CostProfile::Mean::Add(double value, double new_weight, double outlier) {
   seconds += (value < seconds ? std::min(1.0, kLessWeighs * new_weight) : new_weight) * (value - seconds);
 }
 
-// What a row more takes beside the first row count, as long as that alone is known: the least that two others or more say, for one
-// may be unlucky; else a guess: a share of what one row takes, by the same guess.
+// Returns the seconds of one more row while only the first row count is known. With two or more other means, this is the least slope of
+// all, since one mean may be unlucky. Otherwise a guess: a share of the seconds of one row, by the same guess.
 double CostProfile::Curve::UnknownRow() const {
   const auto& [first_rows, first] = *means_.begin();
   if (means_.size() < 3) return unknown_row_ * first.seconds / (1 + unknown_row_ * (first_rows - 1));
@@ -51,8 +51,8 @@ double CostProfile::Curve::UnknownRow() const {
   return least;
 }
 
-// Isotonic regression by pooling adjacent violators: the nearest to the known means, by their counts, of which none is less than one of
-// fewer rows. Times of a flash are noisy: the least of all that more rows took would stand for too many.
+// Isotonic regression by pooling adjacent violators: finds the nearest values to the known means, weighted by counts, that never fall with
+// more rows. Times of a flash are noisy: the least of all that more rows took would stand for too many.
 void CostProfile::Curve::Fit() {
   struct Pool {
     double sum, weight;
@@ -79,7 +79,7 @@ void CostProfile::Curve::Fit() {
   }
 }
 
-// Straight between what was measured; beyond it the mean slope goes on. `some` are those whose entries count.
+// Draws straight lines between measured row counts; beyond the last one, the mean slope goes on. `some` selects the means that count.
 template <typename Some>
 CostProfile::Curve::Slope CostProfile::Curve::DrawThrough(Some some, Line& line) const {
   const auto& [first_rows, first] = *means_.begin();
@@ -115,8 +115,8 @@ bool CostProfile::Curve::Knows(int rows) const {
   return place != means_.end() && place->second.count >= kKnown;
 }
 
-// What was measured often is known; what was not may be one unlucky time, which must not keep anyone from measuring again, so it
-// counts only where it is less than the known ones say.
+// Draws the lines. A row count that was measured often is known. Other means may be one unlucky time, which must not keep the row count
+// from being measured again. So other means count only where lower than the line of the known means.
 void CostProfile::Curve::Draw() {
   Fit();
   drawn_ = means_.rbegin()->first;
@@ -130,7 +130,7 @@ void CostProfile::Curve::Draw() {
   for (int rows = drawn_; rows > 1; --rows) at_[rows - 1] = std::min(at_[rows - 1], at_[rows]);
 }
 
-// As Draw would have it, where no line falls any more.
+// Continues the line of Draw, where no line falls any more.
 double CostProfile::Curve::Beyond(int rows) const {
   return drawn_ == 0 ? 0 : std::min({all_.At(rows), known_.At(rows), rows * one_});
 }
@@ -147,8 +147,8 @@ void CostProfile::AddPass(const Shape& shape, double seconds) {
   const double at_level = seconds / level_;
   const int more_leaves = MoreLeaves(shape), more_texts = MoreTexts(shape);
   if (known && more_leaves + more_texts > 0) {
-    // By how much it was wrong, shared out between rows, leaves and texts: a gradient of its square. Less weighs more, as for the means, or
-    // noise would be taken for what leaves and texts cost.
+    // Divides the error of the prediction between rows, leaves and texts: a gradient step of the squared error. Negative errors weigh more,
+    // as for the means; otherwise noise would count as cost of leaves and texts.
     const double apart = more_leaves * leaf_ + more_texts * text_;
     const double error = std::clamp(at_level - pass_.At(rows) - apart, -pass_.At(1), pass_.At(1));
     const double leaves = kLeafShare * more_leaves, texts = kTextShare * more_texts;
@@ -265,7 +265,7 @@ absl::Status CostProfile::Curve::Read(const JsonValue& file, absl::string_view n
   return absl::OkStatus();
 }
 
-// Older files have none.
+// Reads the yields; older files have none.
 absl::Status CostProfile::ReadYields(const JsonValue& file) {
   if (!file.Has("yields")) return absl::OkStatus();
   ASSIGN_OR_RETURN(const JsonValue yields, file.Array("yields"));

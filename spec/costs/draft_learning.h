@@ -21,7 +21,7 @@ struct DraftLearning {
   explicit DraftLearning(size_t drafters) : acceptance(drafters), rules(drafters) {}
 
   std::vector<Acceptance> acceptance;   // [drafter], in the order of the drafters' list,
-  std::vector<PauseRule> rules;         // as the rules.
+  std::vector<PauseRule> rules;         // in the same order.
   PauseRule together = {};              // All drafters, with the time to ask them: many small losses are one that counts.
   EstimateMixer mixer = {};
 

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Chosen by expected tokens per second on frozen costs. Twice or half as much changes them by up to 3 %, in either direction.
+// Chosen by expected tokens per second on frozen costs. Doubling or halving changes that rate by up to 3 %, in either direction.
 constexpr float kSetStep = 0.01f, kAllStep = 0.02f;
 constexpr float kLeastOdds = -6.9f, kMostOdds = 5.8f;   // Logarithms: of one in a thousand, and of 0.997.
 constexpr float kLeastSum = -9, kMostSum = 6;
@@ -46,7 +46,8 @@ std::vector<float> EstimateMixer::Mix(const TokenTree& tree, absl::Span<const Es
   return chances;
 }
 
-// The gradient of the logarithm of the chance of what came: for each sister, whether it came less its chance, times its terms.
+// Follows the gradient of the logarithm of the chance of the token that came. For each sibling this is (came - chance), times the sibling's
+// terms.
 void EstimateMixer::Learn(const TokenTree& tree, absl::Span<const Estimates> said, absl::Span<const TokenId> emitted) {
   const std::vector<float> chances = Mix(tree, said);
   int parent = TokenTree::kRoot;

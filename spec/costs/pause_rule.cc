@@ -7,8 +7,8 @@
 namespace tessera {
 namespace {
 
-// A drafter that is right once in ten steps is worth its time, and has eight in a row without in two trials of five: shorter ones, which
-// cost less, were found to keep such a drafter paused for most of a text.
+// A drafter that is right once in ten steps is worth its time. Such a drafter has eight wrong steps in a row in two trials of five. Shorter
+// trials cost less, but kept such a drafter paused for most of a text.
 constexpr double kFading = 0.97;                       // With each step: about thirty count.
 constexpr double kEnough = 16;                         // Steps that are judged by their mean.
 constexpr int kTrialSteps = 8;

@@ -16,7 +16,7 @@ namespace tessera {
 // The seconds of a step without drafting: the whole step, or one text's share.
 struct StepTime {
   double pass_seconds = 0;     // All rows, without the head.
-  int first_rows = 0;          // Rows of logits that were computed at once, in
+  int first_rows = 0;          // Rows of logits computed at once, within first_seconds.
   double first_seconds = 0;
   int later_rows = 0;          // Rows that were computed one by one; the seconds of all.
   double later_seconds = 0;

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr TokenId kTokens = 1 << 24;   // What fits in three bytes. Vocabularies are far smaller.
+constexpr TokenId kTokens = 1 << 24;   // Tokens that fit in three bytes. Vocabularies are far smaller.
 
 uint64_t HashOf(absl::Span<const TokenId> text) {
   uint64_t hash = 0;
@@ -69,7 +69,7 @@ void CalibratedTree::LearnPrompt(int first, absl::Span<const TopTokens> top) {
     if (after.empty() || text_[place] < 0 || text_[place] >= kTokens) continue;
     samples.push_back(Sampled(KeyOf(place > 0 ? text_[place - 1] : 0, text_[place]), after));
   }
-  samples_.reserve(samples_.size() + samples.size());  // Not more: what is held counts.
+  samples_.reserve(samples_.size() + samples.size());  // Not more: memory held counts.
   samples_.insert(samples_.end(), samples.begin(), samples.end());
   std::stable_sort(samples_.begin(), samples_.end(), [](const Sample& a, const Sample& b) { return TokenOf(a.key) < TokenOf(b.key); });
   learnt_length_ = std::max(learnt_length_, first + top.size());
@@ -99,7 +99,7 @@ absl::Status CalibratedTree::Propose(const DraftBudget& budget, TokenTree& tree)
 
   std::vector<int> order(found.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-  // A child is no likelier than its parent, and comes after it if they are equal.
+  // A child is no likelier than the parent, and comes after the parent if equal.
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return found[a].path_probability > found[b].path_probability; });
   const int most = tree.size() + budget.max_nodes;
   for (const int i : order) {
@@ -115,7 +115,7 @@ void CalibratedTree::Commit(const TokenTree& tree, const Verdict& verdict) {
   if (emitted > 0) before_root_ = emitted > 1 ? verdict.emitted[emitted - 2] : tree[TokenTree::kRoot].token;
 }
 
-// Samples of a prompt are listed, put to those before, and sorted: a list that grows, the samples, and what sorting takes.
+// Counts three parts: the list that grows, the samples of a prompt that are added to the list, and the memory of sorting.
 int64_t CalibratedTree::MostBytes(int64_t tokens) {
   return tokens * static_cast<int64_t>(5 * sizeof(Sample) + 2 * sizeof(TokenId));
 }

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// Adds to `all` what another tree has below the root, with the probabilities given.
+// Adds another tree's nodes below the root to `all`, with corrected probabilities.
 void Merge(const TokenTree& from, const Acceptance& acceptance, int source, TokenTree& all, std::vector<Estimates>& said) {
   std::vector<int> place(from.size(), TokenTree::kRoot);
   for (int node = 1; node < from.size(); ++node) {
@@ -22,7 +22,7 @@ void Merge(const TokenTree& from, const Acceptance& acceptance, int source, Toke
   }
 }
 
-// The nodes that the text reaches most probably, in an order that has parents first.
+// Returns the nodes that the sequence reaches most probably, parents first.
 std::vector<int> Likeliest(const TokenTree& tree, const std::vector<float>& chances, const DraftBudget& budget) {
   std::vector<float> reached(tree.size(), 1);
   std::vector<int> nodes;
@@ -129,7 +129,7 @@ absl::Status CompositeDrafter::Propose(const DraftBudget& budget, TokenTree& tre
   return absl::OkStatus();
 }
 
-// The text says of every guess whose parent came true whether it did, verified or not.
+// Learns from every guess whose parent came true, verified or not: the tokens that came tell whether the guess came true.
 void CompositeDrafter::LearnFrom(absl::Span<const TokenId> emitted, const TokenTree& proposal, Acceptance& acceptance) {
   int parent = TokenTree::kRoot;
   for (const TokenId token : emitted) {
@@ -169,7 +169,7 @@ void CompositeDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
     if (member.proposal.size() > 1) {
       LearnFrom(verdict.emitted, member.proposal, learning().acceptance[source]);
       CountVerified(tree, verdict, member);
-      member.proposal = TokenTree(0);   // Not to be held against the next tokens, too, should nobody ask for another.
+      member.proposal = TokenTree(0);   // So the next tokens are not compared with an old proposal.
     }
     const double begin = Seconds();
     member.drafter->Commit(tree, verdict);

@@ -6,8 +6,8 @@
 namespace tessera {
 namespace {
 
-// The first token of a run where the text has just taken what stood before it, where something else may stand in for that, and the
-// token before it that may still come; then each further one.
+// Probabilities of a run's first token. kContinues: the sequence has just taken the token before the run. kInstead: another token may stand
+// in for the token before the run. kMissing: the token before the run may still come. kFurther: each further token.
 constexpr float kContinues = 0.4f, kInstead = 0.15f, kMissing = 0.15f, kFurther = 0.8f;
 
 int LikeliestChild(const TokenTree& tree, int parent) {
@@ -30,7 +30,7 @@ class PathAdder {
  public:
   PathAdder(TokenTree& tree, int most_nodes, int most_depth) : tree_(tree), most_nodes_(most_nodes), most_depth_(most_depth) {}
 
-  // The last node; kNone if there was no room for any.
+  // Returns the last node; kNone if there was no room.
   int Add(int parent, absl::Span<const TokenId> tokens, float probability) {
     int node = TokenTree::kNone;
     for (const TokenId token : tokens) {
@@ -47,7 +47,7 @@ class PathAdder {
   const int most_nodes_, most_depth_;
 };
 
-// Where the model agrees with its drafter: each node whose token is what it would have said after the node's parent.
+// Returns, by node, whether the model agrees with the drafter: the node's token is the model's likeliest after the parent.
 std::vector<bool> Agreed(const TokenTree& tree, const Verdict& verdict) {
   std::vector<bool> agreed(tree.size(), false);
   for (int node = 1; node < tree.size(); ++node) {
@@ -57,7 +57,7 @@ std::vector<bool> Agreed(const TokenTree& tree, const Verdict& verdict) {
   return agreed;
 }
 
-// The root always is.
+// Returns, by node, whether the node was accepted; the root always is.
 std::vector<bool> Accepted(const TokenTree& tree, const Verdict& verdict) {
   std::vector<bool> accepted(tree.size(), false);
   accepted[TokenTree::kRoot] = true;
@@ -69,7 +69,7 @@ struct AgreedRun {
   int first = 0, last = 0, length = 0;  // Nodes of a path.
 };
 
-// The longest run of agreed nodes between a leaf and the mismatch of its path; the first of equal ones. Walks up.
+// Returns the longest run of agreed nodes between a leaf and the mismatch of the leaf's path; the first of equal ones. Walks up.
 AgreedRun LongestAgreed(const TokenTree& tree, int leaf, const std::vector<bool>& agreed, const std::vector<bool>& accepted) {
   AgreedRun longest, current;
   for (int node = leaf; !accepted[node] && !accepted[tree[node].parent]; node = tree[node].parent) {
@@ -83,7 +83,7 @@ AgreedRun LongestAgreed(const TokenTree& tree, int leaf, const std::vector<bool>
   return longest;
 }
 
-// The leaves, in the tree's order, which has the likeliest path first.
+// Returns the leaves in the tree's order, which has the likeliest path first.
 std::vector<int> LeavesOf(const TokenTree& tree) {
   std::vector<bool> is_leaf(tree.size(), true);
   for (int node = 1; node < tree.size(); ++node) is_leaf[tree[node].parent] = false;
@@ -105,7 +105,7 @@ void DraftReuse::Begin(absl::Span<const TokenId> /*text*/) { runs_.clear(); }
 absl::Status DraftReuse::Propose(const DraftBudget& budget, TokenTree& tree) {
   const int leaf = MainLeaf(tree);
   PathAdder adder(tree, std::min(tree.size() + budget.max_nodes, std::max(tree.size(), options_.most_tokens + 1)), budget.max_depth);
-  const auto continued = [&](const Run& run, int node) {  // The text is in the middle of it.
+  const auto continued = [&](const Run& run, int node) {  // True: the sequence is in the middle of the run.
     const absl::Span<const TokenId> tokens = run.tokens;
     const bool at_first = tree[node].token == tokens.front();
     if (tree[node].token == run.before || at_first) adder.Add(node, tokens.subspan(at_first ? 1 : 0), kContinues);
@@ -125,7 +125,7 @@ absl::Status DraftReuse::Propose(const DraftBudget& budget, TokenTree& tree) {
   return absl::OkStatus();
 }
 
-// The longest run of each rejected path. One that is part of another says nothing new.
+// Keeps the longest run of each rejected path. A run that is part of another run says nothing new.
 void DraftReuse::Keep(const TokenTree& tree, const Verdict& verdict) {
   const std::vector<bool> agreed = Agreed(tree, verdict), accepted = Accepted(tree, verdict);
   std::deque<Run> kept;
@@ -145,7 +145,7 @@ void DraftReuse::Keep(const TokenTree& tree, const Verdict& verdict) {
   runs_.insert(runs_.begin(), kept.begin(), kept.end());
 }
 
-// By its first two tokens: one alone may be any word.
+// Finds a run by the first two tokens: one token alone may be any word.
 void DraftReuse::DropTakenUp(TokenId root, absl::Span<const TokenId> emitted) {
   std::vector<TokenId> text(emitted.begin(), emitted.end());
   text.insert(text.begin(), root);
@@ -169,7 +169,7 @@ void DraftReuse::Commit(const TokenTree& tree, const Verdict& verdict) {
   DropOld();
 }
 
-// New runs are kept beside the old ones for a step; lists may have twice the room they need.
+// Old and new runs are kept together for a step; lists may have twice the needed room.
 int64_t DraftReuse::MostBytes(const Options& options) {
   return 4 * options.most_tokens * static_cast<int64_t>(sizeof(Run) + options.most_tokens * sizeof(TokenId));
 }

@@ -40,7 +40,7 @@ absl::Status ExpandingDrafter::Propose(const DraftBudget& budget, TokenTree& tre
   return absl::OkStatus();
 }
 
-// What the draft said of a token is known for every node that the text came to, verified or not.
+// Learns from every expanded node that the sequence came to, verified or not.
 void ExpandingDrafter::Learn(absl::Span<const TokenId> emitted) {
   const std::vector<DraftPool::Step> steps = pool_->Follow(emitted);
   for (const DraftPool::Step& step : steps) {

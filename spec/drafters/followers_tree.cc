@@ -12,17 +12,18 @@ namespace {
 
 using Cursor = SuffixAutomaton::Cursor;
 
-constexpr int kMostContexts = 3;        // Asked for what follows a node, from the longest match on.
+constexpr int kMostContexts = 3;        // Contexts asked per node, from the longest match on.
 constexpr int kMostFollowers = 32;      // Looked at per context.
 constexpr double kLatest = 1;           // Places that the latest counts for besides itself.
 constexpr double kLeastLikely = 0.003;  // The least probability of a path that is drafted.
 constexpr double kMostLikely = 0.99;
 
-// That a text goes on as it did where it was the same for this long. Counted over recorded answers: 0.33 at 1 token, 0.54 at 3, 0.74 at 7,
-// 0.86 at 14, 0.97 at 40. Being too sure of a short match costs branches, so this is nearer to the counts of long ones.
+// Returns the probability that a text continues as at an earlier place where this many last tokens were equal. Counted over recorded
+// answers: 0.33 at 1 token, 0.54 at 3, 0.74 at 7, 0.86 at 14, 0.97 at 40. Being too sure of a short match costs branches, so the formula is
+// nearer to the counts of long matches.
 double Confidence(int match) { return 1 - 0.65 * std::exp(-0.1 * match); }
 
-// Where the text and the path down to a node stand in both sources.
+// The states, in both sources, of the sequence with the path down to a node.
 struct Places {
   Cursor first, second;
 };
@@ -53,7 +54,7 @@ void AddTo(Followers& followers, TokenId token, double probability) {
   }
 }
 
-// Shares `share` out among what followed a context. False if nothing did.
+// Divides `share` between the tokens that followed a context. False if no token did.
 bool ShareOut(const SuffixAutomaton& from, int state, double share, Followers& followers) {
   Followers here;
   double places = 0;
@@ -69,7 +70,7 @@ bool ShareOut(const SuffixAutomaton& from, int state, double share, Followers& f
   return !here.empty();
 }
 
-// A tree that grows at its likeliest end.
+// Grows a tree at the likeliest candidate.
 class BestFirst {
  public:
   BestFirst(const SuffixAutomaton& first, const SuffixAutomaton* second, TokenTree& tree) : first_(first), second_(second), tree_(tree) {}

@@ -10,18 +10,18 @@ namespace tessera {
 namespace {
 
 constexpr int kNoRank = std::numeric_limits<int>::max();
-// Each new forecast weighs so much, at least; at the beginning what is assumed weighs as much as so many.
+// kLeastWeight: least weight of each new forecast. kAssumed: at first the assumption weighs as much as kAssumed forecasts.
 constexpr double kLeastWeight = 1.0 / 64;
 constexpr int kAssumed = 4;
-// All forecasts that there are, at the beginning and then for one guess of so many.
+// All available forecasts are computed for the first kExplored guesses, and then for one guess of kExploreEvery.
 constexpr int kExplored = 24, kExploreEvery = 16;
-// After so many passes without forecasts they are taken to be worth a try.
+// After this number of passes without forecasts, forecasts are assumed to be worth a try.
 constexpr int kLookAgain = 64;
 constexpr double kWorthTrying = 1;
 constexpr float kLeastProbability = 1e-6f;
 
-// Before anything is known: b tokens have the right one among them with probability b / (b + 1). That prefers 3,2 in 32 rows, which is the
-// paper's own example.
+// Returns the assumed accepted tokens before anything is known: b tokens contain the right one with probability b / (b + 1). This prefers
+// 3,2 in 32 rows, the paper's own example.
 double AssumedAccepted(absl::Span<const int> branches) {
   double reached = 1, accepted = 0;
   for (const int children : branches) accepted += reached *= children / (children + 1.0);
@@ -66,7 +66,7 @@ void ForecastDrafter::Begin(absl::Span<const TokenId> /*text*/) {
   open_.clear();
 }
 
-// Level by level, so that what there is no room for is the deepest, and of each level the least likely.
+// Adds nodes level by level. So a lack of room hits the deepest nodes, and the least likely ones of each level.
 absl::Status ForecastDrafter::Propose(const DraftBudget& budget, TokenTree& tree) {
   const size_t depth = std::min({branches().size(), ahead_.size(), static_cast<size_t>(std::max(budget.max_depth, 0))});
   const int most = tree.size() + budget.max_nodes;
@@ -132,7 +132,7 @@ int64_t ForecastDrafter::bytes() const {
   return bytes;
 }
 
-// A guess is open until as many tokens have come as it has forecasts, and each commit brings one at least.
+// A guess is open until one token per forecast has come, and each commit brings at least one token.
 int64_t ForecastDrafter::MostBytes(const Options& options) {
   const size_t forecasts = static_cast<size_t>(options.forecasts), said = sizeof(TopTokens) + kMostChildren * sizeof(TopToken);
   const size_t configurations = AllBranches(options.forecasts, options.rows).size() + 1;

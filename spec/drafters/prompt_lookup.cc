@@ -22,7 +22,7 @@ uint64_t PromptLookup::KeyEndingAt(size_t end, int length) const {
   return key;
 }
 
-// A place is noted once the text goes on after it, so a key's latest place is never the text's own end.
+// Notes a place once a token follows the place, so a key's latest place is never the end of the text.
 void PromptLookup::Append(TokenId token) {
   const int most = static_cast<int>(std::min<size_t>(options_.longest_key, text_.size()));
   for (int length = 1; length <= most; ++length) {
@@ -56,7 +56,7 @@ void PromptLookup::Commit(const TokenTree& /*tree*/, const Verdict& verdict) {
   for (const TokenId token : verdict.emitted) Append(token);
 }
 
-// A table grows to twice its size when 7/8 of it are taken, and a list when it is full: for a moment there are both.
+// A table doubles when 7/8 full, a list when full. For a moment both the old and the new one exist.
 int64_t PromptLookup::MostBytes(const Options& options, int64_t tokens) {
   constexpr int64_t kEntryBytes = sizeof(std::pair<uint64_t, int>) + 1;
   const int64_t table = 3 * (tokens * 8 / 7 + 8) * kEntryBytes;

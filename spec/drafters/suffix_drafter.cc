@@ -22,7 +22,7 @@ void SuffixDrafter::Append(absl::Span<const TokenId> tokens) {
     text_.Clear();
     for (const TokenId old : kept) text_.Extend(old);
     text_.Extend(token);
-    generation_ = -1;   // followed_ counted what has gone.
+    generation_ = -1;   // followed_ counted tokens that are gone.
   }
 }
 

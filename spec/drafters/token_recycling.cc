@@ -9,10 +9,10 @@
 namespace tessera {
 namespace {
 
-// Chosen by tokens per pass over recorded texts. None changes them by more than 1 % within a factor of two.
-constexpr float kNewest = 0.3f;         // Share of a new row in what is on file.
-constexpr float kWithBefore = 0.7f;     // The weight of what followed a token with the one before it, beside what followed the token alone.
-constexpr float kLater = 0.3f;          // That a token comes a little later than it was likely.
+// Chosen by tokens per pass over recorded texts. No constant changes the result by more than 1 % within a factor of two.
+constexpr float kNewest = 0.3f;         // Share of a new row in the stored mean.
+constexpr float kWithBefore = 0.7f;     // Weight of the entry with the token before; the rest is for the token alone.
+constexpr float kLater = 0.3f;          // Chance that a likely token comes a little later.
 constexpr float kLeastLikely = 0.01f;   // The least probability of a path that is drafted.
 
 struct Candidate {
@@ -36,10 +36,10 @@ void AddShare(const TopTokens& from, float share, TopTokens& into) {
   }
 }
 
-// A mean in which the older a row is, the less it weighs.
+// Adds a row to a mean in which older rows weigh less.
 void AddNewest(const TopTokens& newest, float share, TopTokens& mean) {
   for (TopToken& old : mean) old.probability *= 1 - kNewest;
-  TopTokens both = mean;   // `mean` would lie on the heap once it has more than kRanks, and stay there with fewer.
+  TopTokens both = mean;   // With more than kRanks entries, `mean` would move to the heap, and stay there.
   AddShare(newest, share, both);
   std::stable_sort(both.begin(), both.end(), [](const TopToken& a, const TopToken& b) { return a.probability > b.probability; });
   mean.assign(both.begin(), both.begin() + std::min<size_t>(both.size(), TokenRecycling::kRanks));
@@ -147,7 +147,7 @@ void TokenRecycling::Commit(const TokenTree& tree, const Verdict& verdict) {
   if (emitted > 0) before_root_ = emitted > 1 ? verdict.emitted[emitted - 2] : tree[TokenTree::kRoot].token;
 }
 
-// A table grows to twice its size when 7/8 of it are taken: for a moment there are both.
+// A table doubles when 7/8 full. For a moment both the old and the new one exist.
 int64_t TokenRecycling::MostBytes(const Options& options, int64_t tokens) {
   constexpr int64_t kPlaceBytes = sizeof(std::pair<Context, int>) + 1;
   const int64_t filed = options.max_contexts, table = 3 * (filed * 8 / 7 + 8) * kPlaceBytes;

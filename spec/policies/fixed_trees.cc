@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// By falling probability. A child is no likelier than its parent, and comes after it if they are equal.
+// Sorts by falling probability. A child is no likelier than the parent, and comes after the parent if equal.
 void SortByReached(const DraftPool& pool, std::vector<int>& nodes) {
   std::sort(nodes.begin(), nodes.end(), [&](int a, int b) {
     return pool.reached(a) != pool.reached(b) ? pool.reached(a) > pool.reached(b) : a < b;
@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<int>> ThresholdTree::Grow(const DraftBudget& budget, 
     for (const int node : nodes) {
       if (!pool.expanded(node) && pool.tree()[node].depth < budget.max_depth) waiting.push_back(node);
     }
-    // What is no likelier than the last that there is room for has no children that are.
+    // A node that is no likelier than the last of `nodes` has no likelier children either.
     const bool full = static_cast<int>(nodes.size()) == budget.max_nodes;
     if (waiting.empty() || (full && pool.reached(waiting.front()) <= pool.reached(nodes.back()))) return nodes;
     RETURN_IF_ERROR(pool.Expand(absl::MakeConstSpan(waiting).first(static_cast<size_t>(pool.BatchOf(waiting)))));

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// A node, and how probably the text stops there.
+// A node, and the probability that the sequence stops there.
 struct Stop {
   double probability;
   int node;

@@ -12,18 +12,18 @@ namespace {
 constexpr double kNewShareWeight = 0.1;
 constexpr double kLeastReached = 1e-6;
 
-// A row that may be verified: a node of the pool, or what expanding one may bring.
+// A row that may be verified: a node of the pool, or a row that expanding a node may bring.
 struct Row {
   double reached;
   int parent;                           // Among the rows; kNone for the root.
   int depth;
-  int expand = TokenTree::kNone;        // The node of the pool that has to be expanded for it; kNone: it is there.
+  int expand = TokenTree::kNone;        // The node of the pool to expand for this row; kNone: the row is there.
 };
 
 struct Terms {
   const TreeCosts& costs;
-  double drafted = 0;                   // Seconds that are spent already,
-  double draft_row = 0;                 // and those of each row that is not there yet.
+  double drafted = 0;                   // Seconds spent already,
+  double draft_row = 0;                 // and seconds for each missing row.
   int most_nodes = 0;
   bool blocks = true;
 };
@@ -45,7 +45,7 @@ class Growth {
     Weigh();
   }
 
-  // The best of the trees on the way. time_counts: rows are taken by their probability for their time, else by probability.
+  // Returns the best of the trees on the way. time_counts: rows are taken by probability per second, else by probability.
   Plan Grow(bool time_counts) {
     Plan best = now_;
     while (static_cast<int>(now_.rows.size()) < terms_.most_nodes && !open_.empty()) {
@@ -61,7 +61,7 @@ class Growth {
   const Row& row(int number) const { return rows_[static_cast<size_t>(number)]; }
   bool Extends(int number) const { return !has_child_[static_cast<size_t>(row(number).parent)]; }
 
-  // The place in open_ of the row to add next.
+  // Returns the index in open_ of the row to add next.
   size_t Best(bool time_counts) const {
     constexpr double kLeastSeconds = 1e-12;
     const auto more = [&](int leaves) { return profile_.PassSeconds({shape_.rows + 1, shape_.leaves + leaves}) - pass_; };
@@ -117,7 +117,7 @@ Plan BestPlan(const std::vector<Row>& rows, const Terms& terms) {
   return by_probability.IsBetterThan(best) ? by_probability : best;
 }
 
-// What as many rows as there is room for have at least, if they are the likeliest of the pool.
+// Returns the least probability among the `most_nodes` likeliest rows; 0 if there are fewer rows.
 double LeastOfMost(const std::vector<Row>& rows, int most_nodes) {
   if (static_cast<int>(rows.size()) <= most_nodes) return 0;
   std::vector<double> reached;
@@ -126,8 +126,8 @@ double LeastOfMost(const std::vector<Row>& rows, int most_nodes) {
   return reached[static_cast<size_t>(most_nodes)];
 }
 
-// The pool's nodes, under their numbers, and after them what expanding the others may bring: below each a chain, since no other tree of as
-// many nodes has more probability or fewer leaves.
+// Returns the pool's nodes, by number, and then the rows that expanding may bring. Below each unexpanded node stands a chain, since no
+// other tree of as many nodes has more probability or fewer leaves.
 std::vector<Row> RowsOf(const DraftPool& pool, const DraftBudget& budget, double share) {
   std::vector<Row> rows;
   const TokenTree& tree = pool.tree();
@@ -147,7 +147,7 @@ std::vector<Row> RowsOf(const DraftPool& pool, const DraftBudget& budget, double
   return rows;
 }
 
-// Nodes to expand for the plan, by falling probability.
+// Returns the nodes to expand for the plan, by falling probability.
 std::vector<int> WaitingOf(const Plan& plan, const std::vector<Row>& rows, const DraftPool& pool) {
   std::vector<int> waiting;
   for (const int row : plan.rows) {

@@ -22,7 +22,7 @@ absl::Status CheckNumber(absl::string_view field, double found, bool may_be_zero
       absl::StrCat(field, " of pruning: found ", found, ", expected a number ", may_be_zero ? "of at least 0" : "above 0"));
 }
 
-// Values of the children of one node.
+// Sets the values of the children of one node.
 void AddValues(const TokenTree& tree, const CandidateSet& set, const PruneOptions& options, std::vector<float>& values) {
   CHECK_EQ(set.tokens.size(), set.scores.size()) << "candidates of node " << set.node;
   std::vector<int> nodes;
@@ -43,7 +43,7 @@ void AddValues(const TokenTree& tree, const CandidateSet& set, const PruneOption
   }
 }
 
-// What the threshold and the first safeguard leave.
+// Returns, by node, whether the threshold and the first safeguard keep the node.
 std::vector<bool> ByThreshold(const TokenTree& tree, const std::vector<float>& values, const PruneOptions& options) {
   std::vector<bool> kept(values.size(), true);
   const bool falls = !options.with_safeguards || !options.keep_ancestors;

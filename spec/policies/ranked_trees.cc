@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// The children of a level, at most `per_node` of each node, of which the `most` likeliest are kept.
+// Returns the `most` likeliest children of a level, with at most `per_node` children of each node.
 std::vector<int> NextLevel(const DraftPool& pool, absl::Span<const int> level, size_t per_node, size_t most) {
   std::vector<int> next;
   for (const int node : level) {

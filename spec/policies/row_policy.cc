@@ -11,7 +11,7 @@ namespace {
 
 CostProfile::Shape Roots(int texts) { return {.rows = texts, .leaves = texts, .texts = texts}; }
 
-// The nodes of all trees, one tree after another, each with its root first.
+// The nodes of all trees, one tree after another, each with the root first.
 class Forest {
  public:
   explicit Forest(absl::Span<const TreeToCut> trees) {
@@ -25,7 +25,7 @@ class Forest {
     float reached;
     int parent;
     int tree;
-    int depth = 0;              // Below its root.
+    int depth = 0;              // Below the tree's root.
     int child = TokenTree::kNone, sibling = TokenTree::kNone;   // The last child, and the one before this node.
   };
   const Node& operator[](int node) const { return nodes_[static_cast<size_t>(node)]; }
@@ -51,10 +51,10 @@ class Forest {
   std::vector<int> roots_;
 };
 
-// Nodes that may be chosen next, the most probable first, and of equal ones the first.
+// Nodes that may be chosen next: the most probable first, and the first of equal ones.
 class Frontier {
  public:
-  // Probabilities are not negative, so their bits are in their order.
+  // Adds a node. Probabilities are not negative, so their bits sort like the numbers.
   void Add(int node, float reached) {
     keys_.push_back(uint64_t{std::bit_cast<uint32_t>(reached)} << 32 | (kLast - static_cast<uint32_t>(node)));
     std::push_heap(keys_.begin(), keys_.end());
@@ -73,7 +73,7 @@ class Frontier {
   std::vector<uint64_t> keys_;
 };
 
-// Trees that grow node by node, with what they give and take together.
+// Trees that grow node by node, with the tokens and seconds of all together.
 class Growing {
  public:
   Growing(const Forest& forest, absl::Span<const TreeToCut> trees, const CostProfile& costs, const ShareLimits& limits)
@@ -102,19 +102,20 @@ class Growing {
     }
   }
 
-  // The best so far: nodes in the order in which they came, and what they give and take.
+  // The best so far: nodes in the order of adding, tokens and seconds.
   absl::Span<const int> nodes() const { return absl::MakeConstSpan(nodes_).first(best_); }
   double tokens() const { return best_tokens_; }
   double seconds() const { return best_seconds_; }
   double head_seconds() const { return best_head_seconds_; }
 
  private:
-  // All roots at once, then round by round the rows of texts that went on, one text's a row at a time; or all rows at once.
+  // Returns the lesser of two: all rows at once, or all roots at once and then round by round. A round has one row of each text that goes
+  // on; a single text has a row at a time.
   double HeadSeconds() const {
     const double by_rounds = shape_.texts == 1 ? roots_head_ * tokens_ : roots_head_ + rounds_head_;
     return std::min(by_rounds, costs_.HeadSeconds(shape_.rows));
   }
-  // A round that so many texts are expected to reach: less than one, and there is a round as often.
+  // Returns the seconds of a round that `texts` texts are expected to reach. Less than one text: the round happens with that probability.
   double RoundSeconds(double texts) const {
     if (texts <= 1) return texts * costs_.HeadSeconds(1);
     const int whole = static_cast<int>(texts);
@@ -136,10 +137,9 @@ class Growing {
     }
   }
 
-  // Finds the node with the most probability, for the time it adds if that counts, of those whose parents are there. False if there is
-  // none.
+  // Finds the best node whose parent is chosen: the most probability, or the most per added time if time counts. False if there is none.
   bool Next(bool time_counts) {
-    while (!extensions_.empty() && has_child_[forest_[extensions_.node()].parent]) {  // A first child takes its parent's place as a leaf.
+    while (!extensions_.empty() && has_child_[forest_[extensions_.node()].parent]) {  // A first child replaces the parent as a leaf.
       leaves_.Add(extensions_.node(), forest_[extensions_.node()].reached);
       extensions_.Remove();
     }
@@ -163,7 +163,7 @@ class Growing {
     return std::max(costs_.PassSeconds({shape_.rows + 1, shape_.leaves + leaves, shape_.texts}) - pass_seconds_, 1e-12);
   }
 
-  // The node that Next found.
+  // Takes the node that Next found.
   void Take() {
     Frontier& from = extends_ ? extensions_ : leaves_;
     const int node = from.node();
@@ -186,8 +186,8 @@ class Growing {
     rounds_head_ += RoundSeconds(rounds_[round]);
   }
 
-  // Whether the nodes that there is room for could be better than the best, if they took no time: a node is reached no more often than its
-  // parent, and all together as often as is left.
+  // Returns whether more nodes could beat the best choice if the nodes took no time. A node is reached no more often than its parent, and
+  // all nodes together bring at most `left_` tokens.
   bool MayImprove() const {
     constexpr double kRounding = 1e-9;
     const double more = std::min(static_cast<double>((limits_.most_rows - shape_.rows) * most_reached_), left_ + kRounding);
@@ -211,20 +211,20 @@ class Growing {
   const ShareLimits& limits_;
   const double roots_head_;                // The head over all roots.
   std::vector<char> has_child_;            // [node of the forest].
-  Frontier extensions_, leaves_;           // First children of their parents, but for those that stopped to be, and others.
-  bool extends_ = false;                   // What Next found.
+  Frontier extensions_, leaves_;           // First children, until a sibling is chosen; and all other children.
+  bool extends_ = false;                   // The result of Next.
   float most_reached_ = 0;
   CostProfile::Shape shape_;
   std::vector<int> nodes_;
   double draft_seconds_ = 0, tokens_, pass_seconds_ = 0, seconds_ = 0, least_rate_ = 0;
-  double left_ = 0;                        // Tokens to be expected of nodes that are not chosen.
+  double left_ = 0;                        // Expected tokens of nodes that are not chosen.
   size_t best_ = 0;
   double best_tokens_ = 0, best_seconds_ = 0, best_head_seconds_ = 0;
   std::vector<double> rounds_;             // [depth - 1]: how many texts are expected to get there,
-  double rounds_head_ = 0;                 // and what the head takes for that.
+  double rounds_head_ = 0;                 // and the head's seconds for these rounds.
 };
 
-// What was chosen, tree by tree.
+// Returns the choices, tree by tree.
 std::vector<RowChoice> Choices(const Forest& forest, absl::Span<const TreeToCut> trees, const CostProfile& costs, const Growing& best) {
   std::vector<RowChoice> choices(trees.size());
   std::vector<char> has_child(forest.size());
@@ -257,7 +257,7 @@ std::vector<RowChoice> ShareRows(absl::Span<const TreeToCut> trees, const CostPr
   const Forest forest(trees);
   Growing best(forest, trees, costs, limits);
   const bool leaves_cost = costs.PassSeconds({.rows = 1, .leaves = 2}) > costs.PassSeconds({});
-  if (leaves_cost) {  // Either order is better on some trees; else they are the same.
+  if (leaves_cost) {  // Either order is better on some trees. If leaves are free, both orders are the same.
     Growing by_time = best;
     best.Grow(/*time_counts=*/false);
     by_time.Grow(/*time_counts=*/true);
@@ -286,7 +286,7 @@ double MarginalShare(const CostProfile::Shape& all, const CostProfile::Shape& pa
   return seconds / pass;
 }
 
-// A pass over a piece reads all that was read of the prompt before, whether it has one row or a few.
+// A pass over a chunk attends to all earlier tokens of the prompt, for one row as for a few.
 constexpr int kLeastPiece = 4;
 
 int PromptRows(const CostProfile::Shape& pass, const CostProfile& costs, const PromptLimits& limits) {
@@ -306,7 +306,7 @@ double FirstHeadSeconds(int rows, const CostProfile& costs, int others) {
 
 HeadChoice ChooseHeadRows(const TokenTree& tree, const CostProfile& costs, int most_rows, const CostProfile::Shape& beside) {
   const std::vector<float> reached = tree.PathProbabilities();
-  // A later row is computed with those of the texts that have drafts, too.
+  // A later row is computed together with later rows of other texts with drafts.
   const int others = beside.texts, together = 1 + std::min(beside.texts, beside.rows - beside.texts);
   const double one = costs.HeadSeconds(together) / together;
   double later = 0;

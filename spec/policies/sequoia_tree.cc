@@ -11,10 +11,10 @@ namespace tessera {
 namespace {
 
 constexpr int kMostRows = 256, kMostLevels = 64, kMostShares = 64;
-constexpr double kFading = 0.995;       // With each node that was seen: what is 140 nodes old weighs half.
-constexpr double kFirstShare = 0.6;     // Until more is known, a child of rank k comes so often, and each next one a third as often.
+constexpr double kFading = 0.995;       // Per observed node: a count that is 140 nodes old weighs half.
+constexpr double kFirstShare = 0.6;     // At first, share of the first child; each next child comes a third as often.
 constexpr double kFirstWeight = 8;      // As many nodes.
-constexpr int kRecompute = 64;          // Nodes after which the shape is computed again.
+constexpr int kRecompute = 64;          // Observed nodes between computations of the shape.
 
 }  // namespace
 
@@ -29,7 +29,7 @@ BestShapes::BestShapes(std::vector<double> shares, int rows, int levels) : share
   }
 }
 
-// T[1][l][0] = 1; T[m][l][b] = the most over y of T[y][l][b - 1] + share[b] * the best T[m - y][l - 1]. Rows rise, so both are there.
+// T[1][l][0] = 1. T[m][l][b] = max over y of T[y][l][b - 1] + share[b] * best T[m - y][l - 1]. Rows rise, so both terms are known.
 void BestShapes::Fill(int rows, int levels) {
   if (rows == 1) at(1, levels, 0) = {.tokens = 1};
   for (int children = 1; children <= static_cast<int>(shares_.size()); ++children) {

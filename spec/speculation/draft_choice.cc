@@ -32,7 +32,7 @@ double CycleSeconds(const DraftChoiceInputs& inputs, const PlannedWeights& weigh
   return std::max(read / flash, draft_seconds + std::max(ComputeSeconds(inputs, weights, rows), beyond_ring / flash));
 }
 
-// At the number of rows of each text that is best; of equal ones, the least.
+// Predicts a use at its best number of rows per text; the least of equal ones.
 PredictedUse Predict(const DraftChoiceInputs& inputs, const PlannedWeights& weights, double chance, double token_seconds) {
   PredictedUse best;
   double best_seconds = 0;

@@ -18,7 +18,7 @@ Replayed& Replayed::operator+=(const Replayed& other) {
 
 namespace {
 
-// What of the tree a drafter must not have done; empty: it is as it should be. REQUIRES: the tree had the root alone.
+// Returns the drafter's breach of the rules in the tree; empty: none. REQUIRES: the tree had the root alone before.
 std::string BreachOf(const TokenTree& tree, TokenId root, const DraftBudget& budget, int vocabulary) {
   if (tree[TokenTree::kRoot].token != root) return absl::StrCat("found the root ", tree[TokenTree::kRoot].token, ", expected ", root);
   if (tree.size() - 1 > budget.max_nodes) return absl::StrCat("found ", tree.size() - 1, " nodes, expected at most ", budget.max_nodes);

@@ -11,14 +11,14 @@
 namespace tessera {
 namespace {
 
-// The share of a step's expected time that logits may take which drafters only learn from: what they learn from rejected rows serves many
+// The most time of logits that drafters only learn from, as a share of a step's expected time. Learning from rejected rows serves many
 // steps.
 constexpr double kLearningShare = 0.05;
 constexpr double kNewPlainWeight = 0.05;
-// After kIdle proposals in a row with nothing worth a row, drafters rest, each time for twice as many steps, at most kLongestRest: short
-// enough that a text that begins to repeat itself does not wait long.
+// After kIdle proposals in a row without a node worth a row, drafters rest: each time for twice as many steps, at most kLongestRest. So a
+// sequence that begins to repeat itself does not wait long.
 constexpr int kIdle = 16, kLongestRest = 8;
-// What proposals cost beside the drafters' own time, under this name among theirs.
+// Name, among the drafters, of the cost of proposals in addition to the drafters' own time.
 constexpr char kMerging[] = "merging";
 
 std::vector<std::unique_ptr<Drafter>> One(std::unique_ptr<Drafter> drafter) {
@@ -51,7 +51,7 @@ void Speculator::Begin(absl::Span<const TokenId> text) {
   if (prompt_.learnt > 0 && prompt_first_ + top.size() <= text.size()) composite_.LearnPrompt(prompt_first_, top);
 }
 
-// Prompts come in parts: a part that goes on after those before joins them, any other stands in their place.
+// Prompts come in parts. A part that continues the parts before joins them; any other part replaces them.
 void Speculator::LearnPrompt(int first, std::vector<TopTokens> top) {
   if (first != prompt_first_ + static_cast<int>(prompt_top_.size())) {
     prompt_top_.clear();
@@ -61,7 +61,7 @@ void Speculator::LearnPrompt(int first, std::vector<TopTokens> top) {
     prompt_top_ = std::move(top);
     return;
   }
-  prompt_top_.reserve(prompt_top_.size() + top.size());  // Not more: what is held counts.
+  prompt_top_.reserve(prompt_top_.size() + top.size());  // Not more: memory held counts.
   std::move(top.begin(), top.end(), std::back_inserter(prompt_top_));
 }
 
@@ -72,7 +72,7 @@ bool Speculator::AnyActive() const {
   return false;
 }
 
-// Texts of a set share their rules: another one's step may have begun a pause, or ended one.
+// Switches drafters by the rules. Sequences of a set share rules: another sequence's step may have begun or ended a pause.
 void Speculator::SwitchByRules() {
   for (int source = 0; source < composite_.size(); ++source) composite_.Switch(source, composite_.learning().rules[source].active());
 }
@@ -118,7 +118,7 @@ void Speculator::Ask(const TreeRoom& room) {
   const double begin = Seconds();
   LOG_IF(FATAL, !composite_.Propose({.max_nodes = room.rows - 1, .max_depth = room.depth}, draft_).ok()) << "a composite does not fail";
   if (options_.drafted != nullptr) options_.drafted();
-  // Until a step is measured there is nothing to hold a draft against.
+  // Until a step is measured, a draft cannot be compared with anything.
   if (options_.weigh_costs && !costs_.KnowsSteps()) draft_ = TokenTree(root_);
   merging_ = ElapsedSeconds(begin, Seconds());
   for (int source = 0; source < composite_.size(); ++source) merging_ -= composite_.propose_seconds(source);
@@ -151,7 +151,7 @@ TokenTree Speculator::Choose(const RowChoice& choice) {
   return tree;
 }
 
-// What drafters take for nothing is less than what PauseRule is for, but need not be taken.
+// Rests drafters without useful proposals. The time lost here is too small for PauseRule, but can be saved.
 void Speculator::RestIfIdle(const TokenTree& tree) {
   if (tree.size() > 1 || !options_.weigh_costs || !costs_.KnowsSteps()) {
     idle_ = rest_ = 0;
@@ -193,7 +193,7 @@ double Speculator::ForecastSeconds(const TokenTree& tree, const StepTime& time) 
 }
 
 void Speculator::PlanLogits(const TokenTree& tree) {
-  // What is learnt while all rest for want of a worthy row is used soon; a pause of all together may be long.
+  // Learning while all drafters rest, for lack of a worthy row, is used soon. A pause of all together may be long.
   plan_ = {.top = AnyActive() && composite_.learning().together.active() ? needs().top_of_rows : 0};
   learning_head_ = 0;
   const CostProfile::Shape own = Placed(tree), all = Sum(own, choice_.beside);
@@ -269,7 +269,8 @@ void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const Ste
   if (options_.weigh_costs) Judge(tree, verdict, time);
 }
 
-// Costs that were measured in this run will do where no step was without draft; frozen ones are of another run, perhaps of another machine.
+// Compares with steps without draft. If there was no such step, costs measured in this run also do. Frozen costs do not: they are from
+// another run, perhaps from another machine.
 void Speculator::ComparePlain(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
   if (tree.size() == 1 && forecast_nodes_.empty()) {
     const double weight = std::max(kNewPlainWeight, 1 / static_cast<double>(++plain_steps_));
@@ -290,8 +291,8 @@ void Speculator::LearnDrafts() {
   }
 }
 
-// Rows of the head that are computed early or late, beside what as many tokens take that are chosen one per pass. What is computed for
-// drafters to learn from counts as theirs.
+// Returns the seconds of head rows computed early or late, less the head's seconds for as many tokens at one per pass. Rows computed for
+// learning count for the drafters that learn.
 double Speculator::MoreHeadSeconds(const Verdict& verdict, const StepTime& time) const {
   const int others = choice_.beside.texts, together = 1 + std::min(others, choice_.beside.rows - others);
   const double later = time.later_rows * costs_.HeadSeconds(together) / together;
@@ -307,8 +308,8 @@ int Speculator::Learners() const {
   return learners;
 }
 
-// Every drafter is judged by what its nodes saved, each a plain pass or this text's part of one for all texts, and what they and it took;
-// all by the costs, never by the clock.
+// Judges every drafter by gain and cost. The gain of an accepted node is a plain pass, or this text's part of a plain pass of all texts.
+// The cost is the time of the nodes and of the drafter. All times are taken from the costs, never from the clock.
 void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
   const CostProfile::Shape& beside = choice_.beside;
   const int texts = beside.texts + 1;
@@ -320,7 +321,7 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   std::vector<int> nodes(composite_.size()), accepted(composite_.size());
   for (int node = 1; node < tree.size(); ++node) ++nodes[tree[node].source];
   for (const int node : verdict.path) {
-    if (node != TokenTree::kRoot) ++accepted[tree[node].source];  // The root is nobody's.
+    if (node != TokenTree::kRoot) ++accepted[tree[node].source];  // The root belongs to no drafter.
   }
   const double rows_seconds = costs_.PassSeconds(Sum(ShapeOf(tree), beside)) - costs_.PassSeconds(Sum({}, beside));
   const double row_seconds = tree.size() == 1 ? 0 : rows_seconds / (tree.size() - 1);

@@ -68,8 +68,8 @@ struct SpeculationReport {
 
   int64_t steps = 0;                      // Passes.
   int64_t tokens = 0;                     // Emitted by the passes.
-  int64_t rows = 0;                       // Computed in the passes. Forecasts among
-  int64_t forecast_rows = 0, forecast_head_rows = 0;    // these rows; and forecasts with logits.
+  int64_t rows = 0;                       // Computed in the passes.
+  int64_t forecast_rows = 0, forecast_head_rows = 0;    // Forecasts among `rows`; and forecasts with logits.
   int64_t drafted_steps = 0;              // With more than the root.
   int64_t paused_steps = 0;               // With all drafters paused, or resting (next line).
   int64_t rested_steps = 0;               // Not asked, since for some steps no node was worth a row, or all drafts together lost time.

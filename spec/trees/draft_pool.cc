@@ -68,8 +68,8 @@ absl::Status DraftPool::CheckSaid(int node, const TopTokens& said) const {
   return absl::OkStatus();
 }
 
-// Draws after different nodes have nothing in common. Else what was drawn after one could decide whether another of its depth is expanded,
-// and so would say something about what is drawn there: the distribution of the text would not be the target's.
+// Makes draws after different nodes independent. Otherwise the draws after one node could decide whether another node of the same depth is
+// expanded. That decision would then say something about the other node's draws, and the sequence would not have the target's distribution.
 DrawKey DraftPool::DrawsOf(int node) const {
   DrawKey key = options_.draws;
   key.position += tree_[node].depth;
@@ -110,7 +110,7 @@ void DraftPool::AddChildren(int node, TopTokens said) {
     more.push_back({.reached = entry.reached * tree_[added.back()].probability});
   }
   entry.children = std::move(added);
-  std::move(more.begin(), more.end(), std::back_inserter(entries_));   // Last: it moves the entry.
+  std::move(more.begin(), more.end(), std::back_inserter(entries_));   // Last, because this moves the entry.
 }
 
 double DraftPool::SecondsOf(int nodes) const {

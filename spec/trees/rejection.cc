@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-// What draws are for: each has numbers of its own.
+// The purpose of a draw: each purpose has random numbers of its own.
 enum class Purpose : uint64_t { kChildren = 1, kTests = 2, kRest = 3 };
 
 double Draw(const DrawKey& key, Purpose purpose, uint64_t index) {
@@ -44,18 +44,19 @@ absl::Status CheckDrawn(const DrawnChildren& drawn, size_t vocabulary) {
   return absl::OkStatus();
 }
 
-// What is left of the target's distribution, and of the draft's, as drafted tokens are rejected.
+// The residuals of the target's distribution and of the draft's, as drafted tokens are rejected.
 class Residual {
  public:
   Residual(absl::Span<const float> target, double mass, const DrawnChildren& drawn)
       : left_(target.begin(), target.end()), mass_(mass), distribution_(drawn.distribution.begin(), drawn.distribution.end()) {}
 
-  // Whether the token is accepted, for a uniform draw. REQUIRES: the distribution has it.
+  // Returns whether the token is accepted, for a uniform draw. REQUIRES: the draft's distribution has the token.
   bool Accepts(TokenId token, double draw) const {
     return draw * DraftOf(token) * mass_ < left_[static_cast<size_t>(token)];
   }
 
-  // max(0, p - q), and q without the token. False if nothing is left of p: then p is q, and no token of it is rejected but by rounding.
+  // Changes p to max(0, p - q), and removes the token from q. Returns false if nothing is left of p: then p is q, and a token of q is
+  // rejected by rounding alone.
   bool Reject(TokenId token) {
     double taken_mass = 0, distribution_mass = DistributionMass();
     for (const TopToken& entry : distribution_) {
@@ -99,12 +100,12 @@ class Residual {
 
   std::vector<double> left_;    // [vocabulary], mass_ together.
   double mass_;
-  TopTokens distribution_;               // 0 for what was tested.
+  TopTokens law_;               // 0 for tested tokens.
 };
 
 }  // namespace
 
-// Gumbel's rule: the largest of ln w - ln(-ln u) are draws without replacement, in this order (Yellott 1977; Kool et al. 2019).
+// Draws by Gumbel's rule: the largest of ln w - ln(-ln u) are draws without replacement, in this order (Yellott 1977; Kool et al. 2019).
 DrawnChildren DrawChildren(absl::Span<const TopToken> candidates, const DraftSampling& sampling, const DrawKey& key) {
   CHECK(sampling.temperature > 0 && std::isfinite(sampling.temperature)) << "temperature " << sampling.temperature;
   CHECK_GE(sampling.children, 1);

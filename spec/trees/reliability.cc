@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 constexpr double kTrust = 2;        // Guesses, expected and come true, that stand for f = 1 before any was seen.
-constexpr double kForgets = 0.98;   // What older guesses count beside each new one.
+constexpr double kForgets = 0.98;   // Weight of older guesses relative to a new one.
 
 }  // namespace
 

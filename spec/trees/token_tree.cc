@@ -56,7 +56,7 @@ std::vector<TokenId> TokenTree::PathTo(int node) const {
 TokenTree TokenTree::Pick(absl::Span<const int> kept) const {
   std::vector<std::vector<int>> children(nodes_.size());
   for (const int node : kept) children[nodes_[node].parent].push_back(node);
-  for (std::vector<int>& of_one : children) {  // The likeliest last: a stack gives it first.
+  for (std::vector<int>& of_one : children) {  // The likeliest last: a stack gives the last first.
     std::sort(of_one.begin(), of_one.end(), [this](int a, int b) {
       return nodes_[a].probability != nodes_[b].probability ? nodes_[a].probability < nodes_[b].probability : a > b;
     });

@@ -16,11 +16,11 @@ typedef int32_t Words __attribute__((vector_size(16)));
 
 constexpr size_t kChunk = 128;   // Measured: 64 and 128 are the fastest.
 constexpr size_t kBlock = 16;    // A cache line.
-constexpr size_t kPart = 4;      // One block in so many stands for the others.
-constexpr size_t kExact = 8;    // Candidates, at least, that are summed one by one: what is left is many small parts.
+constexpr size_t kPart = 4;      // One of kPart blocks stands for the others.
+constexpr size_t kExact = 8;    // Fewest candidates summed one by one; the rest is many small parts.
 
-// exp(x) within 4 %, and 3e-4 on average over a stretch of x; 0 below -87 and for NaN. A number's bits are nearly its logarithm
-// (Schraudolph 1999).
+// exp(x) within 4 %, and 3e-4 on average over a stretch of x; 0 below -87 and for NaN. The bits of a number are nearly the number's
+// logarithm (Schraudolph 1999).
 Floats RoughExp(Floats x) {
   constexpr float kPerUnit = 0x1p23f * 1.44269504f, kOne = 127 * 0x1p23f, kBalance = 486411;
   const Floats bits = x * kPerUnit + (kOne - kBalance);
@@ -40,7 +40,7 @@ Floats SumOfBlock(const float* block, float largest) {
   return sum;
 }
 
-// The sum of exp(logit - largest) over the logits but for those of `top`, from a part of them.
+// Returns the sum of exp(logit - largest) over all logits except `top`, estimated from a part of the logits.
 double RestOfSum(absl::Span<const float> logits, absl::Span<const Candidate> top) {
   const size_t part = logits.size() < kPart * kChunk ? 1 : kPart;
   const float largest = top.front().logit;

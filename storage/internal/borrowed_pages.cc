@@ -19,10 +19,10 @@
 namespace tessera {
 namespace {
 
-// When a program waits for the lease, the system sends a signal: SIGIO, which would end the process, unless another is asked for. SIGURG,
-// which processes ignore unless they ask for it, does no harm. It is not needed: the lease ends soon in any case.
+// Takes a lease. When a program waits for the lease, the system sends a signal: SIGIO, which would end the process, unless another signal
+// is set. SIGURG does no harm, since a process without a handler ignores SIGURG. The signal is not needed: the lease ends soon in any case.
 bool Lease(int descriptor) {
-  struct statfs found;  // What others write to a file system of a user's program, or of a virtual machine's host, no lease keeps away.
+  struct statfs found;  // On a file system of a user's program, or of a virtual machine's host, no lease keeps writers away.
   if (fstatfs(descriptor, &found) != 0 || found.f_type == FUSE_SUPER_MAGIC) return false;
   return fcntl(descriptor, F_SETSIG, SIGURG) == 0 && fcntl(descriptor, F_SETLEASE, F_RDLCK) == 0;
 }
@@ -51,8 +51,8 @@ bool BorrowedPages::Hold(absl::Span<const std::byte> bytes) const {
   std::vector<unsigned char> pages(CeilDiv(static_cast<int64_t>(bytes.size()), sysconf(_SC_PAGESIZE)));
   if (mincore(begin, bytes.size(), pages.data()) != 0) return false;
   const size_t there = std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; });
-  // Reading pages that are there maps several at once. Mapping them beforehand looks at each, which takes longer, much longer where threads
-  // do so side by side: so it is done only where some are missing.
+  // Reading pages that are there maps several at once. Mapping pages beforehand looks at each page, which takes longer, and much longer in
+  // several threads at once. So pages are mapped beforehand only if some are missing.
   return there == pages.size() || (2 * there > pages.size() && madvise(begin, bytes.size(), MADV_POPULATE_READ) == 0);
 }
 

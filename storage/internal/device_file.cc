@@ -17,7 +17,7 @@ namespace {
 
 absl::Status NoDirect(absl::string_view why) { return absl::FailedPreconditionError(absl::StrCat("O_DIRECT: ", why)); }
 
-// What the file system asks of direct reads (Linux 6.1 and later tell).
+// Checks the file system's alignment for direct reads (Linux 6.1 and later tell).
 absl::Status CheckDirectAlignment(int descriptor) {
 #ifdef STATX_DIOALIGN
   struct statx found = {};
@@ -32,7 +32,7 @@ absl::Status CheckDirectAlignment(int descriptor) {
   return absl::OkStatus();
 }
 
-// O_NOATIME is for the file's owner only.
+// Opens with O_NOATIME if allowed: only the file's owner may use O_NOATIME.
 int OpenPastPageCache(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK;  // O_NONBLOCK: by now there may be a FIFO.
   const int descriptor = open(path.c_str(), kFlags | O_NOATIME);
@@ -49,13 +49,13 @@ int64_t PreadOnce(int descriptor, int64_t offset, absl::Span<std::byte> out) {
 }
 
 DeviceFile::DeviceFile(std::shared_ptr<const RandomAccessFile> plain) : plain_(std::move(plain)) {
-  // Readahead would bring in more than was asked for, and leave it there: what is in the page cache counts as memory.
+  // Readahead would bring in more than requested, and leave the pages in the cache: the page cache counts as memory.
   posix_fadvise(this->plain(), 0, 0, POSIX_FADV_RANDOM);
   not_direct_ = std::string(OpenDirect().message());
 }
 
 absl::Status DeviceFile::OpenDirect() {
-  int descriptor = OpenPastPageCache(absl::StrCat("/proc/self/fd/", plain()));  // The open file, wherever it is by now.
+  int descriptor = OpenPastPageCache(absl::StrCat("/proc/self/fd/", plain()));  // The open file, also if moved or deleted.
   if (descriptor < 0) descriptor = OpenPastPageCache(path());                  // There may be no /proc.
   if (descriptor < 0) return NoDirect(std::strerror(errno));
   const auto check = [&]() -> absl::Status {

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// The most one registered buffer may have (the kernel says EFAULT beyond it).
+// The most bytes of one registered buffer (the kernel says EFAULT beyond).
 constexpr size_t kLargestBuffer = size_t{1} << 30;
 
 // From the newest kernels to the oldest: one that does not know a flag says EINVAL.
@@ -60,7 +60,7 @@ absl::Status IoUringDevice::MakeRing() {
   return absl::OkStatus();
 }
 
-// Neither of these two is needed, so no limit (RLIMIT_MEMLOCK above all) may keep us from reading.
+// Registering file and buffers is optional, so no limit (RLIMIT_MEMLOCK above all) may keep us from reading.
 void IoUringDevice::RegisterFile() {
   const int descriptor = file_.direct();
   file_registered_ = io_uring_register_files(&ring_, &descriptor, 1) == 0;
@@ -98,7 +98,7 @@ IoUringDevice::~IoUringDevice() {
 
 absl::Status IoUringDevice::Submit(const Read& read) {
   if (!enabled_) {
-    // Not io_uring_enable_rings: the shared library of liburing 2.3 does not export it.
+    // Not io_uring_enable_rings: the shared library of liburing 2.3 does not export that function.
     const int result = io_uring_register(ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
     if (result < 0) return Error(-result, "enable the ring");
     enabled_ = true;
@@ -116,7 +116,7 @@ absl::Status IoUringDevice::Submit(const Read& read) {
   if (file_registered_) entry->flags |= IOSQE_FIXED_FILE;
   io_uring_sqe_set_data64(entry, read.tag);
   const int result = io_uring_submit(&ring_);
-  // If it is refused for now, the entry stays in the ring, and Wait submits it again.
+  // If the system refuses for now, the entry stays in the ring, and Wait submits the entry again.
   return result >= 0 || IsInterruption(-result) ? absl::OkStatus() : Error(-result, "submit a read");
 }
 

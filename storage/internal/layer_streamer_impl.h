@@ -27,7 +27,7 @@
 
 namespace tessera {
 
-// How the threads agree.
+// Rules between the threads.
 //
 //  1. file_, options_, io_, reason_, and the address and size of buffer_ never change after Start. So the places of pins, ring and parts in
 //     buffer_ never change either. All of these are read without the mutex.

@@ -1,5 +1,5 @@
-// What the reading thread of a LayerStreamer does: pins to their places and the other units into the ring, in the order of a pass, and the
-// parts that are asked for.
+// The reading thread of a LayerStreamer. Reads pins to their places and the other units into the ring, in the order of a pass. Reads
+// requested parts, too.
 #include <new>
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +21,7 @@ void LayerStreamer::Impl::Read() {
   } catch (const std::bad_alloc&) {
     memory_lasts = false;
   }
-  reader_.reset();  // Waits for what is in flight (10).
+  reader_.reset();  // Waits for reads in flight (10).
   device_.reset();
   if (!memory_lasts) EndOutOfMemory();
 }
@@ -68,7 +68,7 @@ void LayerStreamer::Impl::StartReads() {
     parts_begun_ = true;
     parts_->Start(*reader_, kPartsIds);
   }
-  // So many blocks wait that the device has the next whenever one comes, however small the units; and not more, for parts come after.
+  // Keeps enough blocks waiting that the device has the next whenever one completes, also with small units. Not more: parts come after.
   while (reader_->waiting() < device_->depth() && StartNext()) {}
 }
 
@@ -77,13 +77,13 @@ bool LayerStreamer::Impl::StartNext() {
   const int pin = NextPin();
   const bool in_turn = pin >= 0 && IsBeforeStreamed(pin);
   if (!in_turn && StartStreamed()) return true;
-  // Out of its turn one at a time: what the ring has room for next must not wait for many.
+  // Pins out of turn are read one at a time: the next unit that the ring has room for must not wait for many.
   if (pin < 0 || (!in_turn && reader_->waiting() > 0)) return false;
   ReadPin(pin);
   return true;
 }
 
-// Below 0: none is to be read.
+// Returns the next pin to read; below 0: none.
 int LayerStreamer::Impl::NextPin() {
   if (asked_ >= 0 && PinIs(asked_, PinState::kUnread)) return asked_;
   while (next_pin_ < pins_.size() && !PinIs(pins_[next_pin_], PinState::kUnread)) ++next_pin_;
@@ -128,7 +128,7 @@ void LayerStreamer::Impl::StartUnit(int unit, std::byte* place, uint64_t first_i
                   .id = first_id + static_cast<uint64_t>(unit)});
 }
 
-// A file that is the same when the bytes are here was the same while they were read: nothing else is ever given out.
+// If the file is unchanged when the bytes are here, the file was unchanged during the read. Other bytes are never given out.
 absl::Status LayerStreamer::Impl::Judge(const absl::Status& read) {
   if (read.ok()) broken_.Update(device_->CheckUnchanged());  // (8)
   if (file_.file()->MayHaveChanged()) checker_.TrustNothing();  // (12)
@@ -169,7 +169,7 @@ void LayerStreamer::Impl::FinishPin(int unit, const absl::Status& status) {
   pin.status = status;
   if (status.ok()) stats_.bytes_used += file_.StoredBytes(unit);
   Record(unit, pin.begin_nanos);
-  GiveBackUnused(unit);  // It may have been given up meanwhile.
+  GiveBackUnused(unit);  // The pin may have been given up meanwhile.
 }
 
 void LayerStreamer::Impl::FinishStreamed(int unit, const absl::Status& status) {

@@ -32,7 +32,7 @@ void PartsReader::Begin(absl::Span<const UnitPart> parts) {
   }
 }
 
-// One for each block that the place touches; a block that is read whole serves all its places.
+// Adds a job for each block that the place touches; a block that is read whole serves all places in the block.
 void PartsReader::AddJobs(size_t place) {
   const auto [part, begin, end, data] = places_[place];
   for (int64_t block = begin / kTsrBlockBytes; block * kTsrBlockBytes < end; ++block) {

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// More do not read faster where blocks are large: on a virtual disk two reach 94 % of what eight do, and phones' flash is flat
+// More threads do not read large blocks faster. On a virtual disk two threads reach 94 % of the speed of eight, and phones' flash is flat
 // from two on.
 constexpr int kMostThreads = 4;
 
@@ -17,10 +17,10 @@ constexpr int kMostThreads = 4;
 
 PreadDevice::PreadDevice(DeviceFile file, bool direct, int depth) : FileDevice(std::move(file), depth), direct_(direct) {
   CHECK(depth > 0 && (!direct || file_.direct() >= 0));
-  done_.reserve(depth);  // No thread of its own needs memory later.
+  done_.reserve(depth);  // So the device's threads need no memory later.
   for (int i = 0; i < std::min(depth, kMostThreads); ++i) {
     absl::StatusOr<std::thread> thread = StartThread([this] { Work(); });
-    if (!thread.ok()) break;  // Those that there are read all, or Wait does.
+    if (!thread.ok()) break;  // The threads made so far read all, or Wait reads.
     threads_.push_back(*std::move(thread));
   }
 }
@@ -28,7 +28,7 @@ PreadDevice::PreadDevice(DeviceFile file, bool direct, int depth) : FileDevice(s
 PreadDevice::~PreadDevice() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;  // What no thread has taken up will not be read.
+    stop_ = true;  // Reads that no thread has begun are dropped.
   }
   asked_.notify_all();
   for (std::thread& thread : threads_) thread.join();

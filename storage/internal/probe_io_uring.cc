@@ -13,9 +13,9 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostMilliseconds = 2000;  // It takes less than one.
+constexpr int kMostMilliseconds = 2000;  // The child takes less than one.
 
-// Makes a ring and passes a request through it, with all the system calls of a device. 0, or errno. In the child of a process
+// Makes a ring and passes a request through the ring, with all the system calls of a device. 0, or errno. In the child of a process
 // with threads: no memory is allocated and no lock taken.
 int UseIoUring() {
   io_uring ring;
@@ -39,7 +39,8 @@ absl::Status Refused(absl::string_view why) { return absl::FailedPreconditionErr
 
 }  // namespace
 
-// The answer comes through a pipe, for another part of the program may collect the child's exit status before us. A filter that
+// Asks in a child. The answer comes through a pipe, since another part of the program may collect the child's exit status before us. A
+// filter that
 // kills threads instead of processes can leave the child without an end.
 absl::Status ProbeIoUring() {
   int ends[2];

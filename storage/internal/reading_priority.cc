@@ -17,7 +17,7 @@ void RunBeforeOthers() {
 void RunAfterOthers() {
   const int nice = std::max(10, getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())));  // The user may have asked for less.
   const sched_param none = {};
-  sched_setscheduler(gettid(), SCHED_BATCH, &none);  // Whoever wakes such a thread is not interrupted by it.
+  sched_setscheduler(gettid(), SCHED_BATCH, &none);  // Such a thread does not interrupt the thread that wakes it.
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice);
 }
 

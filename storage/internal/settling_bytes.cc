@@ -24,8 +24,8 @@ bool SettlingBytes::Settle() {
     munmap(copy, size_);
     return false;
   }
-  // Pages take the place of others under the lock that a thread takes which finds no page there. A system that has no room for one more
-  // mapping says so before it changes anything.
+  // mremap replaces pages under a lock. A thread that finds no page at an address takes the same lock. If the system has no room for one
+  // more mapping, mremap fails before any change.
   if (mremap(copy, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, mapped_) == MAP_FAILED) {
     munmap(copy, size_);
     return false;

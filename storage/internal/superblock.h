@@ -59,7 +59,7 @@ inline int64_t ManifestCopyOffset(const Superblock& superblock) {
   return FooterOffset(superblock) - AlignUp(superblock.manifest_bytes, kTsrPage);
 }
 
-// Returns the CRC-32C of the UUID, the index (64 bits), the bytes and as many zeros, one after the other. So right bytes in the wrong file
+// Returns the CRC-32C of the UUID, the index (64 bits), the bytes and `zeros` zeros, one after the other. So right bytes in the wrong file
 // or place are as wrong as others.
 uint32_t BlockCrc(const TsrUuid& uuid, uint64_t index, absl::Span<const std::byte> bytes, int64_t zeros = 0);
 

@@ -21,12 +21,12 @@ static_assert(sizeof(Sha256Sum) == 32, "sums lie in the file as in memory");
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// The smallest unit, of one entry with a name of one byte, has three messages in 28 bytes. Empty ones would take 64 bytes of memory for 2
-// of the file.
+// The smallest unit, of one entry with a name of one byte, has three messages in 28 bytes. Empty messages would take 64 bytes of memory for
+// 2 of the file.
 constexpr int64_t kLeastBytesPerMessage = 8;
 
-// Messages in lists, those in units included, and unknown fields that may be messages; -1 if this is no protobuf. The layout is none of
-// them: it is one string, however often it is there.
+// Counts messages in lists, also inside units, and unknown fields that may be messages; -1 if this is no protobuf. The layout does not
+// count: it is one string, however often the field stands there.
 int64_t CountMessages(CodedInputStream& in, bool in_unit) {
   int64_t count = 0;
   while (const uint32_t tag = in.ReadTag()) {
@@ -103,7 +103,7 @@ class ManifestChecker {
     return absl::OkStatus();
   }
 
-  // All units have sums, or none has.
+  // Adds a unit's sums. All units have sums, or none has.
   absl::Status AddSums(const std::string& place, const std::string& sums, int64_t blocks) {
     const bool expected = index_.units.empty() ? !sums.empty() : !index_.block_sums.empty();
     const size_t size = expected ? static_cast<size_t>(blocks) * sizeof(Sha256Sum) : 0;
@@ -134,7 +134,7 @@ class ManifestChecker {
     return Wrong(place + " bytes", entry.bytes(), absl::StrCat("1 to ", left, ", to the end of the unit"));
   }
 
-  // Extents follow each other, and end before the copy of the manifest.
+  // Checks an extent and returns its place. Extents follow each other, and end before the copy of the manifest.
   absl::StatusOr<TsrExtent> Place(const std::string& place, const TsrManifest::Extent& extent, uint64_t alignment, uint64_t least,
                                   uint64_t most) {
     const uint64_t begin = at_, end = end_;

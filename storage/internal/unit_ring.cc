@@ -13,7 +13,7 @@ std::optional<int64_t> UnitRing::Room(int64_t bytes) const {
   return offset + bytes <= begin ? std::optional<int64_t>(offset) : std::nullopt;
 }
 
-// The oldest go until there is room, as far as none of them is held.
+// Drops the oldest entries until there is room, up to the first entry that is held.
 std::optional<int64_t> UnitRing::Place(int unit, int64_t bytes) {
   CHECK_GT(bytes, 0);
   CHECK(Find(unit) == nullptr) << "unit " << unit;

@@ -28,8 +28,8 @@ class UnitRing {
     bool used = false;         // A lease was given.
     bool done = false;         // No lease will follow: goes once nothing holds it.
     int leases = 0;
-    int64_t begin_nanos = 0;   // Time of its placing, for the timeline.
-    absl::Status status = {};  // Why it failed.
+    int64_t begin_nanos = 0;   // Time of placing, for the timeline.
+    absl::Status status = {};  // The cause of kFailed.
     bool Held() const { return !done || leases > 0 || state == State::kReading; }
   };
 

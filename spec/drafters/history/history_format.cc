@@ -36,8 +36,8 @@ std::string Message(const std::string& path, absl::string_view field, absl::stri
   return absl::StrCat(path, ": ", field, ": found ", found, ", expected ", expected);
 }
 
-// Checks what wrote the file before whether it is whole: another version may have its checksum elsewhere. If the file ends within the magic
-// or the version, the bytes that are there count.
+// Checks the writer of the file before the checksum: another version may have the checksum elsewhere. If the file ends within the magic or
+// the version, the bytes that are there count.
 absl::Status CheckOrigin(absl::string_view bytes, const std::string& path, const Header& header) {
   if (std::memcmp(header.magic, kMagic, std::min(bytes.size(), sizeof kMagic)) != 0) {
     return absl::InvalidArgumentError(Message(path, "magic", "other bytes", "those of a history"));
@@ -68,7 +68,7 @@ absl::Status CheckVocabulary(const std::string& path, const Header& header, cons
               absl::StrCat(vocabulary.sum.Hex(), " of ", vocabulary.size)));
 }
 
-// The checksum is right, so these say that whoever wrote it was wrong.
+// Errors here are the writer's fault, since the checksum is right.
 absl::Status CheckTokens(absl::Span<const TokenId> tokens, const std::string& path, const VocabularyId& vocabulary) {
   const std::string known = absl::StrCat("one of 0 to ", vocabulary.size - 1);
   const auto error = [&](size_t place, absl::string_view found, absl::string_view expected) {

@@ -28,13 +28,13 @@ bool IsName(absl::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; });
 }
 
-// Whether a file's name is one that the first version gave the store: it had 16 digits for the vocabulary.
+// Returns whether the file's name is the store's name of the first version, which had 16 digits for the vocabulary.
 bool IsOlder(absl::string_view file, absl::string_view name) {
   return absl::ConsumePrefix(&file, name) && absl::ConsumePrefix(&file, "-") && absl::ConsumeSuffix(&file, ".history") &&
          file.size() == 16 && std::all_of(file.begin(), file.end(), [](char c) { return absl::ascii_isxdigit(c); });
 }
 
-// The newest texts, in at most so many tokens. REQUIRES: the last is a separator.
+// Returns the newest texts, in at most `most` tokens. REQUIRES: the last is a separator.
 absl::Span<const TokenId> WholeTexts(absl::Span<const TokenId> tokens, size_t most) {
   if (tokens.size() <= most) return tokens;
   const auto separator = std::find(tokens.end() - most - 1, tokens.end(), kSeparator);
@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(const std::stri
   return store;
 }
 
-// No tokens if there is no file.
+// Reads the file; returns no tokens if there is no file.
 absl::StatusOr<std::vector<TokenId>> HistoryStore::ReadFile() const {
   const absl::StatusOr<std::string> bytes = ReadFileToString(path_, options_.max_bytes);
   if (absl::IsNotFound(bytes.status())) return std::vector<TokenId>();
@@ -155,7 +155,8 @@ absl::Status HistoryStore::SaveLocked() {
   Read([&](const SuffixAutomaton& texts, int64_t) {
     added = added_;
     const absl::Span<const TokenId> kept = texts.tokens();
-    // No text that is in the file, or was: then another has cleared it. The oldest of the new ones may be forgotten already.
+    // Adds no text that is in the file, or was in the file and was cleared by another process. The oldest of the new ones may be forgotten
+    // already.
     const size_t last = std::min<size_t>(kept.size(), added_ - saved_);
     all->insert(all->end(), kept.end() - last, kept.end());
   });

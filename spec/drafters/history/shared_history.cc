@@ -12,10 +12,10 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kLeastForgetting = 64;    // A set with fewer tokens forgets none: half of them would help nobody.
+constexpr size_t kLeastForgetting = 64;    // A set with fewer tokens forgets none: half of so few would not help.
 constexpr int64_t kMostRoom = 1 << 14;     // 32 samples of 512 tokens: less than 5 MB, and usually 2.
-constexpr int64_t kTextsOfRoom = 16;       // With a short context: so many that fill it.
-// In tokens, and the names of its drafters.
+constexpr int64_t kTextsOfRoom = 16;       // With a short context: room for this many full texts.
+// Room for a DraftLearning and the names of the drafters, in tokens.
 constexpr int64_t kRoomToLearn = 1 + (sizeof(DraftLearning) + Estimates::kMostSources * (DraftLearning::kMostBytesPerDrafter + 64)) /
                                          SharedHistory::kMostBytesPerToken;
 
@@ -36,7 +36,8 @@ bool SharedHistory::Take(int64_t tokens) {
   return true;
 }
 
-// A list of texts grows as one of tokens does, and takes less for each of them than a token.
+// Takes two tokens' room, which covers the list entry: a list of texts grows like a list of tokens, and takes less per text than a token's
+// room.
 int SharedHistory::BeginText() {
   static_assert(3 * sizeof(Text) < kMostBytesPerToken);
   if (!Take(2)) return kNoText;
@@ -86,7 +87,7 @@ SuffixAutomaton::Cursor SharedHistory::PlaceOf(int text) const {
 DraftLearning* SharedHistory::LearningOf(absl::Span<const absl::string_view> drafters, const DraftLearning& so_far) {
   const std::string names = absl::StrJoin(drafters, ",");
   if (learning_ == nullptr) {
-    if (room_->left_ < kRoomToLearn) return nullptr;   // Nothing is forgotten for it.
+    if (room_->left_ < kRoomToLearn) return nullptr;   // No text is forgotten for the learning.
     room_->left_ -= kRoomToLearn;
     held_ += kRoomToLearn;
     learning_ = std::make_unique<DraftLearning>(so_far);

@@ -13,7 +13,7 @@ SuffixAutomaton::SuffixAutomaton(const Options& options) : options_(options), st
 SuffixAutomaton::~SuffixAutomaton() = default;
 
 void SuffixAutomaton::Clear() {
-  tokens_ = std::vector<TokenId>();   // "= {}" would keep the memory, and the tokens in it.
+  tokens_ = std::vector<TokenId>();   // "= {}" would keep the memory with the tokens.
   states_ = std::vector<State>(1);
   *edges_ = Edges();
   last_ = kRoot;
