@@ -4,7 +4,7 @@
 //   const std::string other = ModuleBeside(half, /*layer=*/4, /*matrix=*/2);                  // "model.layers.4.self_attn.v_proj"
 //
 // In front of the layers a name may have "base_model.model.", and the model's prefix, alone or within a model that sees pictures
-// ("language_model."). Behind a half a name may have ".default", the name under which PEFT trains. Errors: InvalidArgument with file,
+// ("language_model."). Behind the half's name may stand ".default", PEFT's name for the trained adapter. Errors: InvalidArgument with file,
 // tensor, found and expected. Thread-safe (pure).
 #pragma once
 

@@ -89,8 +89,7 @@ class AdapterNumbers {
   // shapes: the pairs without bytes; sources: one per pair. REQUIRES: each tensor of the file is in one of the sources.
   AdapterNumbers(const AdapterFile& shapes, absl::Span<const Source> sources, size_t tensors);
 
-  // Takes bytes from ReadThrough. Returns the tensor's matrix once all bytes are there; null before. size: the tensor's. size: the
-  // tensor's.
+  // Takes bytes from ReadThrough. Returns the tensor's matrix once all bytes are there; null before. size: the tensor's.
   AdapterMatrix* Take(size_t tensor, int64_t size, absl::Span<const std::byte> bytes);
   // Returns the pair that this matrix completes, after Take; nullopt: the other matrix is missing.
   std::optional<size_t> WholeBy(size_t tensor) const;

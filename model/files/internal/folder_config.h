@@ -43,7 +43,7 @@ class FolderConfig {
   virtual const FolderForm& form() const = 0;
   // Refuses a module that this adapter does not change.
   virtual absl::Status CheckModule(const AdapterModule& module) const = 0;
-  // Refuses a module without A and B that would not stay unchanged.
+  // Refuses a module without A and B that would still change.
   virtual absl::Status CheckMissing(const AdapterModule& /*module*/) const { return absl::OkStatus(); }
   virtual int RankOf(const AdapterModule& module) const = 0;
   virtual double ScaleOf(const AdapterModule& module, int rank) const = 0;
