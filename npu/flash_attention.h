@@ -31,7 +31,7 @@
 
 namespace tessera {
 
-// The source of 2^x. kTable: ExpTable. kExact: computed in FP32 from the unrounded S - m, then rounded to FP16, to measure the error of the
+// The source of 2^x. kTable: ExpTable. kExact: computed in FP32 from the unrounded S - m, then rounded to FP16, to measure the cost of the
 // table. With kExact, a NaN weighs nothing.
 enum class HmxExp : uint8_t { kTable, kExact };
 
