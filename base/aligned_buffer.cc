@@ -21,7 +21,8 @@ namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// From this size on a buffer begins at a multiple of a huge page and is whole huge pages long, even where it is backed by small pages.
+// Returns the alignment. From a huge page on, a buffer begins at a multiple of a huge page and is whole huge pages long, even on small
+// pages.
 constexpr int64_t PageOf(int64_t bytes) { return bytes >= kHugePage ? kHugePage : AlignedBuffer::kAlignment; }
 
 // A mapping of `length` bytes at a multiple of the huge page: maps one page more and gives both ends back. advice: MADV_HUGEPAGE or
@@ -89,7 +90,7 @@ int64_t AlignedBuffer::LargePageBytes() const {
   if (file == nullptr) return 0;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(data_), end = begin + size_;
   char line[256];
-  bool ours = false;  // Whether the lines that follow are about a mapping that holds a part of the buffer.
+  bool ours = false;  // True if the following lines are about a mapping that holds a part of the buffer.
   int64_t bytes = 0;
   while (std::fgets(line, sizeof(line), file) != nullptr) {
     uintptr_t first, last;
@@ -114,7 +115,7 @@ AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
 
 AlignedBuffer::~AlignedBuffer() {
   if (data_ == nullptr) return;
-  munmap(data_, AlignUp(size_, PageOf(size_)));  // Where the system has no memory to part a mapping, this one stays.
+  munmap(data_, AlignUp(size_, PageOf(size_)));  // If the system has no memory to split a mapping, this mapping stays.
 }
 
 }  // namespace tessera

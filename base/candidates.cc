@@ -12,8 +12,8 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-// A comparison with NaN is false. The loop takes four vectors of four floats at a time, which every CPU we know has; the compiler by itself
-// would take one float after another, at a quarter of the speed.
+// A comparison with NaN is false. The loop takes four vectors of four floats at a time; every known CPU has such vectors. The compiler by
+// itself would take one float after another, at a quarter of the speed.
 float LargestOf(absl::Span<const float> values) {
   typedef float Vector __attribute__((vector_size(16)));
   constexpr size_t kVectors = 4, kLanes = 4, kStep = kVectors * kLanes;

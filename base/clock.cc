@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Stands still where the system's clock goes back, as it should not and does on some virtual machines that are moved.
+// Stands still if the system's clock goes back. The clock should not go back, but does on some virtual machines that are moved.
 class SteadyClock : public Clock {
  public:
   int64_t NowNanos() const override {

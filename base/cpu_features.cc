@@ -27,8 +27,8 @@ constexpr struct { KernelPath path; absl::string_view name; } kAllPaths[] = {
 };
 
 #if defined(__x86_64__)
-// F16C: leaf 1, ECX, bit 29, since not every compiler knows its name. Its registers are those of AVX, which a built-in checks. Call this
-// once: on a virtual machine the host answers, which is slow.
+// Checks F16C: leaf 1, ECX, bit 29, since not every compiler knows the feature's name. F16C uses AVX's registers, which a built-in checks.
+// Call HasF16c once: on a virtual machine the host answers, which is slow.
 bool HasF16c() {
   unsigned eax, ebx, ecx = 0, edx;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx >> 29 & 1) != 0;

@@ -34,7 +34,8 @@ std::optional<double> QuotaOf(const std::string& folder) {
   return Share(ReadIfThere(folder + "/cpu.cfs_quota_us"), ReadIfThere(folder + "/cpu.cfs_period_us"));
 }
 
-// That of a group and those it lies in. In a container the path may be that outside of it: then only the top is there, which is its own.
+// Returns the least quota of a group and the groups around that group. In a container the path may be the path outside the container. Then
+// only the top exists, which is the container's own group.
 std::optional<double> LeastQuota(const std::string& top, std::string path) {
   std::optional<double> least;
   while (true) {

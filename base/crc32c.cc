@@ -1,12 +1,13 @@
 // Debian 12 has no library for this that a static program can link (its ISA-L is shared only, its Abseil has no CRC).
 //
-// A CRC is the remainder of the message, a polynomial over GF(2), so it is linear: the CRC of A then B is that of A followed by
-// as many zeros as B has bytes, plus that of B. Zeros that follow are a multiplication by a power of x. Two ways to use that:
-//   - The CPU's CRC instruction takes 3 cycles but starts each cycle: three lanes side by side keep it busy (Gopal et al., Fast CRC
+// A CRC is the remainder of the message, a polynomial over GF(2), so a CRC is linear. The CRC of A then B is a sum of two CRCs: the CRC
+// of B, and the CRC of A followed by as many zeros as B has bytes. Appended zeros are a multiplication by a power of x. Two methods use
+// this property:
+//   - The CPU's CRC instruction takes 3 cycles but starts each cycle: three lanes side by side keep the unit busy (Gopal et al., Fast CRC
 //     Computation for iSCSI Polynomial Using CRC32 Instruction, 2011).
-//   - A carry-less multiplication moves 32 bytes of the message onto 32 later ones, which adds them up without a remainder being taken
-//     until the end (Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction, 2009).
-// They need different parts of the CPU, so the fastest path does both at once.
+//   - A carry-less multiplication moves 32 bytes of the message onto 32 later bytes and adds them up. A remainder is taken only at the
+//     end (Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction, 2009).
+// The methods need different parts of the CPU, so the fastest path uses both at once.
 #include "tessera/base/crc32c.h"
 
 #include <array>
@@ -75,8 +76,8 @@ uint32_t PortableCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
 // Below, CRCs are remainders: without the inversions before the first byte and after the last.
 #ifdef TESSERA_CRC_LANES
 
-// The factor of a remainder after which so many zero bytes follow. The product of two numbers with reversed bits is one x too high, and
-// Remainder multiplies it by x^32.
+// Returns the factor of a remainder followed by `bytes` zero bytes. The product of two numbers with reversed bits is one x too high, and
+// Remainder multiplies the product by x^32.
 constexpr uint32_t Zeros(size_t bytes) {
   uint32_t power = uint32_t{1} << 31;
   for (size_t i = 33; i < 8 * bytes; ++i) power = TimesX(power);
@@ -107,8 +108,8 @@ TESSERA_CRC_LANES inline void Step(Lanes& lanes, const std::byte* in_first) {
   lanes.third = WordStep(lanes.third, Load(in_first + 2 * kLane));
 }
 
-// The remainder of a message: first a part with the remainder `crc`, then kBytes more, which end with the three lanes and are zeros before
-// them.
+// Returns the remainder of a message: first a part with the remainder `crc`, then kBytes more bytes. These bytes end with the three lanes
+// and are zeros before the lanes.
 template <size_t kLane, size_t kBytes>
 TESSERA_CRC_LANES inline uint32_t Join(uint32_t crc, const Lanes& lanes) {
   constexpr uint32_t kAll = Zeros(kBytes), kTwo = Zeros(2 * kLane), kOne = Zeros(kLane);
@@ -116,8 +117,8 @@ TESSERA_CRC_LANES inline uint32_t Join(uint32_t crc, const Lanes& lanes) {
   return static_cast<uint32_t>(WordStep(0, before_third) ^ lanes.third);
 }
 
-// The remainder of all `bytes`. Lanes are short: memory is read at full speed only in one forward stream, and to the hardware prefetcher
-// lanes of a few hundred bytes or more look like several streams.
+// Returns the remainder of all `bytes`. Lanes are short, because memory is read at full speed only in one forward stream. Lanes of a few
+// hundred bytes or more look like several streams to the hardware prefetcher.
 TESSERA_CRC_LANES uint32_t LanesCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
   constexpr size_t kLane = 128, kWindow = 3 * kLane;
   crc = ~crc;
@@ -137,7 +138,7 @@ TESSERA_CRC_LANES uint32_t LanesCrc32c(absl::Span<const std::byte> bytes, uint32
 
 bool HasFolding() { return HasLanes() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq"); }
 
-// Factors that move each 16 bytes of a register forward by so many bytes; the first of the two words moves 8 bytes further.
+// Factors that move each 16 bytes of a register forward by kBytes bytes; the first of the two words moves 8 bytes further.
 template <size_t kBytes>
 TESSERA_CRC_FOLDING inline __m256i Ahead() {
   constexpr uint32_t kFirst = Zeros(kBytes + sizeof(uint64_t)), kSecond = Zeros(kBytes);
@@ -182,7 +183,7 @@ TESSERA_CRC_FOLDING uint32_t FoldingCrc32c(absl::Span<const std::byte> bytes, ui
   for (const uint64_t word : words) of_sums = WordStep(of_sums, word);
   constexpr uint32_t kAfter = Zeros(kLanes);
   crc ^= static_cast<uint32_t>(WordStep(0, Product(of_sums, kAfter)));
-  _mm256_zeroupper();  // GCC leaves it out before this tail call; SSE code that follows would be up to twenty times slower.
+  _mm256_zeroupper();  // GCC omits vzeroupper before this tail call; following SSE code would be up to twenty times slower.
   return LanesCrc32c(bytes, ~crc);
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// 1 / n!, each the double nearest to it: n! is exact up to 22!.
+// 1 / n!, each rounded to the nearest double: n! is exact up to 22!.
 constexpr std::array<double, 19> kInverseFactorial = [] {
   std::array<double, 19> inverse{};
   double factorial = 1;
@@ -84,11 +84,11 @@ Decomposed Decompose(double x) {  // REQUIRES: 0 < x < infinity.
   return {std::bit_cast<double>(fraction | static_cast<uint64_t>(1023 - upper) << 52), exponent};
 }
 
-constexpr double kLn2High = 0x1.62e42feep-1;       // 32 bits: times an exponent of 11 bits it is exact.
+constexpr double kLn2High = 0x1.62e42feep-1;       // 32 bits: the product with an exponent of 11 bits is exact.
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;  // The next 53.
 
-// exp(high + low) for |low| below a few units in the last place of high. REQUIRES: not NaN.
-// high = k ln 2 + r with |r| <= ln(2) / 2; exp(r) is its Taylor series, whose first missing term, r^14 / 14!, is below 2^-57.
+// Returns exp(high + low) for |low| below a few units in the last place of high. REQUIRES: not NaN.
+// high = k ln 2 + r with |r| <= ln(2) / 2. exp(r) is the Taylor series; the first missing term, r^14 / 14!, is below 2^-57.
 double ExpOfSum(double high, double low) {
   if (high > 709.8) return kInfinity;
   if (high < -745.2) return 0;
@@ -106,7 +106,8 @@ double ExpOfSum(double high, double low) {
   return value * PowerOfTwo(half) * PowerOfTwo(exponent - half);
 }
 
-// ln x as a pair, to about 2^-70: 2 artanh(s) = 2 s (1 + s^2/3 + s^4/5 + ...) with s = (m - 1) / (m + 1), s^2 < 0.0295.
+// Returns ln x as a pair, to about 2^-70. The series is 2 artanh(s) = 2 s (1 + s^2/3 + s^4/5 + ...) with s = (m - 1) / (m + 1), s^2 <
+// 0.0295.
 Pair LogAsPair(double x) {  // REQUIRES: 0 < x < infinity.
   const auto [mantissa, exponent] = Decompose(x);
   const Pair s = Divide({mantissa - 1, 0}, TwoSum(mantissa, 1));
@@ -149,8 +150,8 @@ ReducedAngle ReduceSmall(double x) {
   return {high, (r.high - high) + low, static_cast<int>(static_cast<int64_t>(n) & 3)};
 }
 
-// The same for any finite x, with pi/2 in three full doubles and exact products, good for |x| up to 2^40. What is larger is
-// first brought below that by powers of two: nothing depends on the angle of such a number, but a result there must be.
+// As ReduceSmall, for any finite x, with pi/2 in three full doubles and exact products, good for |x| up to 2^40. Larger x are first brought
+// below 2^40 by powers of two. Nothing depends on the angle of such a number, but there must be a result.
 ReducedAngle ReduceLarge(double x) {
   constexpr double kPart1 = 0x1.921fb54442d18p+0, kPart2 = 0x1.1a62633145c07p-54, kPart3 = -0x1.f1976b7ed8fbcp-110;
   while (Magnitude(x) > 0x1p40) x *= 0x1p-40;
@@ -162,7 +163,7 @@ ReducedAngle ReduceLarge(double x) {
   return {r.high, r.low, static_cast<int>(static_cast<int64_t>(n) & 3)};
 }
 
-// sin and cos of high + low by their Taylor series to r^17 and r^16: the next terms are below 2^-58 for |r| <= pi/4.
+// Returns sin and cos of high + low by the Taylor series to r^17 and r^16. The next terms are below 2^-58 for |r| <= pi/4.
 SineCosine SeriesOf(double high, double low) {
   const double z = high * high;
   double sine = kInverseFactorial[17], cosine = kInverseFactorial[16];
@@ -176,8 +177,8 @@ SineCosine SeriesOf(double high, double low) {
 
 double Exp(double x) { return x != x ? x : ExpOfSum(x, 0); }
 
-// ln m = f - (f^2/2 - s (f^2/2 + R)) with f = m - 1, s = f / (2 + f), R = 2 s^2/3 + 2 s^4/5 + ...: the two large terms are exact
-// or nearly so, and what is rounded is small beside them. The series stops below 2^-60.
+// ln m = f - (f^2/2 - s (f^2/2 + R)) with f = m - 1, s = f / (2 + f), R = 2 s^2/3 + 2 s^4/5 + .... The two large terms are exact or nearly
+// so, and the rounded terms are small in comparison. The series stops below 2^-60.
 double Log(double x) {
   if (x == 0) return -kInfinity;
   if (!(x > 0)) return kNaN;
@@ -227,8 +228,8 @@ SineCosine SinCos(double x) {
   }
 }
 
-// Near 0, Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))) to its eighth level, as x minus a correction; its
-// error is below 2^-59 of x for |x| < 0.55. Elsewhere 1 - 2 / (exp(2|x|) + 1), where the fraction is below a half.
+// Near 0: Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))) to the eighth level, as x minus a correction. The error is
+// below 2^-59 of x for |x| < 0.55. Elsewhere: 1 - 2 / (exp(2|x|) + 1), where the fraction is below a half.
 double Tanh(double x) {
   if (x != x) return x;
   const double size = Magnitude(x);

@@ -33,7 +33,8 @@ struct OpenFile {
 };
 
 absl::StatusOr<OpenFile> OpenRegular(const std::string& path, bool direct = false) {
-  // Checked before opening because opening a device can have effects; checked again afterwards because it may be another file by then.
+  // Checked before opening because opening a device can have effects. Checked again afterwards because the path may lead to another file by
+  // then.
   struct stat found;
   if (stat(path.c_str(), &found) != 0) return SystemError(path, "open");
   RETURN_IF_ERROR(CheckRegular(path, found.st_mode));

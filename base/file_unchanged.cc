@@ -1,4 +1,4 @@
-// Whether an open file was written to.
+// Checks whether an open file was written to.
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"

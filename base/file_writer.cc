@@ -29,7 +29,7 @@ namespace {
 // The temporary files under way, where RemoveTemporaryFiles finds them: a signal handler can follow neither a lock nor memory
 // that another thread gives back.
 struct Temporary {
-  std::atomic<pid_t> process{0};    // The one whose file it is: a forked process has its parent's here, too.
+  std::atomic<pid_t> process{0};    // The process that owns the file: a forked process has the parent's entry here, too.
   std::atomic<int> directory{-1};   // The folder's descriptor; -1: there is no file.
   char name[kLongestTemporaryName + 1];   // Written only while there is no file.
   bool taken = false;               // Guarded by temporaries_mutex.
@@ -57,16 +57,16 @@ void GiveBack(Temporary& temporary) {
   temporary.taken = false;
 }
 
-// Takes the lock that distinguishes a temporary file under way from a stale one. False if a search for stale files locked it between
-// creating and locking. On a file system without locks, stale files cannot be recognized.
+// Takes the lock that distinguishes an active temporary file from a stale one. Returns false if a search for stale files locked the file
+// between creating and locking. On a file system without locks, stale files cannot be recognized.
 bool LockOwn(const Descriptor& file) {
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
   struct stat found;
   return fstat(file.get(), &found) != 0 || found.st_nlink > 0;
 }
 
-// Removes what killed writers left in the folder. A writer that lives has a lock on its file; where the file system has no locks, it cannot
-// be told from a dead one, and all files stay.
+// Removes files that killed writers left in the folder. A living writer has a lock on its file. If the file system has no locks, living and
+// dead writers look alike, and all files stay.
 void RemoveStale(const Descriptor& directory) {
   const int listed = openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);   // Which has a place of its own.
   DIR* const folder = listed < 0 ? nullptr : fdopendir(listed);
@@ -79,7 +79,7 @@ void RemoveStale(const Descriptor& directory) {
     const Descriptor file(openat(listed, entry->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat opened, named;
     if (file.get() < 0 || flock(file.get(), LOCK_EX | LOCK_NB) != 0 || fstat(file.get(), &opened) != 0) continue;
-    // Its writer may have put it in place since it was listed, and another may have taken the name.
+    // The file's writer may have put the file in place since the listing, and another writer may have taken the name.
     if (!S_ISREG(opened.st_mode) || fstatat(listed, entry->d_name, &named, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (named.st_ino == opened.st_ino && named.st_dev == opened.st_dev) unlinkat(listed, entry->d_name, 0);
   }
@@ -95,7 +95,7 @@ absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descripto
     CHECK_LE(name.size(), kLongestTemporaryName);
     std::memcpy(temporary.name, name.c_str(), name.size() + 1);
     temporary.process = getpid();
-    temporary.directory = directory.get();  // Set before there is a file; process_ends is read afterwards. So one side sees the other.
+    temporary.directory = directory.get();  // Set before there is a file; process_ends is read afterwards, so one side sees the other.
     Descriptor file(openat(directory.get(), temporary.name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, target.mode));
     const int error = file.get() >= 0 ? EBUSY : errno;   // Busy: searches for stale files took the lock each time.
     if (file.get() >= 0) {
@@ -114,8 +114,8 @@ absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descripto
   return SystemError(path, "create a temporary file beside it");
 }
 
-// Gives the new file the mode of the old one. Where that is refused (FAT, some network drives), the file stays as it was made, unless
-// that opens it to users whom the old mode kept out.
+// Gives the new file the mode of the old one. If the system refuses (FAT, some network drives), the new file keeps its mode, unless that
+// mode admits users whom the old mode kept out.
 absl::Status KeepMode(int file, mode_t mode, const std::string& path) {
   if (fchmod(file, mode) == 0) return absl::OkStatus();
   const int error = errno;
@@ -127,7 +127,7 @@ absl::Status KeepMode(int file, mode_t mode, const std::string& path) {
 
 }  // namespace
 
-// The state of one file that is being written. Its destructor removes a temporary file that was not put in place.
+// The state of one file during writing. The destructor removes a temporary file that was not put in place.
 struct AtomicFileWriter::State {
   ~State() {
     if (temporary == nullptr) return;
@@ -137,7 +137,7 @@ struct AtomicFileWriter::State {
 
   std::string path;
   OutputTarget target;
-  Descriptor directory{-1};  // Opened first: after the rename it would be too late to find that it cannot be synced.
+  Descriptor directory{-1};  // Opened first: after the rename it would be too late to find that the directory cannot be synced.
   Temporary* temporary = nullptr;
   std::string temporary_path;
   Descriptor file{-1};
@@ -222,7 +222,8 @@ absl::Status AtomicFileWriter::Commit() {
     return SystemError(state.path, "put the new file in place");
   }
   GiveBack(*std::exchange(state_->temporary, nullptr));
-  if (fsync(directory) != 0 && !IsRefusal(errno)) return SystemError(state.path, "sync its directory");  // Else it has no sync.
+  // Otherwise the directory has no sync.
+  if (fsync(directory) != 0 && !IsRefusal(errno)) return SystemError(state.path, "sync its directory");
   return CloseWritten(state_->file, state.path);
 }
 

@@ -25,8 +25,8 @@ namespace {
 
 constexpr int64_t kLookNanos = 2'000'000;   // Much less than a file takes to be synced.
 
-// A thread's place among those of this process that want the same folder: who looks for a free lock now and then would else come after
-// one that takes it again at once.
+// A thread's place among the threads of this process that want the same folder. Without places, a thread that polls for a free lock would
+// come after a thread that takes the lock again at once.
 class Turn {
  public:
   explicit Turn(const struct stat& folder) : folder_(ForksSoFar(), folder.st_dev, folder.st_ino) {
@@ -54,7 +54,7 @@ class Turn {
   const Folder folder_;
 };
 
-// False if another has it.
+// Returns false if another holder has the lock.
 bool TryLock(const Descriptor& folder) {
   int result;
   while ((result = flock(folder.get(), LOCK_EX | LOCK_NB)) != 0 && errno == EINTR) {}
@@ -89,7 +89,7 @@ absl::Status WithFolderLocked(const std::string& folder, absl::FunctionRef<absl:
   Descriptor descriptor(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (descriptor.get() < 0 || fstat(descriptor.get(), &about) != 0) return SystemError(path, "open");
   const Turn turn(about);
-  const Descriptor locked = std::move(descriptor);   // Closed before the turn ends, which unlocks it.
+  const Descriptor locked = std::move(descriptor);   // Destroyed before the turn ends; closing unlocks the folder.
   RETURN_IF_ERROR(Await(turn, locked, path, wait));
   const absl::Status status = work();
   flock(locked.get(), LOCK_UN);   // Also for processes that were forked meanwhile, which have the descriptor, too.

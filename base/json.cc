@@ -49,7 +49,7 @@ std::string Reason(absl::string_view message) {
     if (colon != absl::string_view::npos) message.remove_prefix(colon + 2);
   }
   constexpr size_t kLongest = 200;
-  return message.size() <= kLongest ? Printable(absl::Utf8SafeCHexEscape(message))   // It may quote what is not UTF-8.
+  return message.size() <= kLongest ? Printable(absl::Utf8SafeCHexEscape(message))   // The message may quote bytes that are not UTF-8.
                                     : absl::StrCat(absl::CHexEscape(message.substr(0, kLongest)), "...");
 }
 

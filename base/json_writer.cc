@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-// The length of the well-formed UTF-8 sequence at the front of `text`, or 0; then *bad is how many bytes one U+FFFD replaces
-// (the longest beginning of a sequence that could have become one; Unicode 15, section 3.9).
+// Returns the length of the well-formed UTF-8 sequence at the front of `text`, or 0. With 0, *bad is the number of bytes that one U+FFFD
+// replaces: the longest prefix of a possible sequence (Unicode 15, section 3.9).
 size_t Utf8Length(absl::string_view text, size_t* bad) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -20,7 +20,7 @@ size_t Utf8Length(absl::string_view text, size_t* bad) {
   if (first < 0x80) return 1;
   if (first < 0xC2 || first > 0xF4) return 0;
   const size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  // The second byte's range keeps out overlong forms (E0, F0), surrogates (ED) and what lies above U+10FFFF (F4).
+  // The second byte's range excludes overlong forms (E0, F0), surrogates (ED) and code points above U+10FFFF (F4).
   unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
   unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
   for (size_t i = 1; i < length; ++i) {

@@ -33,7 +33,7 @@ std::optional<SeenFile> See(const std::string& path) {
   struct stat found;
   timespec now;
   if (stat(path.c_str(), &found) != 0) return std::nullopt;
-  if (clock_gettime(CLOCK_REALTIME, &now) != 0) return std::nullopt;   // Real time: a file system writes its times in it.
+  if (clock_gettime(CLOCK_REALTIME, &now) != 0) return std::nullopt;   // Real time, the clock of a file system's times.
   return SeenFile{.name = absl::StrCat(found.st_dev, "-", found.st_ino),
                   .seen = absl::StrCat("size ", found.st_size, " written ", TextOf(found.st_mtim), " changed ", TextOf(found.st_ctim)),
                   .young = found.st_ctim.tv_sec > now.tv_sec - kYoung};

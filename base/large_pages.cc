@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-// MADV_COLLAPSE of Linux 6.1, which older C libraries do not define. An older Linux refuses it and moves pages over time.
+// MADV_COLLAPSE of Linux 6.1, which older C libraries do not define. An older Linux refuses the call and moves pages over time.
 constexpr int kCollapse = 25;
 
 void MoveToLargePages(absl::Span<std::byte> memory) {

@@ -29,8 +29,8 @@ absl::Status SyncFolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return errno == EACCES ? absl::OkStatus() : Failed(path, "open the folder of");   // It may be write-only.
-  const int error = fsync(descriptor) == 0 || IsRefusal(errno) ? 0 : errno;   // It may have no sync.
+  if (descriptor < 0) return errno == EACCES ? absl::OkStatus() : Failed(path, "open the folder of");   // The folder may be write-only.
+  const int error = fsync(descriptor) == 0 || IsRefusal(errno) ? 0 : errno;   // The folder may have no sync.
   close(descriptor);
   return error == 0 ? absl::OkStatus() : Failed(path, "sync the folder of", error);
 }
@@ -47,7 +47,7 @@ absl::StatusOr<LineFile> LineFile::Open(const std::string& path) {
   ASSIGN_OR_RETURN(const bool is_locked, file.Lock());
   struct stat about;
   if (fstat(descriptor, &about) != 0) return Failed(path, "examine");
-  if (about.st_nlink == 0) return Open(path);   // Its run has removed the file since it was opened.
+  if (about.st_nlink == 0) return Open(path);   // Another run has removed the file since this process opened it.
   file.is_unused_ = is_new && is_locked;
   if (is_new) RETURN_IF_ERROR(SyncFolderOf(path));
   return file;

@@ -32,14 +32,15 @@ CpuSet ReadCpus(const std::string& path) {
   return cpus;
 }
 
-// 0 if there is no such file, or no number in it that a CPU may have.
+// Returns 0 if there is no such file, or no possible speed of a CPU in the file.
 int64_t ReadSpeed(const std::string& path) {
   int64_t speed = 0;
   const bool is_read = absl::SimpleAtoi(absl::StripAsciiWhitespace(ReadIfThere(path)), &speed);
   return is_read && speed > 0 && speed <= kMostSpeed ? speed : 0;
 }
 
-// Those of `allowed` whose speed is at least numerator / denominator of the highest; all if that of any is not told.
+// Returns the CPUs of `allowed` whose speed is at least numerator / denominator of the highest. Returns all if the speed of any CPU is
+// unknown.
 template <typename SpeedOf>
 CpuSet FastBy(const CpuSet& allowed, const SpeedOf& speed_of, int64_t numerator, int64_t denominator) {
   int64_t highest = 0;
@@ -74,7 +75,7 @@ ProcessorCores ProcessorCores::Read(const std::string& devices) {
   ProcessorCores cores;
   const std::string folder = absl::StrCat(devices, "/system/cpu");
   const CpuSet there = ReadCpus(folder + "/possible");
-  std::vector<CpuSet> siblings(there.size());   // As each CPU names them.
+  std::vector<CpuSet> siblings(there.size());   // Each CPU's own list.
   for (size_t cpu = 0; cpu < there.size(); ++cpu) {
     if (!there[cpu]) continue;
     const std::string of_cpu = absl::StrCat(folder, "/cpu", cpu);

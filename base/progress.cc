@@ -81,8 +81,8 @@ void Progress::Show(int64_t now_ns) {
   shown_ = true;
   shown_ns_ = now_ns;
   if (to_stderr_ && !StderrHasRoom()) return;
-  // \r goes to the beginning of the line, ESC [K clears what a longer line left behind. Between ESC [?7l and ESC [?7h a narrow terminal
-  // cuts the line: it could not be redrawn if it went on in the next.
+  // \r goes to the begin of the line; ESC [K clears the rest of a longer line. Between ESC [?7l and ESC [?7h a narrow terminal cuts the
+  // line: a line that wraps could not be redrawn.
   write_(terminal_ ? absl::StrCat("\r\x1b[?7l", Line(now_ns), "\x1b[K\x1b[?7h") : absl::StrCat(Line(now_ns), "\n"));
 }
 

@@ -33,7 +33,7 @@ struct Range {
   uint32_t first, last;
 };
 
-// Characters that control, or show nothing of themselves: they turn the direction of what stands around them, or hide in it.
+// Characters that control or are invisible: such characters turn the direction of nearby text, or hide in the text.
 constexpr Range kUnseen[] = {
     {0x00, 0x1f}, {0x7f, 0x9f},                                     // Controls.
     {0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c},                   // Soft hyphen, grapheme joiner, Arabic letter mark.
@@ -86,7 +86,7 @@ std::string Printable(absl::string_view text) {
   while (!text.empty()) {
     const size_t length = text[0] == '\n' ? 1 : PrintableLength(text);
     if (length > 0) printable.append(text.data(), length);
-    else absl::StrAppendFormat(&printable, "\\x%02x", static_cast<unsigned char>(text[0]));  // The bytes after it begin no character.
+    else absl::StrAppendFormat(&printable, "\\x%02x", static_cast<unsigned char>(text[0]));  // Further bytes begin no character.
     text.remove_prefix(length > 0 ? length : 1);
   }
   return printable;

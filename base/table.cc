@@ -24,7 +24,7 @@ void EndLine(std::string* out) {
 
 }  // namespace
 
-// Not bytes: those that go on with a UTF-8 sequence (10xxxxxx) do not count.
+// Counts characters, not bytes: continuation bytes of UTF-8 (10xxxxxx) do not count.
 size_t ShownWidth(absl::string_view text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }

@@ -37,7 +37,7 @@ absl::Status Sync(int descriptor, const std::string& path) {
   return fsync(descriptor) == 0 || errno == EINVAL ? absl::OkStatus() : SystemError(path, "sync");
 }
 
-// A terminal that takes lines passes on at most kMostOfLine bytes of each, and tells nobody of the rest.
+// Checks for a cut line: a terminal that takes lines passes on at most kMostOfLine bytes of each line, without notice.
 absl::Status CheckNoLineIsCut(int descriptor, const std::string& path, absl::string_view text) {
   constexpr size_t kMostOfLine = 4095;
   termios modes;
@@ -78,7 +78,7 @@ absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
   if (target.kind == Kind::kFile) return WriteFileAtomically(path, text);
   Descriptor file = target.kind == Kind::kOpen ? CopyOf(target.descriptor) : OpenWaiting(path, O_WRONLY | O_APPEND);
   if (file.get() < 0) return SystemError(path, "open");
-  // What is open may stand before its end (3<>log): the text would go over earlier lines.
+  // An open file's position may be before the end (3<>log): the text would overwrite earlier lines.
   struct stat found;
   if (fstat(file.get(), &found) == 0 && S_ISREG(found.st_mode) && lseek(file.get(), 0, SEEK_END) < 0) return SystemError(path, "move");
   if ((errno = WriteAll(file.get(), text)) != 0) return SystemError(path, "write");

@@ -23,33 +23,33 @@
 #include "tessera/base/elapsed.h"
 #include "tessera/base/process_forks.h"
 
-// How the threads agree. The numbers are those in the code.
+// The protocol of the threads. The numbers are the numbers in the code.
 //
-//  1. `generation` counts Runs; the caller alone changes it, and only when every worker has finished the last one. A worker that
-//     sees it differ from the number it last served has exactly one body to run.
-//  2. `body` and `stop` are written before `generation` is stored and read after it is loaded. Release and acquire on
-//     `generation` make them visible, and with them all the caller wrote before Run.
-//  3. `unfinished` is set to the number of workers before `generation` moves, so no worker of this Run can have counted down
-//     yet: the relaxed store is ordered by 2. Each worker counts down with release, the caller waits for 0 with acquire; the
-//     countdowns form one release sequence, so the caller sees what every worker wrote, and `body` may be reused.
-//  4. Sleeping. A worker adds itself to `sleepers` and then looks at `generation`; the caller moves `generation` and then looks
-//     at `sleepers`. All four are sequentially consistent, so at least one sees the other's (Dekker): either the worker does
-//     not sleep, or the caller notifies. The worker does both under `mutex`, and the caller takes `mutex` before it notifies, so
-//     the notice cannot fall between the worker's look and its wait.
-//  5. Barrier. `phase` moves only when all have arrived, so what a worker reads before it arrives is the current phase: a
-//     relaxed load cannot be too new (it has not arrived) nor too old (it has acquired this value when it left the barrier
-//     before, or through 2).
-//  6. Arriving is acquire and release, so the last to arrive has seen what all others wrote; it hands that on with its release
-//     store of `phase`, which the others acquire. `arrived` is reset before that store, and nobody arrives again before having
-//     seen it: relaxed is enough.
+//  1. `generation` counts Runs. Only the caller changes `generation`, and only when every worker has finished the last Run. A worker whose
+//     last served number differs from `generation` has exactly one body to run.
+//  2. `body` and `stop` are written before the store of `generation` and read after its load. Release and acquire on `generation` make
+//     `body` and `stop` visible, together with everything that the caller wrote before Run.
+//  3. `unfinished` is set to the number of workers before `generation` moves, so no worker of this Run can have counted down yet: the
+//     relaxed store is ordered by 2. Each worker counts down with release, and the caller waits for 0 with acquire. The countdowns form
+//     one release sequence, so the caller sees the writes of every worker, and `body` may be reused.
+//  4. Sleeping. A worker adds itself to `sleepers` and then reads `generation`; the caller moves `generation` and then reads `sleepers`.
+//     All four operations are sequentially consistent, so at least one side sees the other's write (Dekker): either the worker does not
+//     sleep, or the caller notifies. The worker does both under `mutex`, and the caller takes `mutex` before notifying, so the notice
+//     cannot fall between the worker's read and the worker's wait.
+//  5. Barrier. `phase` moves only when all workers have arrived, so a worker that reads `phase` before arriving reads the current phase. A
+//     relaxed load cannot be too new (the worker has not arrived) nor too old (the worker acquired this value when it left the previous
+//     barrier, or through 2).
+//  6. Arriving is acquire and release, so the last worker to arrive has seen the writes of all others. The last worker's release store of
+//     `phase` passes these writes on; the others acquire `phase`. `arrived` is reset before that store, and no worker arrives again before
+//     having seen the store: relaxed is enough.
 
 namespace tessera {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;   // Real time: in it threads spin, and sleep.
+using SteadyClock = std::chrono::steady_clock;   // Real time, because threads spin and sleep in real time.
 
-// How long a worker spins before it sleeps: longer than one thread takes to draft and choose between two passes, since waking the others
-// takes tens of microseconds.
+// The time that a worker spins before sleeping. Longer than the time in which one thread drafts and chooses between two passes, since
+// waking the others takes tens of microseconds.
 constexpr std::chrono::nanoseconds kSpin = std::chrono::microseconds(400);
 constexpr std::chrono::nanoseconds kShareCpu = std::chrono::microseconds(50);   // Before a waiting thread begins to yield,
 constexpr std::chrono::nanoseconds kShareCrowded = std::chrono::microseconds(2);  // or where two threads were seen on one CPU.
@@ -71,8 +71,8 @@ thread_local int64_t barrier_nanos = 0;
 // By a clock that was given in, which may be set back.
 int64_t Since(int64_t begin, const Clock& clock) { return ElapsedNanos(begin, clock.NowNanos()); }
 
-// Waits until `ready` or until `limit` has passed; returns ready(). At first it only spins, for the lowest latency. After
-// `share_cpu` it yields between looks: the thread it waits for may need this very CPU.
+// Waits until `ready` or until `limit` has passed; returns ready(). At first only spins, for the lowest latency. After `share_cpu` yields
+// between looks: the awaited thread may need this very CPU.
 template <typename Ready>
 bool SpinUntil(Ready ready, std::chrono::nanoseconds share_cpu, std::chrono::nanoseconds limit) {
   for (int i = 0; i < kPausesPerLook; ++i) {
@@ -98,11 +98,11 @@ struct ThreadPool::State {
   explicit State(int threads);
   ~State();
 
-  // Written by the caller before a Run, read by all in it.
+  // Written by the caller before a Run, read by all workers during the Run.
   int threads;
   const absl::FunctionRef<void(int)>* body = nullptr;
   bool stop = false;
-  const Clock* clock = nullptr;                // That counts times; null while none are counted.
+  const Clock* clock = nullptr;                // The clock that measures times; null while no times are counted.
   int64_t run_nanos = 0;                       // The caller's alone.
   std::string shortage;
   const int64_t made_in = ForksSoFar();
@@ -119,13 +119,12 @@ struct ThreadPool::State {
   alignas(kCacheLine) std::atomic<int> sleepers{0};
   alignas(kCacheLine) std::atomic<bool> running{false};
   alignas(kCacheLine) std::atomic<int64_t> working_nanos{0};
-  // The CPU on which each worker began its last body, and whether two began on the same one, because there are fewer CPUs or other
-  // processes use them. Then spinning delays the very thread that is waited for. These are guesses: relaxed, and stored only when they
-  // change.
+  // The CPU on which each worker began its last body, and whether two workers began on the same CPU. The latter happens with few CPUs or
+  // with other busy processes. Then spinning delays the very thread that is awaited. Both are guesses: relaxed, and stored only on change.
   alignas(kCacheLine) std::array<std::atomic<int>, kMaxThreads> cpu_of;
   std::atomic<bool> crowded{false};
 
-  // Whether the workers are threads of the process that this one was forked of.
+  // Returns true if the workers are threads of the process that this process was forked from.
   bool IsLost() const { return !workers.empty() && ForksSoFar() != made_in; }
   void Publish();
   void AwaitGenerationAfter(uint64_t seen);
@@ -140,7 +139,7 @@ struct ThreadPool::State {
   void AwaitOthers(uint64_t arrival);
 };
 
-// Starts on every worker what `body` or `stop` says (2, 4).
+// Makes every worker run `body` or obey `stop` (2, 4).
 void ThreadPool::State::Publish() {
   generation.store(generation.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) == 0) return;
@@ -154,7 +153,7 @@ void ThreadPool::State::AwaitGenerationAfter(uint64_t seen) {
   std::unique_lock<std::mutex> lock(mutex);
   sleepers.fetch_add(1, std::memory_order_seq_cst);
   wake.wait(lock, [&] { return generation.load(std::memory_order_seq_cst) != seen; });
-  sleepers.fetch_sub(1, std::memory_order_relaxed);  // If it is too large for a moment, that costs one needless notice at most.
+  sleepers.fetch_sub(1, std::memory_order_relaxed);  // A count that is too large for a moment costs at most one needless notice.
 }
 
 void ThreadPool::State::LookForCrowding() {
@@ -202,7 +201,7 @@ ThreadPool::State::State(int threads)
   try {  // The standard library's only way to say that the system has no thread to give (memory, a limit on processes).
     for (int worker = 1; worker < threads; ++worker) workers.emplace_back([this, worker] { Work(worker); });
   } catch (const std::exception& error) {
-    this->threads = static_cast<int>(workers.size()) + 1;  // No worker looks at it before the first Run (2).
+    this->threads = static_cast<int>(workers.size()) + 1;  // No worker reads `threads` before the first Run (2).
     shortage = absl::StrCat("only ", this->threads, " of ", threads, " threads could be started: ", error.what());
   }
 }
@@ -247,14 +246,14 @@ void ThreadPool::State::AwaitOthers(uint64_t arrival) {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(threads)) {}
 
-// Lost workers cannot be joined, and a condition variable for which they wait cannot be destroyed: both would wait for them.
+// Lost workers cannot be joined, and a condition variable with waiting lost workers cannot be destroyed: both calls would wait forever.
 ThreadPool::~ThreadPool() {
   if (state_->IsLost()) state_.release();
 }
 
 void ThreadPool::Resize(int threads) {
   if (state_->IsLost()) state_.release();
-  state_ = nullptr;  // Its threads first: there may be no room for both.
+  state_ = nullptr;  // Ends the old threads first: there may be no room for old and new threads.
   state_ = std::make_unique<State>(threads);
 }
 

@@ -73,8 +73,8 @@ const TimelineWork& Timeline::WorkOf(const TimelineEvent& event) const { return 
 int64_t Timeline::Now() const { return clock_->NowNanos(); }
 
 void Timeline::Record(const TimelineEvent& event) {
-  // The counter hands each place to one thread. It orders nothing else: a reader of the events has already waited for the threads that
-  // record, so relaxed is enough.
+  // The counter hands each place to one thread. The counter orders nothing else: a reader of the events has already waited for the
+  // recording threads, so relaxed is enough.
   const int64_t place = next_.fetch_add(1, std::memory_order_relaxed);
   if (place >= static_cast<int64_t>(events_.size())) return;
   events_[place] = event;

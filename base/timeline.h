@@ -22,9 +22,11 @@
 namespace tessera {
 
 // Every traced zone of the engine, in one place, so that trace, report and energy account agree (names: ZoneName). The hot loops inside a
-// graph run are not zones: a clock read per operator would cost more than 1 % of a one-row pass. kDraft: work of a draft model or head,
-// with its rows. kPrune: a pass stops half-way to prune drafts, with the number of pruned rows. kPredict: an exit predictor within kPrune,
-// with the number of examined nodes. kCommit: the kept part of a draft, with its tokens.
+// graph run are not zones: a clock read per operator would cost more than 1 % of a one-row pass.
+//
+// kDraft: work of a draft model or head, with the number of rows. kPrune: a pass stops half-way to prune drafts, with the number of pruned
+// rows. kPredict: an exit predictor within kPrune, with the number of examined nodes. kCommit: the kept part of a draft, with the number of
+// tokens.
 enum class Zone : uint8_t {
   kPass, kLease, kGraphRun, kHead, kSample, kTokenize, kDetokenize, kLoad, kRead, kOperator, kDraft, kPredict, kPrune,
   kCommit

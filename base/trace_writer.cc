@@ -14,13 +14,13 @@ namespace {
 constexpr int kProcess = 1;
 constexpr int kTracksPerResource = 64;  // Events that need more tracks are drawn on the last one.
 
-// A line of the viewer, and the ends of the events that are open on it, the innermost last.
+// A line of the viewer, with the ends of the line's open events, the innermost last.
 struct Track {
   Resource resource;
-  int number;                      // Among those of its resource.
+  int number;                      // Number among the tracks of the resource.
   std::vector<int64_t> open;
 
-  // True if `event` lies within the innermost open event, or after all of them.
+  // Returns true if `event` is within the innermost open event, or after all open events.
   bool Takes(const TimelineEvent& event) {
     while (!open.empty() && open.back() <= event.begin_ns) open.pop_back();
     return open.empty() || event.end_ns <= open.back();

@@ -133,7 +133,7 @@ absl::Status CheckSlots(const RunArguments& arguments) {
   return absl::OkStatus();
 }
 
-// What a path need not hold lies before every window.
+// Checks that positions without a slot (kNoSlot) end before every window.
 absl::Status CheckUnheld(int64_t unheld, int64_t length, int row, int64_t longest_window) {
   const int64_t before = length - longest_window;
   if (unheld >= 1 && unheld <= before) return absl::OkStatus();

@@ -131,8 +131,8 @@ class Device {
   virtual double LoadWaitSeconds() const { return 0; }
 
   // Begins a run. Borrows the arguments until Wait returns. A device without separate threads computes here. InvalidArgument if the
-  // arguments do not fit the graph (argument, found, expected). After an error no run has begun; do not call Wait. REQUIRES: the graph is
-  // loaded on this device, and Wait has returned since the last Submit that began a run.
+  // arguments do not fit the graph (argument, found, expected). After an error no run has begun, and there is nothing to wait for.
+  // REQUIRES: the graph is loaded on this device, and Wait has returned since the last Submit that began a run.
   virtual absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) = 0;
   // Waits until the run is over. Returns the run's error.
   virtual absl::Status Wait() = 0;

@@ -32,7 +32,7 @@ constexpr NamedText kBuiltIn[] = {
 #include "tessera/npu/profiles.inc"
 };
 
-// The ranges leave room for devices that do not exist yet, and end long before numbers that would make time overflow. What may be
+// The ranges leave room for devices that do not exist yet, and end long before numbers that would make time overflow. Numbers that may be
 // nothing, such as the time of a call, may be 0.
 constexpr ProfileField kFields[] = {
     {"matrix_tiles_per_second", &DeviceProfile::matrix_tiles_per_second, 1e5, 1e12, "tiles/s"},
@@ -74,7 +74,7 @@ constexpr ProfileField kFields[] = {
     {"flash_watts", &DeviceProfile::flash_watts, 0, 1000, "W"},
 };
 
-// What may be meant by a field that a message does not have: the parser names both, each in quotes.
+// Suggests a field for a name that a message type does not have: the parser's message has type and name, each in quotes.
 std::string MeantField(absl::string_view message) {
   const std::vector<std::string> parts = absl::StrSplit(message, '"');
   if (parts.size() < 4 || !absl::StrContains(parts[2], "has no field named")) return "";
@@ -118,7 +118,7 @@ absl::Status CheckNumber(absl::string_view where, double found, double least, do
   return Refused(where, found, absl::StrCat(least, " to ", most));
 }
 
-// Texts are shown to people, so they say something, and control no terminal.
+// Texts are shown to people, so a text must not be empty and must not control a terminal.
 absl::Status CheckText(absl::string_view where, absl::string_view found, size_t most_bytes) {
   const bool says_something = !absl::StripAsciiWhitespace(found).empty();
   if (says_something && found.size() <= most_bytes && IsPrintableUtf8(found)) return absl::OkStatus();
@@ -137,7 +137,7 @@ absl::Status UnknownName(absl::string_view where, const std::string& name) {
   return Refused(where, Quoted(name), absl::StrCat("a parameter's name", meant.empty() ? "" : ", such as ", meant));
 }
 
-// A range is there where the number is assumed, may be there where it is fitted, and is not where it was measured.
+// A range is required for an assumed number, optional for a fitted number, and forbidden for a measured number.
 absl::Status CheckRange(absl::string_view where, const DeviceProfileFile::Parameter& parameter, const ProfileField& field) {
   const int ends = (parameter.has_low() ? 1 : 0) + (parameter.has_high() ? 1 : 0);
   if (parameter.assumed() && ends != 2) return Refused(where, absl::StrCat(ends, " of low and high"), "both, since it is assumed");
@@ -204,7 +204,7 @@ absl::Status ReadModes(const DeviceProfileFile& file, absl::string_view source, 
   return absl::OkStatus();
 }
 
-// The number, and what it may be instead.
+// Scales a number and the number's range.
 void Scale(double DeviceProfile::* value, double factor, DeviceProfile* profile) {
   profile->*value *= factor;
   for (const ProfileField& field : kFields) {

@@ -15,7 +15,7 @@ namespace tessera {
 namespace {
 
 constexpr float kLog2E = 1.44269504088896340736f, kLn2 = 0.69314718055994530942f;
-constexpr uint16_t kLowest = 0xFBFF;   // -65504, FP16's lowest: what m begins with (line 1).
+constexpr uint16_t kLowest = 0xFBFF;   // -65504, FP16's lowest number: the first m (line 1).
 
 float Rounded(float x) { return HalfToFloat(FloatToHalf(x)); }
 
@@ -40,7 +40,7 @@ class Row {
     float largest = largest_;
     for (int i = 0; i < count; ++i) {
       scores_[static_cast<size_t>(i)] = Score(keys + static_cast<int64_t>(i) * attention_.head_size);
-      largest = scores_[static_cast<size_t>(i)] > largest ? scores_[static_cast<size_t>(i)] : largest;   // A NaN stays where it is.
+      largest = scores_[static_cast<size_t>(i)] > largest ? scores_[static_cast<size_t>(i)] : largest;   // A NaN never replaces `largest`.
     }
     const float kept = Power(largest_ - largest, attention_.exp);
     largest_ = largest;

@@ -3,10 +3,14 @@
 //   HmxAttention attention = {.block = 512, .head_size = 64, .scale = FloatToHalf(ScoreScale(1.0f / 8))};
 //   HmxAttend(attention, query, keys, values, /*first=*/0, /*end=*/100, y);      // keys, values: [positions, head_size], all FP16
 //
-// Line by line of Algorithm 1: (2) S = Q K^T in FP32 sums, times the scale, rounded once. (3) m, the largest score so far, in FP16. (4) P =
-// 2^(S - m) by ExpTable. (5) l, the total: 16 FP32 sums by position mod 16, joined by the tree of all lanes, rounded once per block. (6) O
-// = O 2^(m' - m) + P V in FP32 sums, rounded once per block. Last, y = O (1 / l), with 1 / l and y both rounded. Softmax is of base 2, so
-// the scale includes log2(e) (section 5.2.1).
+// Algorithm 1, line by line:
+//   (2) S = Q K^T in FP32 sums, times the scale, rounded once
+//   (3) m, the largest score so far, in FP16
+//   (4) P = 2^(S - m) by ExpTable
+//   (5) l, the total: 16 FP32 sums by position mod 16, joined by the tree of all lanes, rounded once per block
+//   (6) O = O 2^(m' - m) + P V in FP32 sums, rounded once per block
+//   last: y = O (1 / l), with 1 / l and y both rounded
+// Softmax is of base 2, so the scale includes log2(e) (section 5.2.1).
 //
 // Blocks begin at multiples of `block` positions of the text, independent of the begin of the query's window. A block without any position
 // is skipped. So a row's bits depend on the row's own tokens alone, not on the cut of the prompt into chunks. Other sums are FMA chains in
@@ -27,7 +31,7 @@
 
 namespace tessera {
 
-// The source of 2^x. kTable: ExpTable. kExact: computed in FP32 from the unrounded S - m, then rounded to FP16, to measure the error of the
+// The source of 2^x. kTable: ExpTable. kExact: computed in FP32 from the unrounded S - m, then rounded to FP16, to measure the cost of the
 // table. With kExact, a NaN weighs nothing.
 enum class HmxExp : uint8_t { kTable, kExact };
 

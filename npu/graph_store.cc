@@ -86,8 +86,8 @@ void GraphStore::LoadAhead(GraphNeed next) {
   const int block = next.block;
   const int variant = VariantFor(block, std::min(next.rows, blocks_[block].variants.back().rows));
   if (At({block, variant}).loaded != nullptr) return;
-  const int wanted = std::exchange(blocks_[block].wanted, variant);  // So that a variant which it replaces goes first.
-  // The run that is under way needs none of it. Where the graph is needed, For loads it again, and has the error of that.
+  const int wanted = std::exchange(blocks_[block].wanted, variant);  // The variant that this variant replaces is then unloaded first.
+  // The current run does not need the loaded graph. If the load fails, For loads the graph again on demand and returns the error.
   if (!Load({block, variant}).ok()) blocks_[block].wanted = wanted;
 }
 

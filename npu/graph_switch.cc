@@ -91,7 +91,7 @@ class Simulation {
     outcome_.runs.push_back({chunk, index, block.decode_graph, costs_.Runs(chunk, block.decode_graph), begin, end});
     outcome_.waited_seconds += begin - front_;
     block.computed = front_ = end;
-    while (Released(step) && NextBegin() < end) Load();   // Not this block: it can begin at `end` only.
+    while (Released(step) && NextBegin() < end) Load();   // Not this block: its load can begin only at `end`.
   }
 
   bool Released(int step) const { return next_ < plan_.loads.size() && plan_.loads[next_].before <= step; }
@@ -126,7 +126,7 @@ class Simulation {
 
 double TotalSeconds(const SwitchCosts& costs, const SwitchPlan& plan) { return Simulation(costs, plan, 0).Run().total_seconds(); }
 
-// No loads: blocks keep the graphs that they have.
+// Plans no loads: blocks keep their graphs.
 SwitchPlan Padded(const SwitchCosts& costs) {
   SwitchPlan plan;
   if (costs.had_decode() == 0) return plan;
@@ -150,7 +150,7 @@ SwitchPlan Naive(const SwitchCosts& costs) {
   return plan;
 }
 
-// In each round block `last` loads, and the blocks that compute meanwhile do so with the graphs that they have then.
+// Plans in rounds: in each round block `last` loads, and meanwhile the next blocks compute with their present graphs.
 SwitchPlan Published(const SwitchCosts& costs) {
   SwitchPlan plan = Padded(costs);
   int step = 0;

@@ -51,7 +51,7 @@ enum class SwitchRule : uint8_t {
   kSynchronous,   // All loads after the prompt.
   kNaive,         // sd.npu's "asynchronous loading": in the last chunk, a block's load begins when the block has computed.
   kPublished,     // sd.npu's rule: from the first step on, the last unswitched block loads while the next LeastCover blocks compute.
-  kPlanned,       // Searches for the order and the begins of loads. Never ends later than the three rules above.
+  kPlanned,       // Searches for the order and the begins of loads. Never ends later than the three other rules with loads.
 };
 inline constexpr SwitchRule kSwitchRules[] = {SwitchRule::kPadded, SwitchRule::kSynchronous, SwitchRule::kNaive, SwitchRule::kPublished,
                                               SwitchRule::kPlanned};

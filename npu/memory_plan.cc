@@ -19,7 +19,7 @@ absl::StatusOr<int64_t> BufferBytes(int64_t columns, int row_capacity) {
   return CheckedMul(row_capacity, row_bytes);
 }
 
-// For each operator the barrier operator at or after it, or the last operator of the graph.
+// Returns for each operator the next barrier operator (possibly the operator itself), or the last operator of the graph.
 std::vector<int> NextBarriers(const std::vector<Operator>& operators) {
   std::vector<int> next(operators.size());
   int barrier = static_cast<int>(operators.size()) - 1;
@@ -49,7 +49,7 @@ std::vector<int> LargestFirst(absl::Span<const BufferLife> lives) {
 
 struct Placed { int64_t begin; int64_t end; int id; };
 
-// The lowest gap of `bytes` between those of `placed` (ascending by begin) that live when `life` does.
+// Finds the lowest gap of `bytes` between the buffers in `placed` (ascending by begin) that live at the same time as `life`.
 absl::StatusOr<Placed> FirstFit(const std::vector<Placed>& placed, absl::Span<const BufferLife> lives, int id) {
   const BufferLife& life = lives[id];
   ASSIGN_OR_RETURN(const int64_t bytes, CheckedAlignUp(life.bytes, kAlignment));
@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<BufferLife>> LivesOf(const Graph& graph, int row_capa
   for (size_t id = 0; id < lives.size(); ++id) {
     if (graph.buffers[id].kind == BufferKind::kScratch) {
       ASSIGN_OR_RETURN(const int64_t bytes, BufferBytes(graph.buffers[id].columns, row_capacity));
-      lives[id].bytes = lives[id].first < 0 ? 0 : bytes;   // The compiler has left out what wrote it.
+      lives[id].bytes = lives[id].first < 0 ? 0 : bytes;   // The compiler has removed the buffer's writer.
     }
     lives[id].first = std::max(lives[id].first, 0);
   }

@@ -45,7 +45,7 @@ absl::StatusOr<const GraphTimes*> GraphOf(absl::Span<const GraphTimes> graphs, a
 
 double Sum(const std::vector<double>& times) { return std::accumulate(times.begin(), times.end(), 0.0); }
 
-// A way to cut and to compile, and what is known of its prompt.
+// One way to cut and to compile the model, with the known times of the prompt.
 struct Candidate {
   const GraphTimes* prefill = nullptr;
   const GraphTimes* decode = nullptr;
@@ -100,7 +100,7 @@ class Chooser {
     ASSIGN_OR_RETURN(const GraphTimes* const prefill, GraphOf(graphs_, "prefill_rows", prefill_rows));
     ASSIGN_OR_RETURN(const GraphTimes* const decode, GraphOf(graphs_, "decode_rows", decode_rows));
     std::vector<double> weights;
-    for (size_t layer = 0; layer < static_cast<size_t>(layers_); ++layer) {   // What each block has once is no layer's.
+    for (size_t layer = 0; layer < static_cast<size_t>(layers_); ++layer) {   // The fixed part of a block's load belongs to no layer.
       weights.push_back(prefill->run_seconds[layer] + decode->load_seconds[layer] - decode->fixed_seconds);
     }
     const int first = std::max(question_.blocks, 1), last = question_.blocks > 0 ? first : std::min(layers_, kMostSwitchBlocks);
@@ -131,7 +131,7 @@ class Chooser {
     return absl::OkStatus();
   }
 
-  // Plans those that are best so far, unless no plan of theirs could be the best.
+  // Plans the best candidates so far, except candidates whose best possible plan could not win.
   absl::Status Search() {
     std::vector<size_t> order(candidates_.size());
     std::iota(order.begin(), order.end(), size_t{0});

@@ -28,8 +28,8 @@ struct alignas(64) ActivationGroupOf {
   int8_t values[static_cast<size_t>(kValues * kBits / 8)];
   float scale;           // The group's scale: x is about scale * value.
   float scaled_sum;      // scale * sum of values, for formats with a minimum.
-  // Starts of integer sums for weights stored unsigned, where 1, 4, 8, 16, 32 or 128 stands for zero. A sum starts at one of these numbers,
-  // at a part or at a multiple, instead of 0.
+  // Starts of integer sums for weights stored unsigned, where 1, 4, 8, 16, 32 or 128 stands for zero. A sum starts at one of these fields,
+  // or at a part or multiple of a field, instead of 0.
   int32_t start8;        // -8 * sum of values; start16 and start128 likewise.
   int32_t start16;
   int32_t start128;

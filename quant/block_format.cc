@@ -20,7 +20,7 @@ void AllTheSame(const float* in, int64_t values, std::byte* blocks) {
   kSearch(in, nullptr, values, blocks);
 }
 
-// In the order of the enum (a test holds them together). The numbers are GGUF's, where it has one.
+// In the order of the enum (a test compares the orders). Numbers are GGUF's type numbers, if GGUF has the type.
 constexpr BlockFormatInfo kFormats[kBlockFormats] = {
     {BlockFormat::kF32, "F32", 0, 1, 4, DequantizeF32, QuantizeF32},
     {BlockFormat::kF16, "F16", 1, 1, 2, DequantizeF16, QuantizeF16},
@@ -54,7 +54,7 @@ constexpr BlockFormatInfo kFormats[kBlockFormats] = {
     {BlockFormat::kT3, "T3", kNoGgufType, 32, 14, DequantizeT3, AllTheSame<SearchT3>, {0, -1}, SearchT3},
 };
 
-// GGUF's type numbers that no weights are read from: what they are and, where there is one, the way out.
+// GGUF's type numbers that are not read as weights: the meaning and, if there is one, an alternative.
 struct OtherType {
   uint32_t type;
   const char* what;

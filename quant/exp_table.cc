@@ -16,7 +16,8 @@ const ExpTable& ExpTable::Get() {
 ExpTable::ExpTable() : entries_(), floats_() {
   for (int index = 0; index < kEntries; ++index) {
     const float x = HalfToFloat(static_cast<uint16_t>(index | kEntries));
-    // By FP32: no power lies so near the middle of two halves that rounding twice gives another number. The test looks at all of them.
+    // Rounded by way of FP32: no power is so near the middle of two halves that rounding twice gives another number. The test checks all
+    // powers.
     entries_[static_cast<size_t>(index)] = FloatToHalf(x == -std::numeric_limits<float>::infinity()
                                                            ? 0.0f
                                                            : static_cast<float>(elementary::Pow(2, static_cast<double>(x))));

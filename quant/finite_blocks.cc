@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Whether the number at `at` is a NaN or an infinity: all bits of its exponent are set.
+// Returns true if the number at `at` is a NaN or an infinity: all bits of the exponent are set.
 template <typename Word, Word kExponent>
 bool IsNotFinite(const std::byte* at) {
   Word word;
@@ -18,7 +18,7 @@ bool IsNotFinite(const std::byte* at) {
 
 bool IsHalfNotFinite(const std::byte* at) { return IsNotFinite<uint16_t, 0x7c00>(at); }
 
-// The exponent's bits, the five below the sign, lie in the top bits of two of four words.
+// The exponent's bits, the five below the sign, are in the top bits of two of four words.
 bool IsScaleOfIQ1_MNotFinite(const std::byte* block) {
   return (std::to_integer<int>(block[55]) & 0x70) == 0x70 && (std::to_integer<int>(block[53]) & 0xc0) == 0xc0;
 }

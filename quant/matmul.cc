@@ -16,7 +16,7 @@ absl::Status CheckShapes(const PackedMatrix& w, TensorView<const float> x, Tenso
                                                  w.out_features(), "]"));
 }
 
-// One product, as its workers see it.
+// One product, shared by the workers.
 struct Product {
   const PackedMatrix& w;
   TensorView<const float> x;
@@ -64,7 +64,8 @@ absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView
   if (x.rows() == 0) return absl::OkStatus();  // Then x and y may be null, and nothing may be added to them.
   const int workers = pool.threads();
   const bool rounds = !w.shape().float_activations;
-  const bool single = x.rows() == 1;  // Then every worker rounds it for itself: waiting for another would take longer.
+  // With a single row, every worker rounds the row redundantly: waiting for another worker would take longer.
+  const bool single = x.rows() == 1;
   const int64_t taken_bytes = workers * static_cast<int64_t>(sizeof(TakenParts));
   const int64_t rounded_bytes = rounds ? QuantizedRows::BytesFor(single ? workers : x.rows(), x.columns()) : 0;
   ASSIGN_OR_RETURN(std::byte* const storage, scratch.Reserve(taken_bytes + rounded_bytes));

@@ -11,9 +11,9 @@ namespace {
 // Parts per worker: a worker that is held up delays the others by a few parts at most.
 constexpr int64_t kPartsOfFewRows = 8;
 constexpr int64_t kPartsOfManyRows = 32;
-constexpr int64_t kManyRows = 32;  // Per worker: they make up for every worker reading all weights.
-// A block of rounded rows (this many bytes, but this many rows at least and at most) and a cut of the weights stay together in a
-// second-level cache.
+constexpr int64_t kManyRows = 32;  // Per worker: enough rows to make up for the reading of all weights by every worker.
+// A block of rounded rows and a cut of the weights stay together in a second-level cache. A block has kBytesOfBlock bytes, but at least
+// kFewestRows and at most kMostRows rows.
 constexpr int64_t kBytesOfBlock = 256 << 10, kFewestRows = 40, kMostRows = 80;
 constexpr int64_t kRowsForCostlyWeights = 128;
 constexpr int64_t kBytesOfCut = 128 << 10;
@@ -22,8 +22,8 @@ int64_t RoundedBytes(int64_t in_features) { return QuantizedRows::Groups(in_feat
 
 }  // namespace
 
-// With few rows each worker has panels, so that weights come from memory once. With many it has rows: if it has also prepared those,
-// they stay in its cache; and it takes as many panels at a time as stay there while all its rows are multiplied by them.
+// With few rows each worker has panels, so that weights come from memory once. With many rows each worker has rows; rows that the worker
+// has prepared stay in its cache. The worker takes as many panels at a time as stay in the cache while all its rows are multiplied by them.
 PanelSchedule::PanelSchedule(const Work& work) : work_(work) {
   if (work.rows == 0) return;
   int64_t panels = 0;
@@ -58,7 +58,7 @@ void PanelSchedule::MultiplyPart(int64_t part, Multiply multiply) const {
   const Share owned = ShareOf(work_.rows, static_cast<int>(owner), owners_);
   const Share block = ShareOf(owned.end - owned.begin, static_cast<int>(part % blocks_), static_cast<int>(blocks_));
   const Share rows = {owned.begin + block.begin, owned.begin + block.end};
-  int64_t start = 0;  // Where this matrix begins: the bytes of all matrices before it.
+  int64_t start = 0;  // Start of this matrix: the bytes of all previous matrices.
   for (size_t i = 0; i < work_.matrices.size(); ++i) {
     const PanelShape& matrix = work_.matrices[i];
     const auto first_panel = [&](int64_t byte) {

@@ -23,7 +23,7 @@ Table Numbers(TileCode code) {
   return numbers;
 }
 
-// Where the code of value e of a super-group lies.
+// The place of the code of value e of a super-group.
 struct CodePlace { int byte; int shift; };
 constexpr CodePlace PlaceOfCode(int e) {
   const int v = e / 64, i = e % 64;

@@ -38,7 +38,7 @@ uint16_t HalfAt(const std::byte* p) {
   return half;
 }
 
-// What a code stands for.
+// Numbers of the codes.
 class CodeNumbers {
  public:
   explicit CodeNumbers(TileCode code) : code_(code) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr int kMostDimensions = 1 << 16;   // Far above any head; keeps a hostile file from making a table of gigabytes.
-constexpr int kLargestFactor = 1 << 24;    // The longest context in tokens: no context became more than so many times longer.
+constexpr int kLargestFactor = 1 << 24;    // The longest context in tokens: no context became longer by a larger factor.
 constexpr double kLargestFrequency = 512;  // Radians per position. 2^31 positions of this reach the limit of SinCos's precision.
 
 bool IsFiniteAndPositive(double value) { return value > 0 && value <= std::numeric_limits<double>::max(); }
@@ -80,8 +80,8 @@ absl::Status CheckResults(absl::Span<const double> frequencies, double magnitude
   return absl::OkStatus();
 }
 
-// The pair, as a real number, that makes `turns` full turns within the original context: the i for which
-// original_context * base^(-2 i / dimensions) = 2 pi turns.
+// Returns the pair, as a real number, that makes `turns` full turns within the original context. That is the i for which original_context *
+// base^(-2 i / dimensions) = 2 pi turns.
 double PairWithTurns(const RopeConfig& config, double turns) {
   const double ratio = config.original_context / (2 * kPi * turns);
   return config.dimensions * elementary::Log(ratio) / (2 * elementary::Log(config.base));

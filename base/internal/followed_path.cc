@@ -21,7 +21,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostLinks = 40;  // As the kernel.
+constexpr int kMostLinks = 40;  // The kernel's limit.
 
 std::string FolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -49,7 +49,7 @@ bool LiesInProc(const std::string& path) {
   return statfs(folder.empty() ? "." : folder.c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-// /proc/self and /proc/thread-self are links like any other; those to open files are not.
+// /proc/self and /proc/thread-self are links like any other; links to open files are not.
 bool IsLinkToOpenFile(const std::string& link, const struct stat& found) {
   return LiesInProc(link) && !S_ISDIR(found.st_mode);
 }
@@ -74,7 +74,7 @@ bool IsOpenFor(int descriptor, bool write) {
 bool IsSameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
 int OpenForWriting(const struct stat& file) {
-  constexpr int kMostLooked = 1024;  // Where there is no /proc. A person who redirects uses small numbers.
+  constexpr int kMostLooked = 1024;  // Used without /proc. A person who redirects uses small numbers.
   const auto is_it = [&](int descriptor, const struct stat& open_file) {
     return IsSameFile(open_file, file) && IsOpenFor(descriptor, /*write=*/true);
   };

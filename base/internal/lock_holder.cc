@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 20;
 
-// Empty if the system does not give it.
+// Returns the contents; empty if the system does not give them.
 std::string ContentsOf(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return file.get() < 0 ? "" : ReadToEnd(file.get(), path, /*size=*/0, kMostBytes).value_or("");

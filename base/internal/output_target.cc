@@ -17,7 +17,8 @@ namespace {
 
 using Kind = OutputTarget::Kind;
 
-// As faccessat for the effective user, whose call a container may refuse as it does all that is new to it: then for the real one.
+// Asks faccessat for the effective user. A container may refuse this call, as it refuses all calls that it does not know; then asks for the
+// real user.
 bool MayUse(const std::string& path, int ways) {
   if (faccessat(AT_FDCWD, path.c_str(), ways, AT_EACCESS) == 0) return true;
   return (errno == EPERM || errno == ENOSYS) && access(path.c_str(), ways) == 0;

@@ -18,7 +18,7 @@ namespace {
 constexpr absl::string_view kBegin = ".tessera-", kEnd = ".tmp";
 constexpr size_t kMostOfFile = 56;   // With two numbers of 20 digits and the rest, a name stays below kLongestTemporaryName.
 
-// The first bytes of the name, without a part of a UTF-8 character at their end: some file systems refuse those.
+// Returns the first bytes of the name, without a partial UTF-8 character at the end: some file systems refuse partial characters.
 absl::string_view BeginOf(absl::string_view file) {
   size_t size = std::min(file.size(), kMostOfFile);
   while (size > 0 && size < file.size() && (static_cast<unsigned char>(file[size]) & 0xC0) == 0x80) --size;

@@ -32,7 +32,7 @@ class HmxDevice : public HostDevice {
   struct Options {
     KernelPath path = BestKernelPath();
     // Positions per block of keys and values; sums are rounded to FP16 once per block. REQUIRES: a multiple of KvView::kSlotsPerBlock, at
-    // most kMostKvBlock; or 0. 0: attention in FP32 with exact exp, as in HostDevice, to measure the cost of FP16 in accuracy.
+    // most kMostKvBlock; or 0. With 0, attention is in FP32 with exact exp, as in HostDevice, to measure the cost of FP16.
     int kv_block = kDefaultKvBlock;
     HmxExp exp = HmxExp::kTable;
   };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kUnwritten = -1;      // Else the index of the operator that wrote a buffer,
 constexpr int kFromCaller = -2;     // or this for inputs.
-constexpr int kMaxRopeTables = 64;  // A model has one or two; these bound what a wrong number can allocate.
+constexpr int kMaxRopeTables = 64;  // A model has one or two tables; the limit bounds the memory that a wrong number can allocate.
 constexpr int kMaxAdapters = 65536;
 
 template <typename... Parts>
@@ -40,7 +40,7 @@ absl::Status CheckParts(const char* what, int parts, int64_t columns) {
   return Invalid(what, ": found ", parts, ", expected a divisor of the ", columns, " columns");
 }
 
-// Visits the operators in order and keeps what the ones before have settled.
+// Visits the operators in order and keeps the facts that earlier operators have established.
 class GraphChecker {
  public:
   explicit GraphChecker(const Graph& graph)
@@ -48,7 +48,7 @@ class GraphChecker {
 
   absl::Status Check();
 
-  // One for each kind of operator. Their errors lack the operator's name: Check puts it before them.
+  // One for each kind of operator. The errors lack the operator's name; Check adds the name in front.
   absl::Status operator()(const RmsNorm& op);
   absl::Status operator()(const Linear& op);
   absl::Status operator()(const AddBias& op);
@@ -158,7 +158,7 @@ absl::Status GraphChecker::Reads(const char* role, BufferId id, int64_t expected
   return HasColumns(role, id, expected_columns);
 }
 
-// An operator calls this after all its Reads, so that none can read what it writes.
+// Records a write. An operator calls Writes after all its Reads, so that no operator can read its own output.
 absl::Status GraphChecker::Writes(const char* role, BufferId id) {
   RETURN_IF_ERROR(Exists(role, id));
   if (writer_[id] == kFromCaller) return Invalid(Named(role, id), " is an input, and inputs are never written");
@@ -229,8 +229,8 @@ absl::Status GraphChecker::CheckProduct(const Product& product, int64_t x_column
   return CheckAdapter(product);
 }
 
-// A placeholder says nothing of its own shape: B covers all columns of y, A all of x. So products that share a placeholder, such as the
-// parts of a matrix that was cut into ranges of rows, must agree on both.
+// Checks an adapter's placeholder. A placeholder has no shape of its own: B covers all columns of y, A all of x. So products that share a
+// placeholder must agree on both, for example the parts of a matrix that was cut into ranges of rows.
 absl::Status GraphChecker::CheckAdapter(const Product& product) {
   if (product.adapter == kNone) return absl::OkStatus();
   if (product.adapter < 0 || product.adapter >= graph_.adapters) {
@@ -249,7 +249,7 @@ absl::Status GraphChecker::CheckCovered(const Linear& op) const {
   std::vector<ColumnRange> ranges;
   for (const Product& product : op.products) {
     ranges.push_back({product.y, product.first_column, product.first_column + spec(product.weight).out_features});
-    // An empty range at the end of each buffer, so that what is missing there shows as a gap before it.
+    // An empty range at the end of each buffer shows missing columns at the end as a gap.
     ranges.push_back({product.y, columns(product.y), columns(product.y)});
   }
   const auto before = [](const ColumnRange& a, const ColumnRange& b) {
@@ -330,7 +330,7 @@ absl::Status GraphChecker::CheckHeads() const {
   return Invalid("key columns: found ", key_columns_, ", expected a multiple of the head size ", head_size_);
 }
 
-// Several tables may fill one buffer (a vocabulary cut in parts), as long as nobody has read it.
+// Several tables may fill one buffer (a vocabulary cut in parts), as long as no operator has read the buffer.
 absl::Status GraphChecker::operator()(const Embedding& op) {
   RETURN_IF_ERROR(HasWeight("table", op.table, /*vector=*/false));
   if (graph_.weights[op.table].tile.has_value()) return Invalid("table: found tiles, expected panels, whose rows can be read");

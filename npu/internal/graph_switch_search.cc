@@ -19,7 +19,7 @@ constexpr Beam kBeams[] = {{1, 2}, {2, 4}, {4, 8}, {8, 16}, {16, 32}, {64, 64}, 
 
 constexpr int kRoot = -1;
 
-// The loader is free, and step `step` comes next: the step before it is over at `compute_free`, perhaps later than `loader_free`.
+// The loader is free, and step `step` comes next. The previous step ends at `compute_free`, perhaps later than `loader_free`.
 struct State {
   double loader_free = 0;
   double compute_free = 0;
@@ -81,7 +81,7 @@ class Search {
     return lists_[static_cast<size_t>((step - first_step_) * (blocks_ + 1) + count)];
   }
 
-  // What a block's compute takes from a chunk to the prompt's end: with either graph, and with the faster one in each chunk.
+  // The seconds of a block's compute from a chunk to the prompt's end: with either graph, and with the faster graph in each chunk.
   struct Rest { double prefill = 0; double decode = 0; double least = 0; };
   Rest& RestOf(int block, int chunk) { return rests_[static_cast<size_t>(chunk * blocks_ + block)]; }
   void SumRests() {
@@ -94,7 +94,7 @@ class Search {
     }
   }
 
-  // Keeps the state if it may end sooner than the best.
+  // Keeps the state if the state may end sooner than the best plan.
   void Offer(int step, int count, State state) {
     ++states_;
     const int chunk = step / blocks_, passed = step % blocks_;
@@ -113,7 +113,7 @@ class Search {
     List(step, count).push_back(state);
   }
 
-  // Those of a list that the beam keeps. What is later in all respects than another with the same blocks goes first.
+  // Returns the states of a list that the beam keeps. Drops a state that is later in all respects than another state with the same blocks.
   std::vector<State> TakeBest(int step, int count) {
     std::vector<State> list = std::exchange(List(step, count), {});
     const auto key = [](const State& s) { return std::tie(s.estimate, s.sum, s.switched, s.loader_free, s.compute_free); };
@@ -150,7 +150,7 @@ class Search {
     Offer(step + 1, count, {.loader_free = end, .compute_free = end, .switched = state.switched, .parent = parent});
   }
 
-  // Loads that begin now, those first whose block is needed last. computing: 1 if the step before this one is under way.
+  // Tries loads that begin now, in the order of blocks needed last. computing: 1 if the previous step is still in progress.
   void TryLoads(int step, int count, int parent, double now, int computing) {
     int tried = 0;
     for (int back = 1 + computing; back <= blocks_; ++back) {
@@ -171,7 +171,7 @@ class Search {
     double compute_free = std::max(from.compute_free, now);
     for (; step < steps_ && compute_free < end; ++step) {
       if (step % blocks_ == load.block) {
-        compute_free = end;   // It waits.
+        compute_free = end;   // The step waits for the load.
         break;
       }
       compute_free += Compute(step, from.switched);

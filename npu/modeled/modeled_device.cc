@@ -17,14 +17,14 @@ namespace tessera {
 namespace {
 
 constexpr double kMostSeconds = 1e6;           // One run or load,
-constexpr double kMostVirtualSeconds = 3.2e9;  // and all of them together: a third of what the clock can count.
+constexpr double kMostVirtualSeconds = 3.2e9;  // All runs and loads together: a third of the clock's range.
 
 absl::Status CheckSeconds(absl::string_view what, double seconds) {
   if (seconds >= 0 && seconds <= kMostSeconds) return absl::OkStatus();
   return absl::OutOfRangeError(absl::StrCat("modeled device: ", what, ": found ", seconds, " s, expected at most ", kMostSeconds));
 }
 
-// What may begin then, and take at most kMostSeconds.
+// Checks the begin of a run or load, which takes at most kMostSeconds.
 absl::Status CheckBegin(absl::string_view what, int64_t begin_ns) {
   if (begin_ns <= NanosOf(kMostVirtualSeconds)) return absl::OkStatus();
   return absl::OutOfRangeError(absl::StrCat("modeled device: ", what, ": found a begin after ", static_cast<double>(begin_ns) * 1e-9,
@@ -51,7 +51,7 @@ bool UsesNpu(const GraphCost& cost) {
 
 }  // namespace
 
-// A graph of the other device, with what its last run cost.
+// A graph of the other device, with the cost of the last run.
 class ModeledDevice::LoadedOnPhone : public LoadedGraph {
  public:
   LoadedOnPhone(std::unique_ptr<LoadedGraph> numbers, CompiledGraph compiled, int64_t phone_bytes, std::shared_ptr<const OneLoad> load,
@@ -68,7 +68,7 @@ class ModeledDevice::LoadedOnPhone : public LoadedGraph {
   const std::vector<std::string> labels;
   const int64_t phone_bytes;
   const std::shared_ptr<const OneLoad> load;
-  int64_t cost_rows = -1, cost_positions = -1;   // That `cost` is for,
+  int64_t cost_rows = -1, cost_positions = -1;   // Key of `cost`: rows and positions.
   std::vector<int> cost_ranks;                   // and these adapters.
   GraphCost cost;
 };
@@ -87,7 +87,7 @@ LoadCost ModeledDevice::CostOf(const CompiledGraph& graph) const {
   if (options_.style.shared_weights) {
     return {.bytes = numbers_.CostOf(graph).bytes, .seconds = profile.switch_seconds, .fixed_seconds = profile.switch_seconds};
   }
-  // What cannot be compiled is refused by Load.
+  // Load rejects graphs that cannot be compiled.
   const absl::StatusOr<CompiledGraph> on_phone = OnPhone(graph);
   const int64_t bytes = on_phone.ok() ? WeightBytesOf(on_phone->graph) : 0;
   return {.bytes = bytes + numbers_.CostOf(graph).bytes,
@@ -114,7 +114,7 @@ absl::StatusOr<std::unique_ptr<LoadedGraph>> ModeledDevice::Load(const CompiledG
   return std::make_unique<LoadedOnPhone>(std::move(numbers), std::move(on_phone), phone_bytes, Charge(cost, graph.row_capacity), clock_);
 }
 
-// By mailbox there is nothing to load, and what is loaded now can run now.
+// By mailbox there is nothing to load: a graph loaded now can run now.
 std::shared_ptr<const ModeledDevice::OneLoad> ModeledDevice::Charge(const LoadCost& cost, int rows) {
   const int64_t now = clock_.NowNanos();
   const bool joins = load_ != nullptr && load_->asked_ns == now;
@@ -206,7 +206,7 @@ absl::Status ModeledDevice::Wait() {
 void ModeledDevice::SpendOnCpu(double seconds, Zone zone) {
   CHECK_GE(seconds, 0);
   const int64_t begin = clock_.NowNanos();
-  // Whoever runs something after the end of virtual time is told so.
+  // A run after the end of virtual time returns an error.
   const double most = std::max(0.0, kMostVirtualSeconds + kMostSeconds - static_cast<double>(begin) * 1e-9);
   seconds = std::min(seconds, most);
   clock_.Advance(NanosOf(seconds));

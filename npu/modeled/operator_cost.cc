@@ -18,14 +18,14 @@ namespace {
 constexpr int64_t kTile = 32, kLanes = 64, kTileWeights = 1024, kGroupsWeights = 256, kMostCount = int64_t{1} << 24;
 constexpr int64_t kExpTableBytes = 64 << 10;     // Kept in tightly coupled memory (paper 001, section 5.2.1).
 constexpr int64_t kScoreBlock = 64;              // Keys of a block of attention are a multiple of this (htp-ops-lib).
-// What 2^x by a polynomial takes, as a multiple of the table's way: 22 and 44 operations beside its gather (notes of ggml's kernels).
+// The cost of 2^x by a polynomial, relative to the table: 22 and 44 operations in place of the gather (notes of ggml's kernels).
 constexpr double kHalfPolynomialPackets = 22, kFloatPolynomialPackets = 44;
 
 double& Busy(OperatorCost& cost, Bound bound) { return cost.busy[static_cast<size_t>(bound)]; }
 
 double Tiles(int64_t count) { return static_cast<double>(CeilDiv(count, kTile)); }
 
-// Names the part that takes longest as what bounds the operator.
+// Sets the bound to the part that takes longest.
 void SetBound(OperatorCost& cost) {
   const auto longest = std::max_element(std::begin(cost.busy), std::end(cost.busy));
   cost.bound = static_cast<Bound>(longest - std::begin(cost.busy));
@@ -143,7 +143,7 @@ class Coster {
     return cost;
   }
 
-  // A product of the CPU: as fast as it multiplies, or as it reads.
+  // Returns the cost of a product on the CPU: the longer of multiplying and reading.
   OperatorCost OnCpu(const GraphWeight& weight) const {
     OperatorCost cost;
     const double weights = static_cast<double>(weight.spec.in_features) * static_cast<double>(weight.spec.out_features);
@@ -155,13 +155,13 @@ class Coster {
     return cost;
   }
 
-  // What the vector unit takes to write numbers, each like a norm, rotation, activation or conversion.
+  // Returns the vector unit's seconds to write numbers, each like a norm, rotation, activation or conversion.
   double RowSeconds(int64_t numbers) const {
     const double packets = is_static() && integers_ ? profile_.row_integer_packets : profile_.row_packets;
     return static_cast<double>(numbers) / kLanes * packets / VectorPackets();
   }
 
-  // Operators beside this one, which write so many numbers together.
+  // Adds separate operators that together write `numbers` numbers.
   void AddOperators(int operators, int64_t numbers, OperatorCost& cost) const {
     const double seconds = RowSeconds(numbers), overhead = operators * Overhead();
     Busy(cost, Bound::kVector) += seconds;
@@ -169,7 +169,7 @@ class Coster {
     cost.seconds += seconds + overhead;
   }
 
-  // Beside products: biases, and rows laid out as tiles and back.
+  // Adds the costs in addition to products: biases, and rows laid out as tiles and back.
   void AddForm(const Linear& linear, OperatorCost& cost) const {
     int64_t outputs = 0;
     for (const Product& product : linear.products) {
@@ -183,7 +183,8 @@ class Coster {
     if (!form_.convolutions && outputs > 0) AddOperators(2, (ColumnsOf(linear.x) + outputs) * setting_.rows, cost);
   }
 
-  // Beside the NPU's attention: queries and results reordered by heads, queries times the scale, and keys transposed.
+  // Adds the costs in addition to the NPU's attention: queries and results reordered by heads, queries times the scale, and keys
+  // transposed.
   void AddForm(const Attention& attention, int64_t keys, OperatorCost& cost) const {
     const int64_t queries = ColumnsOf(attention.query) * setting_.rows;
     if (!form_.split_heads && attention.heads > 1) AddOperators(2, 2 * queries, cost);
@@ -191,7 +192,8 @@ class Coster {
     if (!form_.transposed_keys) AddOperators(1, keys, cost);
   }
 
-  // Beside others: a norm's numbers times its weight; keys and values of several heads reordered for the NPU's attention.
+  // Adds the costs in addition to other operators: a norm's numbers times the weight; keys and values of several heads reordered for the
+  // NPU's attention.
   void AddForm(const Operator& op, int64_t numbers, OperatorCost& cost) const {
     if (!form_.folded_scalars && std::holds_alternative<RmsNorm>(op)) AddOperators(1, numbers, cost);
     const bool reordered = std::holds_alternative<StoreKeyValue>(op) && setting_.style.attention == ComputePlace::kNpu;
@@ -245,7 +247,7 @@ class Coster {
       SetBound(cost);
       return cost;
     }
-    // By mailbox the query heads of a key and value head share tiles, in a static graph each head has its own (paper 004, section 3.3).
+    // By mailbox the query heads of a key/value head share tiles. In a static graph each head has separate tiles (paper 004, section 3.3).
     const int64_t groups = is_static() ? attention.heads : kv_heads;
     const int64_t group_rows = AlignUp(setting_.rows * attention.heads / groups, kTile);
     const int64_t blocks = AlignUp(positions, kScoreBlock);
@@ -274,7 +276,7 @@ class Coster {
     return cost;
   }
 
-  // Norms, rotations, activations and stores: the vector unit's, by the numbers that they write.
+  // Returns the cost of norms, rotations, activations and stores: the vector unit's time, by the numbers that the operators write.
   OperatorCost OfRows(const Operator& op) const {
     const Access access = AccessOf(op);
     int64_t columns = 0;

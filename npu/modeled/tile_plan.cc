@@ -28,7 +28,7 @@ absl::Status CheckCount(absl::string_view name, int64_t found, int64_t most) {
 
 int64_t DownToTiles(int64_t count) { return count / kTile * kTile; }
 
-// Places that the chunks need, whatever the size of an area.
+// Returns the areas that the chunks need, for any size of an area.
 std::vector<TcmArea> PlaceAreas(const TilePlan& plan, int64_t inputs) {
   const int64_t weights = plan.chunk_columns * inputs * kHalfBytes;
   const int64_t packed = plan.chunk_columns / kTile * (inputs / kTile) * plan.product.tile_bytes;
@@ -91,7 +91,7 @@ class Scheduler {
     return end;
   }
 
-  // Packed weights have two areas: a read begins when the one before it is over, and the chunk before that has been dequantized.
+  // Packed weights have two areas: a read begins when the previous read is over and the chunk before the previous one has been dequantized.
   double Read(int64_t chunk, double seconds) {
     read_end_ = Place(Stage::kRead, chunk, std::max(read_end_, dequantized_[chunk % 2]), seconds);
     return read_end_;
@@ -106,8 +106,8 @@ class Scheduler {
     stored_[chunk % 2] = Place(Stage::kStore, chunk, multiplied, seconds.store);
   }
 
-  // Each stage has two areas to write, so it waits for the reader of the chunk before the last. Activations have one: they are converted
-  // when all products with the rows before are over, by the thread that stores.
+  // Schedules four stages. Each stage has two areas to write, so a stage waits for the reader of the chunk before the last. Activations
+  // have one area: the storing thread converts activations when all products with the previous rows are over.
   void FourStages(int64_t chunk, const ChunkSeconds& seconds) {
     const int64_t turn = chunk % 2, other = (chunk + 1) % 2;
     const double read = Read(chunk, seconds.read);
@@ -137,7 +137,7 @@ absl::StatusOr<TilePlan> PlanTiles(const TileProduct& product, int64_t tcm_bytes
   RETURN_IF_ERROR(CheckCount("bytes of a tile", product.tile_bytes, kTile * kTile * 4));
   const int64_t inputs = AlignUp(product.inputs, kTile), rows = AlignUp(product.rows, kTile), outputs = AlignUp(product.outputs, kTile);
   TilePlan plan = {.product = product};
-  // Equal areas: what is left of them for scales is less than one area (of eight).
+  // Equal areas: the memory left for scales is less than one area (of eight).
   const int64_t area = std::max<int64_t>(tcm_bytes, 0) / (kAreas + 1);
   const int64_t lines = area / (kTile * inputs * std::max<int64_t>(kHalfBytes, CeilDiv(product.tile_bytes, kTile * kTile)));
   plan.chunk_rows = std::min(rows, std::max<int64_t>(lines, 1) * kTile);

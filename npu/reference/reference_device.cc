@@ -25,7 +25,7 @@ void Gather(const KvView& kv, int layer, int head, SlotPath path, int64_t first,
   out.values.clear();
   int64_t position = 0;
   for (const SlotRange& range : path) {
-    if (range.begin == kNoSlot) {  // All of them lie before the first.
+    if (range.begin == kNoSlot) {  // All such positions come before the first attended position.
       position += range.count;
       continue;
     }
@@ -46,7 +46,7 @@ std::vector<float> Widened(const void* numbers, BlockFormat format, int64_t coun
   return widened;
 }
 
-// One Run: where each buffer lies, and one function for each kind of operator.
+// One Run: the memory of each buffer, and one function for each kind of operator.
 class GraphRun {
  public:
   GraphRun(const Graph& graph, const RunArguments& arguments, std::vector<std::vector<float>>& scratch, ThreadPool* pool,
@@ -234,7 +234,7 @@ absl::Status ReferenceDevice::Submit(LoadedGraph& graph, const RunArguments& arg
   return absl::OkStatus();
 }
 
-// Buffers of one number are shared by all graphs, and a vector keeps the largest size it had.
+// Buffers with the same number are shared by all graphs, and a vector keeps its largest size.
 int64_t ReferenceDevice::ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int /*longest_path*/) const {
   std::vector<int64_t> largest;
   for (const CompiledGraph* const compiled : graphs) {

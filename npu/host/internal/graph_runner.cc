@@ -12,7 +12,7 @@ namespace {
 
 absl::Status GrowTo(AlignedBuffer& buffer, int64_t bytes) {
   if (buffer.size() >= bytes) return absl::OkStatus();
-  // Doubled: paths grow token by token. On small pages: a first pass would back large ones of which it uses the beginning.
+  // Doubled, because paths grow token by token. On small pages: a first pass would back large pages and use only their beginning.
   const int64_t wanted = std::max(bytes, 2 * buffer.size());
   ASSIGN_OR_RETURN(buffer, AlignedBuffer::Allocate(wanted, AlignedBuffer::Pages::kSmall, "scratch of a graph"));
   return absl::OkStatus();

@@ -27,7 +27,7 @@ void AddInner(const Linear& linear, const Product& product, HostStep& step) {
   if (inner == step.inners) ++step.inners;
 }
 
-// What step.shared multiplies by, if it is a Linear.
+// Adds the matrices of step.shared, if that operator is a Linear.
 void AddMatrices(const Graph& graph, HostStep& step) {
   const auto* const product = step.shared < graph.operators.size() ? std::get_if<Linear>(&graph.operators[step.shared]) : nullptr;
   if (product == nullptr) return;
@@ -58,7 +58,8 @@ std::vector<HostStep> StepsOf(const Graph& graph) {
   return steps;
 }
 
-// An Attention reads rows of all workers. So do a Linear and a StoreKeyValue of few rows, but those wait by themselves.
+// Marks the barriers before Attention: an Attention reads rows of all workers. A Linear and a StoreKeyValue of few rows do, too, but these
+// two wait by themselves.
 void MarkBarriers(HostGraph& host) {
   const Graph& graph = host.compiled.graph;
   std::vector<bool> fresh(graph.buffers.size());  // Whose rows workers have written, each its own, since the last barrier.

@@ -56,8 +56,8 @@ void Worker::Run() {
   }
 }
 
-// Each row goes through all operators of the step that see no other row, and the rounding behind them, before the next row does: what
-// these pass on stays in a first-level cache, and if nobody else reads it, it lies at the same place for all rows (HostGraph::passing).
+// Runs the step's operators that see no other row, and the rounding behind them, row by row. So numbers passed between operators stay in a
+// first-level cache. Numbers that no other worker reads are at the same place for all rows (HostGraph::passing).
 void Worker::ExecuteRows() {
   const std::vector<Operator>& operators = run_.graph.compiled.graph.operators;
   const bool rounds = step_->rounds || step_->rounds_fine || !step_->tile_inputs.empty();
@@ -74,7 +74,8 @@ void Worker::ExecuteRows() {
   }
 }
 
-// What others wrote of this worker's rows, before the first line is needed: many come from another core's cache in the time of one.
+// Prefetches the parts of this worker's rows that other workers wrote, before the first line is needed. Many lines come from another core's
+// cache in the time of one.
 void Worker::FetchRows() const {
   int64_t bytes = 0;
   for (const BufferId buffer : step_->reads) bytes += Columns(buffer) * static_cast<int64_t>(sizeof(float));
@@ -84,7 +85,7 @@ void Worker::FetchRows() const {
   }
 }
 
-// Where this worker's rows will be rounded to: others have read the last ones there.
+// Prefetches the lines that will receive this worker's rounded rows: other workers have read the last rows there.
 void Worker::FetchRounded(const Linear& op) const {
   if ((mine_.end - mine_.begin) * QuantizedRows::BytesFor(1, Columns(op.x)) > kMostToFetch) return;
   const QuantizedRows rows = Rounded(op).groups;
@@ -145,7 +146,7 @@ void Worker::Execute(const Embedding& op) {
     table->ReadRow(entry, y);
     for (int64_t i = 0; i < Columns(op.y); ++i) y[i] *= op.scale;
   }
-  if (single_) run_.pool.Barrier();  // The others read what one of them wrote.
+  if (single_) run_.pool.Barrier();  // The other workers read the part that one worker wrote.
 }
 
 RoundedRows Worker::Rounded(const Linear& op) const {
@@ -156,8 +157,8 @@ RoundedRows Worker::Rounded(const Linear& op) const {
   return {{storage, Columns(op.x)}, tiles, rows, TileRowStride(graph)};
 }
 
-// Rounds a row of x as the products want it: to 8 bits, to 16, to FP16, several of these or not at all. A single row is rounded by every
-// worker for itself; several are shared out, and a worker waits for the others before it reads their rows.
+// Rounds a row of x as the products require: to 8 bits, to 16 bits, to FP16, to several of these, or not at all. Every worker rounds a
+// single row redundantly. Several rows are divided among workers, and a worker waits for the others before reading their rows.
 void Worker::RoundRow(const Linear& op, int64_t r) {
   const RoundedRows rows = Rounded(op);
   const float* const x = RowOf(op.x, r);
@@ -248,7 +249,7 @@ void Worker::AdaptDown(const Linear& op, int64_t r) {
   }
 }
 
-// A worker with a single row has A x of it only for the matrices of which it has a part, when it has the first.
+// With a single row, a worker computes A x only for matrices of which the worker has a part, at the first such part.
 void Worker::AdaptUp(const Linear& op, int index, const Share& panels, const Share& rows) {
   const Product& product = op.products[index];
   const int64_t begin = panels.begin * PanelShape::kOutputs;

@@ -14,8 +14,9 @@ constexpr int64_t kPartsOfWorker = 32;  // A worker that is held up delays the o
 
 }  // namespace
 
-// A line of keys has two dimensions of sixteen slots. If workers stored what they have computed, rows of few would go to the same lines
-// from several cores; so those are shared out by heads, once all have them. Keys take longer than values: they go in turns.
+// A line of keys has two dimensions of sixteen slots. If workers stored the heads that they computed, few rows would go to the same lines
+// from several cores. So few rows are divided by heads, once all workers have finished the rows. Keys take longer than values, so the two
+// alternate.
 void Worker::Execute(const StoreKeyValue& op) {
   const int rows = run_.arguments.rows, halves = 2 * run_.arguments.kv.heads();
   const bool by_heads = single_ || (rows < workers_ * KvView::kSlotsPerBlock && halves >= workers_);
@@ -38,9 +39,9 @@ void Worker::StoreHead(const StoreKeyValue& op, int64_t row, int head, bool valu
                        {kv.format(), numbers + index * KvView::ElementBytes(kv.format()), value ? 1 : KvView::kSlotsPerBlock, scale});
 }
 
-// The query vectors of all rows, key/value head by key/value head. Those of one row walk the same positions: more parts than workers
-// would only load keys more often. Those of several are cut between tiles, which so are whole but for a head's last; few tiles also in
-// the middle of one (tile_cut.h).
+// Attends for the query vectors of all rows, key/value head by key/value head. Queries of one row walk the same positions: more parts than
+// workers would only load keys more often. Queries of several rows are cut between tiles, so tiles are whole except a head's last tile. Few
+// tiles are also cut in the middle of a tile (tile_cut.h).
 void Worker::Execute(const Attention& op) {
   if (SharesHeads(op)) return AttendTogether(op);
   const int64_t heads = run_.arguments.kv.heads(), per_head = run_.arguments.rows * (op.heads / heads);
@@ -77,8 +78,8 @@ bool Worker::SharesHeads(const Attention& op) const {
   return tile.end[0] - tile.begin[0] >= kLongEnough;
 }
 
-// Each key and value is loaded by one worker, for all queries of its head: scores are cut by positions, sums of values by columns,
-// and neither cut is within a query's chain of operations.
+// Loads each key and value in one worker, for all queries of the head. Scores are cut by positions, sums of values by columns; neither cut
+// is within a query's chain of operations.
 void Worker::AttendTogether(const Attention& op) {
   const int64_t heads = run_.arguments.kv.heads();
   const AttentionTile any = TileOf(op, 0, 1);
@@ -98,7 +99,7 @@ void Worker::AttendTogether(const Attention& op) {
   run_.pool.Barrier();
 }
 
-// Every key/value head has `steps_of_head` steps. Calls f(tile, its first query, steps of the head) for those of each head among `steps`.
+// Every key/value head has `steps_of_head` steps. Calls f(tile, its first query, steps of the head) for each head among `steps`.
 template <typename F>
 void Worker::ForEachTile(const Attention& op, Share steps, int64_t steps_of_head, F f) const {
   const int64_t group = op.heads / run_.arguments.kv.heads();

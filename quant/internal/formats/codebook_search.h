@@ -7,7 +7,7 @@
 // scale improved by least squares. The smallest sum of squared errors, each times the importance of its value, wins; of equal sums the
 // first. So equal values always give an equal block.
 //
-// tests/quant/quantize_test.cc compares the result with rounding to the nearest. Thread-safe (pure functions).
+// tests/quant/quantize_test.cc checks that the error is below the error of rounding to the nearest. Thread-safe (pure functions).
 #pragma once
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 namespace tessera {
 
-// The values are those of the formats' definition. They follow from no rule: they are what a search once found to fit weights best.
+// The values come from the formats' definition. No rule generates the values: a search once found the values that fit weights best.
 
 // clang-format off
 const std::array<uint16_t, 256> kGridIQ2_XXS = {

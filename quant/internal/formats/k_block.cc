@@ -2,8 +2,8 @@
 
 namespace tessera {
 
-// After the factors, bytes 0-3 hold the scales of runs 0-3 in six bits, bytes 4-7 their minima. Runs 4-7 have their low four bits in
-// bytes 8-11 (scale low, minimum high) and their top two in what bytes 0-7 leave over.
+// After the factors, bytes 0-3 hold the scales of runs 0-3 in six bits, bytes 4-7 the minima of runs 0-3. Runs 4-7 have the low four bits
+// in bytes 8-11 (scale low, minimum high) and the top two bits in the free bits of bytes 0-7.
 KBlock UnpackSixBitScales(const std::byte* bytes) {
   KBlock block;
   block.factor = LoadUint16(bytes);

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// What the codes of a run stand for: scale * (code - zero) - minimum.
+// The numbers of a run's codes: scale * (code - zero) - minimum.
 struct Line {
   float scale = 0;
   float minimum = 0;
@@ -20,7 +20,7 @@ void Encode(const KShape& shape, const float* x, Line line, uint8_t* codes) {
   for (int i = 0; i < shape.run; ++i) codes[i] = static_cast<uint8_t>(TruncateTo(x[i] * inverse + offset, shape.codes - 1));
 }
 
-// A run: its values, and what an error of each counts.
+// A run: the values, and the weight of each value's error.
 struct Run {
   const float* x;
   const float* weights;
@@ -43,7 +43,7 @@ Line LeastSquares(const KShape& shape, Run run, const uint8_t* codes) {
     weights += weight, q += weight * code, qq += weight * code * code, sum += x, xq += x * code;
   }
   if (shape.highest_minimum > 0) {
-    const double spread = weights * qq - q * q;  // 0 if all codes are equal, or what weights' rounding makes of it.
+    const double spread = weights * qq - q * q;  // 0 if all codes are equal, except for the rounding of weights.
     const double scale = spread > 1e-11 * weights * qq ? (weights * xq - sum * q) / spread : 0;
     const double minimum = (scale * q - sum) / weights;
     if (minimum > 0) return {static_cast<float>(scale), static_cast<float>(minimum)};
@@ -51,8 +51,8 @@ Line LeastSquares(const KShape& shape, Run run, const uint8_t* codes) {
   return {qq > 0 ? static_cast<float>(xq / qq) : 0, 0};  // Without a minimum, or one below 0, the line goes through 0.
 }
 
-// The best line for a run whose scale and minimum may be any number. A scale at which the codes just reach both ends of the run
-// is not it: a little cut off at the ends makes the steps between smaller. How little is tried, in steps; -1 is a step to spare.
+// Returns the best line for a run whose scale and minimum may be any number. The best scale is not the one at which the codes just reach
+// both ends of the run: cutting off a little at the ends makes smaller steps. Several cuts are tried, in steps; -1 adds a step to spare.
 Line FitRun(const KShape& shape, Run run) {
   const float* const x = run.x;
   const float largest = LargestSigned(x, shape.run);
@@ -107,7 +107,7 @@ void ChooseRun(const KShape& shape, Run run, Line wanted, int index, KBlock* blo
 
 KBlock SearchKBlock(const KShape& shape, const float* in, const float* importance) {
   const int runs = KBlock::kValues / shape.run;
-  const int end = shape.lowest_scale < 0 ? shape.lowest_scale : shape.highest_scale;  // Those of the largest magnitude.
+  const int end = shape.lowest_scale < 0 ? shape.lowest_scale : shape.highest_scale;  // The scale of the largest magnitude.
   const int farthest_code = shape.zero > 0 ? shape.zero : shape.codes - 1;
   float x[KBlock::kValues], weights[KBlock::kValues], scales[16];
   CopyWithin(kLargestHalf * static_cast<float>(std::abs(end) * farthest_code), in, KBlock::kValues, x);

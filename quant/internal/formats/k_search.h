@@ -9,7 +9,7 @@
 // to the first answer are tried with the codes that suit them. So the minimum and the codes compensate the rounding of a scale as far as
 // possible.
 //
-// tests/quant/quantize_test.cc compares the result with rounding to the nearest. Thread-safe (pure functions).
+// tests/quant/quantize_test.cc checks that the error is below the error of rounding to the nearest. Thread-safe (pure functions).
 #pragma once
 
 #include <cstddef>

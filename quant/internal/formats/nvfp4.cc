@@ -1,6 +1,6 @@
-// NVFP4: 64 values in 36 bytes, 4.5 bits each: a byte of scale for each 16 values, then 8 bytes of nibbles for each, the first eight values
-// low. A value is scale / 2 * code book[q]; the code book's numbers are twice those of E2M1. A scale is a floating-point number of four
-// bits of exponent and three of mantissa (E4M3); its sign is not looked at, and 127, which would be no number, is 0.
+// NVFP4: 64 values in 36 bytes, 4.5 bits each. A byte of scale for each 16 values, then 8 bytes of nibbles for each 16 values, the first
+// eight values low. A value is scale / 2 * code book[q]; the code book's numbers are twice those of E2M1. A scale is a floating-point
+// number of four bits of exponent and three of mantissa (E4M3). The sign of a scale is ignored, and 127, which would be no number, is 0.
 #include "tessera/quant/internal/formats/fp4_group.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
-// Q3_K: 256 values around zero in 110 bytes, sixteen runs of 16 with a signed 6-bit scale each. 32 bytes of third bits, 64 bytes of
-// low bits, 12 bytes of scales, an FP16 factor d. A value is d * scale * (q - 4).
+// Q3_K: 256 values around zero in 110 bytes, sixteen runs of 16 with a signed 6-bit scale each. 32 bytes of third bits, 64 bytes of low
+// bits, 12 bytes of scales, an FP16 factor d. A value is d * scale * (q - 4).
 //
-// The low bits lie as the codes of Q2_K. Byte i of the third bits holds those of values i, i + 32, ..., i + 224.
+// The low bits are in the order of Q2_K's codes. Byte i of the third bits holds the third bits of values i, i + 32, ..., i + 224.
 #include "tessera/quant/internal/formats/k_search.h"
 
 namespace tessera {

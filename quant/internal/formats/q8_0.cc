@@ -5,7 +5,7 @@ namespace tessera {
 namespace {
 constexpr int kValues = 32, kBytes = 34;
 
-int8_t RoundToByte(float value) {  // Halves go away from zero, as GGUF tools do it. A NaN becomes 0.
+int8_t RoundToByte(float value) {  // Halves round away from zero, as in GGUF tools. A NaN becomes 0.
   if (!(std::fabs(value) <= 127)) return value > 0 ? 127 : value < 0 ? -127 : 0;
   return static_cast<int8_t>(std::round(value));
 }

@@ -5,7 +5,7 @@
 
 namespace tessera {
 namespace {
-// With four numbers, much of the largest value is cut off, and more where it stands alone.
+// With four numbers, much of the largest value is cut off, and more if no other value is near the largest.
 constexpr float kEnds[] = {-96, 96, -112, 112, -128, 128, -144, 144, -160, 160, -176, 176,
                            -192, 192, -208, 208, -224, 224, -240, 240, -256, 256};
 }  // namespace

@@ -1,5 +1,5 @@
 // TQ2_0: 256 values of -d, 0 and d (and 2 d, which is never written) in 66 bytes, 2.0625 bits each. 64 bytes of four codes, an FP16 factor
-// d. A value is d * (q - 1). Codes lie as those of Q2_K.
+// d. A value is d * (q - 1). Codes are in the order of Q2_K.
 #include "tessera/quant/internal/formats/k_block.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 // The K formats in panels. Per 256 inputs: 32 FP16 factors of the scales and, if the format has minima, 32 of the minima. Then 8 groups of
-// 32 inputs: two tiles of codes, and one byte per scale and minimum. Scales are next to their codes: at the end of the 256 inputs, scales
-// would cost a fifth of the read speed.
+// 32 inputs; a group is two tiles of codes, and one byte per scale and minimum. Scales are next to their codes: at the end of the 256
+// inputs, scales would cost a fifth of the read speed.
 //
 // A weight is factor * scale * (code - kZero) - minimum factor * minimum. factor * scale is exact in FP32 (11 + 8 bits at most).
 #pragma once

@@ -96,7 +96,7 @@ void TileEncoder::Encode(const float* run, float inverse, uint8_t* codes) const 
   for (int i = 0; i < kRun; ++i) codes[i] = codes_[static_cast<size_t>(places[i])];
 }
 
-// The numbers that Encode's codes stand for. A sum of steps is exact, since it is a number of the table after each of them.
+// Computes the numbers of Encode's codes. A sum of steps is exact, since the sum is a number of the table after each step.
 void TileEncoder::Values(const float* run, float inverse, float* values) const {
   if (BitsOf(code_) == 8) {
     for (int i = 0; i < kRun; ++i) values[i] = RoundedToByte(run[i] * inverse);

@@ -13,7 +13,7 @@
 namespace tessera::tiles {
 namespace {
 
-// FP16 has neither codes nor scales; those of another code are never used.
+// FP16 has neither codes nor scales; the default scheme's codes and scales are never used.
 TileScheme WithCodes(TileScheme scheme) { return scheme.code == TileCode::kHalf ? TileScheme{} : scheme; }
 
 }  // namespace
