@@ -100,7 +100,7 @@ class Residual {
 
   std::vector<double> left_;    // [vocabulary], mass_ together.
   double mass_;
-  TopTokens law_;               // 0 for tested tokens.
+  TopTokens distribution_;               // 0 for tested tokens.
 };
 
 }  // namespace
