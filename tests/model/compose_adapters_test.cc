@@ -147,6 +147,19 @@ TEST(ComposeAdapters, NumbersAreThoseOfThePartsInTheirOrder) {
   EXPECT_NE(composed.Sum(), Must(ComposeAdapters(std::vector<AdapterShare>{{&b, 3}, {&a}})).Sum());
 }
 
+// Between matrices that parts change stand matrices that none does.
+TEST(ComposeAdapters, EachMatrixThatAPartChangesIsThere) {
+  const ModelConfig config = SmallConfig(2);
+  const auto only = [](LoraTarget target) { return 1u << static_cast<int>(target); };
+  const LoraAdapter a = RandomAdapter(config, 3, only(LoraTarget::kValue) | only(LoraTarget::kDown), 1),
+                    b = RandomAdapter(config, 5, only(LoraTarget::kDown), 2);
+  const std::vector<AdapterShare> parts = {{&a}, {&b}};
+  std::vector<int> ranks;
+  for (int place = 0; place < 2 * kLoraTargets; ++place) ranks.push_back(a.Ranks()[place] + b.Ranks()[place]);
+  EXPECT_EQ(Must(ComposeAdapters(parts)).Ranks(), ranks);
+  EXPECT_EQ(Must(PlanComposedAdapter(parts)).ranks, ranks);
+}
+
 TEST(ComposeAdapters, WhatCannotBeComposedIsNamed) {
   const ModelConfig config = SmallConfig(2);
   ModelConfig deeper = config, wider = config;

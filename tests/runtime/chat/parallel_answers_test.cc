@@ -250,6 +250,29 @@ TEST(ParallelAnswers, ThatAreCancelledEndAndTheOthersDoNot) {
   EXPECT_FALSE(Must(answers->Step()));
 }
 
+TEST(ParallelAnswers, OneThatIsCancelledWhileItWaitsEndsWithoutAPlace) {
+  const ParallelOptions options = {.texts = 1, .speculation = {.speculate = "none"}};
+  const auto engine = EngineFor(options);
+  const auto answers = Must(ParallelAnswers::Create(*engine, options));
+  std::vector<int> ended;
+  std::vector<AnswerId> ids;
+  for (int i = 0; i < 2; ++i) {
+    NewAnswer asked = Number(i + 4);
+    asked.max_tokens = 20;
+    asked.on_end = [&ended, i](const absl::StatusOr<TimedAnswer>& answer) {
+      EXPECT_EQ(Must(answer).text.reason, i == 0 ? FinishReason::kLength : FinishReason::kCancelled);
+      ended.push_back(i);
+    };
+    ids.push_back(answers->Add(std::move(asked)));
+  }
+  Must(answers->Step());
+  answers->Cancel(ids[1]);
+  Must(answers->Step());
+  EXPECT_EQ(ended, std::vector<int>{1}) << "the other one is being written";
+  Must(answers->Run());
+  EXPECT_EQ(ended, (std::vector<int>{1, 0}));
+}
+
 TEST(ParallelAnswers, ACancelledEngineEndsThemAndTheHistoryDoesNotHaveThem) {
   std::atomic<bool> cancel{false};
   const TemporaryFolder folder;

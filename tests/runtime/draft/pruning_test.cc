@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/model/exit_predictor.h"
 #include "tessera/runtime/engine/core.h"
@@ -161,6 +162,43 @@ TEST_F(PruningTest, NothingIsLostWhereTheTextEnds) {
   EXPECT_EQ(written.reason, FinishReason::kStopString);
   EXPECT_GT(written.passes, 3);
   EXPECT_EQ(written.pruned.lost, written.passes - 1);
+}
+
+// In a pass of two texts each is told of the rows that it has lost itself.
+TEST_F(PruningTest, EachTextCountsItsOwnRows) {
+  const ExitPredictor predictor = PredictorFor(*engine_, "vocabulary", 1);
+  const Pruning prune = {.predictor = &predictor, .rule = {.threshold = 2, .with_safeguards = false}, .weigh_costs = false};
+  Speculator speculators[] = {{NearlyRightDraft(whole_), {.weigh_costs = false}}, {NearlyRightDraft(whole_), {.weigh_costs = false}}};
+  std::vector<Generation> ended(2);
+  const auto stepper = Must(Stepper::Create(*engine_, {}));
+  for (size_t i = 0; i < ended.size(); ++i) {
+    stepper->Submit({.prompt = prompt_, .sampling = kGreedy,
+                     .text = {.max_tokens = 20, .speculator = &speculators[i], .prune = prune},
+                     .on_end = [&ended, i](const absl::StatusOr<Generation>& answer) { ended[i] = Must(answer); }});
+  }
+  Must(stepper->Run());
+  EXPECT_EQ(stepper->report().most_texts, 2);
+  for (size_t i = 0; i < ended.size(); ++i) {
+    EXPECT_EQ(ended[i].tokens, std::vector<TokenId>(plain_.begin(), plain_.begin() + 20));
+    EXPECT_GT(ended[i].pruned.dropped, 20) << i;
+    EXPECT_EQ(ended[i].pruned.dropped, speculators[i].report().rows - ended[i].rows) << i;
+  }
+}
+
+// Eight of nine rows go after the first of four layers: three rows are what a layer had on average.
+TEST_F(PruningTest, CostsLearnTheRowsThatALayerHadOnAverage) {
+  const ExitPredictor predictor = PredictorFor(*engine_, "vocabulary", 1);
+  Speculator speculator(NearlyRightDraft(whole_), {.max_rows = 9, .weigh_costs = false});
+  CostProfile costs;
+  const auto stepper = Must(Stepper::Create(*engine_, {.costs = &costs}));
+  stepper->Submit({.prompt = prompt_, .sampling = kGreedy,
+                   .text = {.max_tokens = 20, .speculator = &speculator,
+                            .prune = {.predictor = &predictor, .rule = {.threshold = 2, .with_safeguards = false}, .weigh_costs = false}}});
+  Must(stepper->Run());
+  EXPECT_GT(speculator.report().rows, 100);
+  const std::string learnt = costs.ToJson();
+  EXPECT_TRUE(absl::StrContains(learnt, "\"rows\": 3,")) << learnt;
+  EXPECT_FALSE(absl::StrContains(learnt, "\"rows\": 9,")) << learnt;
 }
 
 TEST_F(PruningTest, TheAblationsChangeWhatGoes) {

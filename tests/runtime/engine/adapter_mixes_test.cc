@@ -132,6 +132,9 @@ TEST(AdapterMixes, PaddingIsCountedAndRanksBeyondItAreRefused) {
   const absl::Status status = mixed.Lease({{0, 1}, {1, 1}}).status();
   EXPECT_EQ(status.message(),
             "adapter \"mix\": layer 0 attn_q: found ranks of 8 together, expected at most 5, the rank of the graphs' inputs");
+  for (int& rank : ranks) rank = 2 * kRank;
+  Mixed just(20, AdapterMixes::kMostKnown, ranks);
+  EXPECT_EQ(Must(just.Lease({{0, 1}, {1, 1}}))->bytes(), 2 * kBytes) << "no more than the inputs' rank";
 }
 
 TEST(AdapterMixes, RandomUseNeverExceedsItsMemory) {

@@ -63,7 +63,7 @@ class PlanOfAWorkload : public testing::Test {
     MemoryPlanner::Inputs inputs;
     inputs.context = 64;
     inputs.rows = 32;
-    inputs.cache = {.layers = 2, .heads = 2, .head_size = 16, .slots = 64};
+    inputs.cache = {.layers = 2, .heads = 2, .head_size = 16, .slots = 96};   // More than a text has.
     inputs.graphs = 1000;
     inputs.hidden_states = 2000;
     inputs.process = process;

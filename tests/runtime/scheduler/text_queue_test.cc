@@ -33,6 +33,16 @@ TEST(TextQueue, IsFullUntilItIsRead) {
   EXPECT_EQ(queue.Read(), std::nullopt);
 }
 
+TEST(TextQueue, OneThatHoldsJustItsBytesIsFullAndTellsOfRoom) {
+  TextQueue queue(4);
+  int calls = 0;
+  queue.OnRoom([&] { ++calls; });
+  queue.Write("abcd");
+  EXPECT_TRUE(queue.full());
+  EXPECT_EQ(queue.Read(), "abcd");
+  EXPECT_EQ(calls, 1) << "whoever writes waits for it";
+}
+
 TEST(TextQueue, WhatWasWrittenBeforeTheEndIsRead) {
   TextQueue queue(100);
   queue.Write("last words");

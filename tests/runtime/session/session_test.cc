@@ -160,6 +160,28 @@ TEST(Session, AppendEachGivesWhatAppendGivesAfterEachToken) {
   EXPECT_EQ(each->logits(), single->logits());
 }
 
+TEST(Session, AppendSomeGivesTheLogitsThatAreAskedForAndNoOthers) {
+  const auto engine = TinyEngine({}, {.compute = {.threads = 2, .row_capacity = 40}, .cache = {.context = 256}});
+  const auto each = Must(engine->NewSession()), some = Must(engine->NewSession());
+  const std::vector<TokenId> tokens = RandomTokens(70, 4);
+  std::vector<Logits> expected;
+  Must(each->AppendEach(tokens, [&](int, absl::Span<const float> logits) {
+    expected.push_back(Copy(logits));
+    return absl::OkStatus();
+  }));
+  for (const std::vector<int>& asked : {std::vector<int>{}, {0, 39, 40}, {3, 41, 68}, {69}}) {
+    some->Truncate(0);
+    std::vector<int> given;
+    Must(some->AppendSome(tokens, asked, [&](int index, absl::Span<const float> logits) {
+      given.push_back(index);
+      EXPECT_EQ(logits, absl::MakeConstSpan(expected[static_cast<size_t>(index)])) << index;
+      return absl::OkStatus();
+    }));
+    EXPECT_EQ(given, asked);
+    EXPECT_EQ(some->logits(), each->logits());
+  }
+}
+
 TEST(Session, AForkGoesOnAsAnyTextWithItsTokensAndSharesTheirSlots) {
   const auto engine = TinyEngine({}, {.compute = {.threads = 2}, .cache = {.context = 128}});
   const std::vector<TokenId> tokens = RandomTokens(30, 1), others = RandomTokens(20, 2);

@@ -52,5 +52,14 @@ TEST(SpeculationRoom, ATreeHasRoomForWhatIsLeft) {
   EXPECT_GT(second->TreeRoom(), 1);
 }
 
+TEST(SpeculationRoom, ATreeEndsWithTheContextHoweverMuchTheCacheHolds) {
+  const auto engine = TinyEngine({.seed = 9}, {.compute = {.threads = 1}, .cache = {.context = 64, .cache_tokens = 128}});
+  const auto session = Must(engine->NewSession());
+  Must(session->Append(RandomTokens(60, 3)));
+  EXPECT_EQ(session->TreeRoom(), 4);
+  Must(session->Append(RandomTokens(4, 4)));
+  EXPECT_EQ(session->TreeRoom(), 0);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/engine/core.h"
 #include "tessera/runtime/session/session_file.h"
@@ -64,6 +66,30 @@ TEST(ModelSum, AModelIsTheSameInWhateverFileAndHoweverItIsSummed) {
   EngineOptions streamed = {.model_path = GoldenPath("tsr/llama.tsr"), .compute = {.threads = 1}};
   streamed.streaming = {.memory_budget = int64_t{4} << 30, .pin = PinPolicy::kNone};
   EXPECT_EQ(Must(CoreOf(*Must(Engine::Load(streamed))).ModelIdentity()), sums.front());
+}
+
+// A file of version 1.0 has no sums. A unit that is another one since the model was loaded is found out, and nothing is saved with its sum.
+TEST(ModelSum, AUnitThatCannotBeReadAgainIsAnError) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("model.tsr");
+  std::filesystem::copy_file(GoldenPath("tsr/llama.tsr"), path);
+  const auto engine = Must(Engine::Load({.model_path = path, .compute = {.threads = 2}}));
+  Must(engine->AwaitWeights(Engine::WeightsAre::kVerified));
+  const auto write = [&](char byte) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    ASSERT_TRUE(file.seekp(200000).write(&byte, 1).flush());
+  };
+  std::ifstream file(path, std::ios::binary);
+  const char right = static_cast<char>(file.seekg(200000).get());
+  write(static_cast<char>(right ^ 1));
+  for (const bool beside : {false, true}) {
+    if (beside) PrepareSaving(*engine);
+    const absl::Status status = CoreOf(*engine).ModelIdentity().status();
+    EXPECT_TRUE(absl::StrContains(status.message(), "unit 2")) << status;
+  }
+  write(right);
+  EXPECT_EQ(Must(CoreOf(*engine).ModelIdentity()),
+            Must(CoreOf(*Must(Engine::Load({.model_path = GoldenPath("tsr/llama.tsr")}))).ModelIdentity()));
 }
 
 // The thread beside ends with the engine, whatever it has done until then; one that a save finds at work is helped.
