@@ -112,15 +112,27 @@ def planted(text, fault):
     return "\n".join(lines) + "\n"
 
 
+# Words of functions that were renamed after the draw, and the words that the seed knows.
+FORMER = (("Chunk", "Piece"), ("Prefix", "Beginning"), ("Preempt", "SetBack"), ("TruncateCache", "SetBack"))
+
+
+def _former(function):
+    """Returns the name of a function before it was renamed, so that new words draw no other function."""
+    name = function.replace("Prefixes", "Beginnings")
+    for word, former in FORMER:
+        name = name if function.startswith("PrefixIndex") else name.replace(word, former)
+    return name
+
+
 def _without_room(file):
-    """Returns the path of a file as if its layer had no rooms, so that a move into another room draws no other function."""
-    return re.sub(r"^(runtime|spec)/(?:\w+/)*?(internal/)?(\w+\.\w+)$", r"\1/\2\3", file)
+    """Returns the path of a file as if its layer had no rooms but chat and scale, so that a move draws no other function."""
+    return re.sub(r"^(runtime|spec)/(?!chat/|scale/)(?:\w+/)*?(internal/)?(\w+\.\w+)$", r"\1/\2\3", file)
 
 
 def drawn_of(functions, seed, count):
     """Returns the functions that a seed draws: one of each part, then any. A function that is added or taken away changes little: the
     others keep their order, which is that of hashes."""
-    ordered = sorted(functions, key=lambda each: hashlib.sha256(f"{seed} {_without_room(each[1])} {each[2]}".encode()).hexdigest())
+    ordered = sorted(functions, key=lambda each: hashlib.sha256(f"{seed} {_without_room(each[1])} {_former(each[2])}".encode()).hexdigest())
     drawn = list({part: next(each for each in ordered if each[0] == part) for part, _, _ in ordered}.values())
     drawn += [each for each in ordered if each not in drawn]
     return sorted(drawn[:count], key=functions.index)
