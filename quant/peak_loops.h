@@ -8,7 +8,7 @@
 // Each instruction set has its own loops, made of the same lanes as the kernels. The dot product of bytes is the instruction or sequence of
 // a product with 4-bit weights. AVX-512 VNNI: vpdpbusd. AVX2: vpmaddubsw and vpaddw for each quad, vpmaddwd and vpaddd for all eight quads
 // of a group. The count is useful multiply-adds, independent of the length of the sequence; printed rates count two operations for each.
-// Thread-safe (pure functions); callers measure a rate of several threads (apps/plan/machine_probe.h).
+// Thread-safe (pure functions); callers measure a rate of several threads (runtime/plan/machine_probe.h).
 #pragma once
 
 #include <cstddef>

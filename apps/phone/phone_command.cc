@@ -14,7 +14,7 @@
 #include "tessera/apps/cli/text/input.h"
 #include "tessera/apps/cli/text/jsonl.h"
 #include "tessera/apps/cli/text/output.h"
-#include "tessera/apps/phone/phone_report.h"
+#include "tessera/apps/phone/phone_report_text.h"
 #include "tessera/base/json.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"

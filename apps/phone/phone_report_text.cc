@@ -1,3 +1,5 @@
+#include "tessera/apps/phone/phone_report_text.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -6,12 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/show/svg_plot.h"
-#include "tessera/apps/phone/phone_report.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/table.h"
 
 namespace tessera {
-
 namespace {
 
 constexpr Table::Align kRight = Table::Align::kRight;

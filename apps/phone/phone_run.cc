@@ -9,12 +9,12 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/apps/cli/text/output.h"
-#include "tessera/apps/phone/phone_report.h"
 #include "tessera/apps/phone/switching_flags.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/weight_recipe.h"
 #include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/plan/phone_report.h"
 #include "tessera/storage/flash_profile.h"
 #include "tessera/storage/tsr.h"
 

@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "tessera/apps/phone/phone_report.h"
 #include "tessera/runtime/engine/options.h"
+#include "tessera/runtime/plan/phone_report.h"
 
 namespace tessera {
 

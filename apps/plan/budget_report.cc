@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "glog/logging.h"
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/text/output.h"
 #include "tessera/apps/cli/warnings.h"
@@ -35,6 +36,7 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine, const std:
     report.speeds_ = *speeds;
   } else {
     ASSIGN_OR_RETURN(report.speeds_, PassSpeeds::Measure(engine, plan));
+    LOG_IF(WARNING, !report.speeds_.warning.empty()) << report.speeds_.warning;
   }
   std::vector<int64_t> others = {plan.least};
   report.graphs_hold_weights_ = engine.options().compute.graphs_hold_weights;

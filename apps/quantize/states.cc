@@ -23,7 +23,6 @@
 #include "tessera/apps/plan/budget_report.h"
 #include "tessera/apps/plan/dry_run.h"
 #include "tessera/apps/quantize/subcommands.h"
-#include "tessera/apps/show/states_file.h"
 #include "tessera/apps/show/streaming_report.h"
 #include "tessera/base/file.h"
 #include "tessera/base/quoted.h"
@@ -36,6 +35,7 @@
 #include "tessera/runtime/engine/cached_text.h"
 #include "tessera/runtime/engine/core.h"
 #include "tessera/runtime/scheduler/decode_loop.h"
+#include "tessera/apps/show/states_file.h"
 
 namespace tessera {
 namespace {

@@ -9,8 +9,7 @@ namespace {
 
 double Seconds(int64_t nanos) { return static_cast<double>(nanos) * 1e-9; }
 
-// Real time, like the times of the streamer.
-double Now() { return Seconds(RealClock().NowNanos()); }
+double Now() { return Seconds(RealClock().NowNanos()); }   // Real time, like the times of the streamer.
 
 double Ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/show/spread.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/base/spread.h"
 #include "tessera/npu/lora_mode.h"
 #include "tessera/runtime/engine/engine.h"
 

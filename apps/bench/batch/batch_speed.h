@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/bench/spec/tokenized_categories.h"
-#include "tessera/apps/show/spread.h"
+#include "tessera/base/spread.h"
 #include "tessera/runtime/engine/engine.h"
 
 namespace tessera {

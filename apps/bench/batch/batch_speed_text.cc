@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/show/spread.h"
 #include "tessera/base/byte_size.h"
+#include "tessera/base/spread.h"
 #include "tessera/base/table.h"
 
 namespace tessera {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tessera/apps/show/spread.h"
+#include "tessera/base/spread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/engine/core.h"
 #include "tessera/runtime/session/session.h"

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/show/spread.h"
+#include "tessera/base/spread.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/engine/engine.h"
 

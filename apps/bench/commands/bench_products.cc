@@ -5,9 +5,9 @@
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/cli/text/output.h"
-#include "tessera/apps/plan/product_speed.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/plan/product_speed.h"
 
 namespace tessera {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_format.h"
 #include "tessera/apps/cli/warnings.h"
-#include "tessera/apps/show/spread.h"
 #include "tessera/base/progress.h"
+#include "tessera/base/spread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"

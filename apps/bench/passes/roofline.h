@@ -14,9 +14,9 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/bench/passes/benchmark.h"
-#include "tessera/apps/show/spread.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/base/spread.h"
 
 namespace tessera {
 

@@ -7,14 +7,14 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/passes/benchmark.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
-#include "tessera/apps/plan/machine_probe.h"
-#include "tessera/apps/show/spread.h"
 #include "tessera/apps/show/svg_plot.h"
 #include "tessera/base/progress.h"
+#include "tessera/base/spread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/plan/machine_probe.h"
 #include "tessera/runtime/plan/pass_work.h"
 
 namespace tessera {

@@ -15,10 +15,10 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/bench/passes/named_curve.h"
-#include "tessera/apps/show/spread.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/base/spread.h"
 #include "tessera/runtime/engine/engine.h"
 
 namespace tessera {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/spec/published_baselines.h"
 #include "tessera/apps/bench/spec/svg_ranges.h"
-#include "tessera/apps/show/spread.h"
+#include "tessera/base/spread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/runtime/draft/speculation.h"

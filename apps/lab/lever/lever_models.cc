@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
 #include "tessera/apps/bench/flash/share_budget.h"
 #include "tessera/apps/cli/draft/draft_source.h"
 #include "tessera/apps/cli/draft/low_bit_copy.h"
@@ -126,6 +127,7 @@ absl::Status LeverModels::LoadTarget() {
   if (options_.chooses) {
     ASSIGN_OR_RETURN(plan_, target_->planner().PlanBudget(target.streaming.memory_budget));
     ASSIGN_OR_RETURN(speeds_, PassSpeeds::Measure(*target_, plan_));
+    LOG_IF(WARNING, !speeds_.warning.empty()) << speeds_.warning;
   }
   if (draft_ != nullptr) {
     RETURN_IF_ERROR(ForField("draft_model", CheckSameVocabulary(target_->model(), draft_->model())));

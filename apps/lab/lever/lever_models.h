@@ -15,11 +15,11 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/apps/lab/lever/lever_run.h"
-#include "tessera/apps/plan/pass_speeds.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/model/exit_predictor.h"
 #include "tessera/runtime/draft/model_expander.h"
 #include "tessera/runtime/engine/engine.h"
+#include "tessera/runtime/plan/pass_speeds.h"
 #include "tessera/spec/costs/cost_profile.h"
 #include "tessera/spec/speculation/draft_choice.h"
 

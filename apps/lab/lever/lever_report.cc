@@ -10,9 +10,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "tessera/apps/lab/lever/lever_pruning.h"
-#include "tessera/apps/show/spread.h"
 #include "tessera/apps/show/svg_plot.h"
 #include "tessera/base/byte_size.h"
+#include "tessera/base/spread.h"
 #include "tessera/base/table.h"
 
 namespace tessera {

@@ -2,19 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "tessera/apps/cli/flag_error.h"
-#include "tessera/apps/show/spread.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
-
-TEST(Spread, MedianIsTheMiddle) {
-  const Spread odd = SpreadOf({3, 1, 2}), even = SpreadOf({4, 1, 3, 2});
-  EXPECT_EQ(odd.min, 1);
-  EXPECT_EQ(odd.median, 2);
-  EXPECT_EQ(odd.max, 3);
-  EXPECT_EQ(even.median, 2.5);
-}
 
 TEST(ShownMessage, CallsAnOptionByItsFlagOnce) {
   EXPECT_EQ(ShownMessage(WrongUsage("threads", 999, "0 to 256")), "--threads: found 999, expected 0 to 256");

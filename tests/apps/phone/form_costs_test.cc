@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/phone/phone_report.h"
+#include "tessera/apps/phone/phone_report_text.h"
 #include "tessera/base/json.h"
 #include "tessera/model/files/known_shapes.h"
 #include "tessera/npu/graph_passes.h"

@@ -1,5 +1,5 @@
 // tessera_bench products.
-#include "tessera/apps/plan/product_speed.h"
+#include "tessera/runtime/plan/product_speed.h"
 
 #include <gtest/gtest.h>
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "tessera/apps/phone/phone_report.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/block_graph.h"
 #include "tessera/model/files/known_shapes.h"
+#include "tessera/runtime/plan/phone_report.h"
 
 namespace tessera {
 

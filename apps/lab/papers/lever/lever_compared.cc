@@ -12,7 +12,7 @@
 #include "tessera/apps/lab/papers/figures/published.h"
 #include "tessera/apps/lab/papers/figures/shown_tables.h"
 #include "tessera/apps/lab/papers/npu/npu_comparison.h"
-#include "tessera/apps/show/spread.h"
+#include "tessera/base/spread.h"
 
 namespace tessera {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "glog/logging.h"
 #include "tessera/apps/lab/papers/lever/streamed_layers.h"
-#include "tessera/apps/show/spread.h"
+#include "tessera/base/spread.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tessera/apps/show/spread.h"
 #include "tessera/base/json.h"
 #include "tessera/base/named_text.h"
+#include "tessera/base/spread.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {

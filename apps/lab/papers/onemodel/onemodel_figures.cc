@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "tessera/apps/lab/papers/figures/published.h"
 #include "tessera/apps/lab/papers/npu/npu_comparison.h"
-#include "tessera/apps/show/spread.h"
+#include "tessera/base/spread.h"
 
 namespace tessera {
 namespace {

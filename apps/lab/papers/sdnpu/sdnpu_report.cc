@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "glog/logging.h"
-#include "tessera/apps/phone/phone_report.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/plan/phone_report.h"
 
 namespace tessera {
 

@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "tessera/apps/phone/phone_report.h"
+#include "tessera/runtime/plan/phone_report.h"
 
 namespace tessera {
 

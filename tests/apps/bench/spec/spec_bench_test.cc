@@ -11,7 +11,7 @@
 #include "tessera/apps/bench/spec/spec_bench_report.h"
 #include "tessera/apps/bench/spec/spec_bench_run.h"
 #include "tessera/apps/bench/spec/svg_ranges.h"
-#include "tessera/apps/show/spread.h"
+#include "tessera/base/spread.h"
 #include "tessera/spec/drafters/prompt_lookup.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/programs/run_program.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tessera/apps/phone/phone_report.h"
+#include "tessera/runtime/plan/phone_report.h"
 #include "tessera/tests/fakes/must.h"
 
 namespace tessera {

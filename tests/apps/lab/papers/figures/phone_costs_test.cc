@@ -7,11 +7,11 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/apps/phone/phone_report.h"
 #include "tessera/model/block_graph.h"
 #include "tessera/model/files/known_shapes.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/modeled/modeled_device.h"
+#include "tessera/runtime/plan/phone_report.h"
 #include "tessera/tests/fakes/must.h"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/phone/phone_report.h"
+#include "tessera/runtime/plan/phone_report.h"
 #include "tessera/tests/fakes/must.h"
 
 namespace tessera {

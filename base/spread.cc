@@ -1,4 +1,4 @@
-#include "tessera/apps/show/spread.h"
+#include "tessera/base/spread.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,7 @@
 // What a model would do on a phone's NPU: speeds, time to the first token, memory and energy, by the phone's profile.
 //
-//   ASSIGN_OR_RETURN(const PhoneReport report, MakePhoneReport({.device = "8gen3", .shape = "qwen2.5-1.5b", .prompt = 512}));
-//   Print(PhoneReportText(report));                       // tables
-//   Print(PhoneReportJson(report));
+//   ASSIGN_OR_RETURN(const PhoneReport report, MakePhoneReport({.device = "8gen3", .shape = shape, .prompt = 512}));
+//   Print(report.prefill_tokens_per_second(), report.decode_tokens_per_second());
 //   RecordPass(report, /*index=*/0, timeline);            // a pass, operator by operator, on a timeline
 //
 // All numbers are predictions of npu/modeled; docs/npu.md says how far they were from what phones did. Thread-safe (pure functions, but for
@@ -74,10 +73,6 @@ int ChunkRowsOfStyle(const ExecutionStyle& style);
 
 // Errors are wrong usage (base/usage_error.h) of the flag that is named as the field is: names that are not known, counts out of range.
 absl::StatusOr<PhoneReport> MakePhoneReport(PhoneQuestion question);
-
-std::string PhoneReportText(const PhoneReport& report);
-std::string PhoneReportJson(const PhoneReport& report);
-std::string PhoneReportSvg(const PhoneReport& report);   // Tokens per second by rows, beside what each part alone would allow.
 
 // One pass as a ModeledDevice places it (npu/modeled/place_operators.h): calls first, then graph by graph, whose events have the number of
 // their layer, each operator of each layer on the parts that work for it, numbered through the pass. Returns where it ends, in nanoseconds

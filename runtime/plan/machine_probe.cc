@@ -1,4 +1,4 @@
-#include "tessera/apps/plan/machine_probe.h"
+#include "tessera/runtime/plan/machine_probe.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,14 +1,15 @@
-#include "tessera/apps/plan/pass_speeds.h"
+#include "tessera/runtime/plan/pass_speeds.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "tessera/apps/plan/flash_speed.h"
-#include "tessera/apps/plan/machine_probe.h"
-#include "tessera/apps/plan/product_speed.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/engine/core.h"
+#include "tessera/runtime/plan/flash_speed.h"
+#include "tessera/runtime/plan/machine_probe.h"
 #include "tessera/runtime/plan/pass_work.h"
+#include "tessera/runtime/plan/product_speed.h"
 
 namespace tessera {
 namespace {
@@ -53,7 +54,9 @@ absl::StatusOr<PassSpeeds> PassSpeeds::Measure(const Engine& engine, const Budge
   ASSIGN_OR_RETURN(speeds.product_seconds, ProductSeconds(engine, work));
   const int64_t room = plan.budget - plan.process - plan.reserve;  // For weights, keys and values, scratch: none exists yet.
   ASSIGN_OR_RETURN(speeds.memory_bytes_per_second, MemorySpeed(engine, room));
-  ASSIGN_OR_RETURN(speeds.flash_bytes_per_second, FlashSpeed(engine, room));
+  ASSIGN_OR_RETURN(FlashRate flash, FlashSpeed(engine, room));
+  speeds.flash_bytes_per_second = flash.bytes_per_second;
+  speeds.warning = std::move(flash.warning);
   return speeds;
 }
 

@@ -1,14 +1,14 @@
-#include "tessera/apps/plan/product_speed.h"
+#include "tessera/runtime/plan/product_speed.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/show/spread.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
+#include "tessera/base/spread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/quant/matmul_kernels.h"
@@ -25,7 +25,7 @@ constexpr std::byte kOrdinary{0x55};
 constexpr double kSeconds = 0.004;                 // Approximate length of a measurement.
 constexpr int kMostLooks = 256;                    // At a clock that stands still. Then a measurement counts as one of that length.
 
-double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
+double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }   // Real time: this machine's kernels are timed.
 
 double TimeOf(double elapsed) { return elapsed > 0 ? elapsed : kSeconds; }
 

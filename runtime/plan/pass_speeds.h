@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "tessera/runtime/engine/engine.h"
@@ -21,6 +22,8 @@ struct PassSpeeds {
   double product_seconds = 0;           // For a row.
   double memory_bytes_per_second = 0;
   double flash_bytes_per_second = 0;    // 0: nothing is streamed, or it is unknown (flash_speed.h).
+
+  std::string warning = {};             // Says why the flash's speed is unknown or was not kept (flash_speed.h); else empty.
 
   // Takes no more memory than is planned for what is not loaded yet. REQUIRES: weights are not loaded.
   static absl::StatusOr<PassSpeeds> Measure(const Engine& engine, const BudgetPlan& plan);

@@ -1,4 +1,4 @@
-#include "tessera/apps/phone/phone_report.h"
+#include "tessera/runtime/plan/phone_report.h"
 
 #include <algorithm>
 #include <memory>

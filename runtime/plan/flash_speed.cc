@@ -1,7 +1,8 @@
-#include "tessera/apps/plan/flash_speed.h"
+#include "tessera/runtime/plan/flash_speed.h"
+
+#include <string>
 
 #include "absl/strings/str_cat.h"
-#include "glog/logging.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/flash_probe.h"
@@ -12,12 +13,12 @@ namespace {
 
 constexpr int64_t kProbedFlash = int64_t{64} << 20;  // For each of twelve shapes.
 
-absl::StatusOr<double> ProfileSpeed(const std::string& flash) {
+absl::StatusOr<FlashRate> ProfileSpeed(const std::string& flash) {
   ASSIGN_OR_RETURN(const FlashProfile profile, LoadFlashProfile(flash));
-  return profile.BytesPerSecond(LayerStreamer::kReadBytes, LayerStreamer::Options().depth);
+  return FlashRate{profile.BytesPerSecond(LayerStreamer::kReadBytes, LayerStreamer::Options().depth)};
 }
 
-absl::StatusOr<double> ProbedSpeed(const Engine& engine, int64_t room) {
+absl::StatusOr<FlashRate> ProbedSpeed(const Engine& engine, int64_t room) {
   const StreamingOptions& streaming = engine.options().streaming;
   const FlashProbeOptions options = {.io = streaming.io,
                                      .probe_in_child = streaming.probe_in_child,
@@ -29,19 +30,19 @@ absl::StatusOr<double> ProbedSpeed(const Engine& engine, int64_t room) {
                                                      FormatByteSize(options.buffer_bytes)));
   }
   ASSIGN_OR_RETURN(const FlashMeasurement flash, CachedFlash(engine.model().gguf().path(), options));
-  LOG_IF(WARNING, !flash.cache.ok()) << "the speed of the flash: " << flash.cache.message();
-  return flash.profile.Best().bytes_per_second;
+  const std::string warning = flash.cache.ok() ? "" : absl::StrCat("the speed of the flash: ", flash.cache.message());
+  return FlashRate{flash.profile.Best().bytes_per_second, warning};
 }
 
 }  // namespace
 
-absl::StatusOr<double> FlashSpeed(const Engine& engine, int64_t room) {
+absl::StatusOr<FlashRate> FlashSpeed(const Engine& engine, int64_t room) {
   const EngineOptions& options = engine.options();
-  if (options.streaming.memory_budget == 0 || engine.model().file().packed() == nullptr) return 0;
-  const absl::StatusOr<double> speed = options.streaming.flash.empty() ? ProbedSpeed(engine, room) : ProfileSpeed(options.streaming.flash);
-  if (speed.ok() || absl::IsCancelled(speed.status())) return speed;
-  LOG(WARNING) << "the speed of the flash stays unknown: " << speed.status().message();
-  return 0;
+  if (options.streaming.memory_budget == 0 || engine.model().file().packed() == nullptr) return FlashRate();
+  const std::string& flash = options.streaming.flash;
+  const absl::StatusOr<FlashRate> rate = flash.empty() ? ProbedSpeed(engine, room) : ProfileSpeed(flash);
+  if (rate.ok() || absl::IsCancelled(rate.status())) return rate;
+  return FlashRate{0, absl::StrCat("the speed of the flash stays unknown: ", rate.status().message())};
 }
 
 }  // namespace tessera
