@@ -13,7 +13,7 @@ source "$root/scripts/lib/emulated_tests.sh"
 # emulator does not pass on madvise, and mincore does not tell which pages of a file are in memory.
 left_out=(
   ThreadPool.TakesFewerThreadsWhereTheSystemHasNoMore SettlingBytesTest.WithoutMemoryTheyStayTheFiles
-  'AlignedBuffer.PreparedForDevices*' FileTest.WhatThePageCacheHeldStaysThere
+  'AlignedBuffer.PreparedForDevices*' FileTest.CachedPagesStayInThePageCache
   BorrowedPagesTest.APageThatTheCacheLostIsFetched BorrowedPagesTest.BytesThatTheFileNoLongerHasAreNotThere
   'Tokenizer.*Quickly' 'Tokenizer.*InUnderTwoSeconds'
 )
