@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-TEST(TextQueue, IsFullUntilItIsRead) {
+TEST(TextQueue, IsFullUntilTheNextRead) {
   TextQueue queue(4);
   int calls = 0;
   queue.OnRoom([&] { ++calls; });
@@ -33,7 +33,7 @@ TEST(TextQueue, IsFullUntilItIsRead) {
   EXPECT_EQ(queue.Read(), std::nullopt);
 }
 
-TEST(TextQueue, WhatWasWrittenBeforeTheEndIsRead) {
+TEST(TextQueue, TextWrittenBeforeTheEndIsRead) {
   TextQueue queue(100);
   queue.Write("last words");
   queue.End();
@@ -41,7 +41,7 @@ TEST(TextQueue, WhatWasWrittenBeforeTheEndIsRead) {
   EXPECT_EQ(queue.Read(), std::nullopt);
 }
 
-TEST(TextQueue, OnceDroppedItIsNeverFull) {
+TEST(TextQueue, ADroppedQueueIsNeverFull) {
   TextQueue queue(2);
   int calls = 0;
   queue.OnRoom([&] { ++calls; });
