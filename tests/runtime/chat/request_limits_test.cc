@@ -53,7 +53,7 @@ TEST(RequestLimits, WithoutABudgetFollowFromTheContextAlone) {
   EXPECT_TRUE(absl::StrContains(status.message(), "a context of 10 tokens")) << status;
 }
 
-TEST(RequestLimits, OfTheSameContextStayUnderABudgetWithEnoughRoom) {
+TEST(RequestLimits, OfTheSameContextAreUnchangedByABudgetWithEnoughRoom) {
   EngineOptions options = Budgeted(64);
   const int64_t without = RequestLimits::Of(*Must(Engine::Open(options))).text;
   PlanRequests({}, options);
