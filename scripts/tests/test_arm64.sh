@@ -12,8 +12,8 @@ source "$root/scripts/lib/emulated_tests.sh"
 # Tests that an emulated process cannot pass: a limit on its memory also limits the emulator, a clock counts the emulator's time, the
 # emulator does not pass on madvise, and mincore does not tell which pages of a file are in memory.
 left_out=(
-  ThreadPool.TakesFewerThreadsWhereTheSystemHasNoMore SettlingBytesTest.WithoutMemoryTheyStayTheFiles
-  'AlignedBuffer.PreparedForDevices*' FileTest.WhatThePageCacheHeldStaysThere
+  ThreadPool.TakesFewerThreadsWhereTheSystemHasNoMore SettlingBytesTest.WithoutMemoryTheBytesStayTheFiles
+  'AlignedBuffer.PreparedForDevices*' FileTest.CachedPagesStayInThePageCache
   BorrowedPagesTest.APageThatTheCacheLostIsFetched BorrowedPagesTest.BytesThatTheFileNoLongerHasAreNotThere
   'Tokenizer.*Quickly' 'Tokenizer.*InUnderTwoSeconds'
 )

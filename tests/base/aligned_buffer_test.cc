@@ -84,7 +84,7 @@ TEST(AlignedBuffer, MovingHandsTheMemoryOnAndLeavesAnEmptyBuffer) {
   EXPECT_EQ(c.data()[99], std::byte{7});
 }
 
-TEST(AlignedBuffer, PreparedForDevicesItIsBackedBeforeItIsTouched) {
+TEST(AlignedBuffer, PreparedForDevicesABufferIsBackedBeforeUse) {
   for (const AlignedBuffer::Pages pages : {AlignedBuffer::Pages::kLarge, AlignedBuffer::Pages::kSmall}) {
     AlignedBuffer buffer = *AlignedBuffer::Allocate(6 * kMiB, pages);
     EXPECT_EQ(BackedBytes(buffer.bytes()), 0);
@@ -120,7 +120,7 @@ TEST(AlignedBuffer, SaysThatLockedMemoryStays) {
   EXPECT_EQ(buffer.data()[0], std::byte{7});
 }
 
-TEST(AlignedBuffer, PreparingKeepsWhatItHolds) {
+TEST(AlignedBuffer, PreparingKeepsTheContents) {
   AlignedBuffer buffer = *AlignedBuffer::Allocate(100);
   buffer.data()[99] = std::byte{7};
   ASSERT_EQ(buffer.PrepareForDevices(), absl::OkStatus());
@@ -134,7 +134,7 @@ TEST(AlignedBuffer, OnlySmallPagesWhereSmallPagesWereAskedFor) {
 }
 
 // Sees what a forked child has of the buffer: nothing, so a touch is a fault.
-TEST(AlignedBuffer, PreparedForDevicesItIsNotInForkedChildren) {
+TEST(AlignedBuffer, PreparedForDevicesABufferIsAbsentInForkedChildren) {
   if (kThreadSanitized) GTEST_SKIP() << "the sanitizer may put memory of its own where the child has none";
   AlignedBuffer buffer = *AlignedBuffer::Allocate(2 * kMiB);
   ASSERT_EQ(buffer.PrepareForDevices(), absl::OkStatus());

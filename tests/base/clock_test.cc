@@ -32,7 +32,7 @@ TEST(RealClock, CountsNanosecondsAndNeverGoesBack) {
   }
 }
 
-TEST(VirtualClock, MovesOnlyWhenItIsAdvanced) {
+TEST(VirtualClock, MovesOnlyWhenAdvanced) {
   VirtualClock clock;
   EXPECT_EQ(clock.NowNanos(), 0);
   clock.Advance(5);

@@ -31,7 +31,7 @@ TEST(CpuFeatures, PathsComeSlowestFirstAndTheBestIsTheLast) {
   for (size_t i = 1; i < paths.size(); ++i) EXPECT_LT(paths[i - 1], paths[i]);
 }
 
-TEST(CpuFeatures, ANameIsAcceptedExactlyWhereTheCpuCanRunIt) {
+TEST(CpuFeatures, ANameIsAcceptedExactlyForSupportedPaths) {
   const std::vector<KernelPath> supported = SupportedKernelPaths();
   for (KernelPath path : {KernelPath::kPortable, KernelPath::kAvx2, KernelPath::kAvx512Vnni, KernelPath::kNeon}) {
     const absl::StatusOr<KernelPath> found = KernelPathFromName(KernelPathName(path));

@@ -30,7 +30,7 @@ class Groups : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(Groups, OfVersionTwoTheLeastOfAGroupAndThoseItLiesInCounts) {
+TEST_F(Groups, OfVersionTwoTheLeastQuotaOfAGroupAndItsParentsCounts) {
   Put("proc/self/cgroup", "0::/a/b\n");
   Put("groups/a/b/cpu.max", "max 100000\n");
   EXPECT_EQ(Quota(), std::nullopt);
@@ -68,7 +68,7 @@ TEST_F(Groups, WhereThePathIsNotThereTheTopCounts) {
   EXPECT_EQ(Quota(), 4);
 }
 
-TEST_F(Groups, WhatMakesNoSenseIsNoLimit) {
+TEST_F(Groups, ANonsensicalQuotaIsNoLimit) {
   EXPECT_EQ(Quota(), std::nullopt) << "no /proc";
   Put("proc/self/cgroup", "0::/\nnonsense\n:::\n");
   for (const char* text :

@@ -84,7 +84,7 @@ TEST(Crc32c, EveryPathGoesOnFromAnyRemainder) {
   }
 }
 
-TEST(Crc32c, PiecesGiveWhatTheWholeGives) {
+TEST(Crc32c, SplitBytesHaveTheSumOfTheWhole) {
   const std::vector<std::byte> bytes = RandomBytes(50'000, 4);
   const absl::Span<const std::byte> all = absl::MakeConstSpan(bytes);
   for (const Crc32cPath& path : SupportedCrc32cPaths()) {

@@ -46,7 +46,7 @@ TEST(AClockThatGoesBack, GivesAPoolNoTimesBelowZero) {
   EXPECT_EQ(pool.times().working, 0);
 }
 
-TEST(AClockThatGoesBack, GivesATimelineNoEventThatEndsBeforeItBegins) {
+TEST(AClockThatGoesBack, GivesATimelineNoEventThatEndsBeforeItsBegin) {
   const TickingClock clock(-1'000'000);
   Timeline timeline({.clock = &clock});
   { TimelineScope scope(&timeline, Zone::kPass, 0); }

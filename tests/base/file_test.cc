@@ -84,7 +84,7 @@ TEST_F(FileTest, ReadingLeavesNoCopyInThePageCache) {
   EXPECT_EQ(file->CachedBytes(), 0);
 }
 
-TEST_F(FileTest, WhatThePageCacheHeldStaysThere) {
+TEST_F(FileTest, CachedPagesStayInThePageCache) {
   const auto file = ColdFile(Path("model"));
   if (file == nullptr) GTEST_SKIP() << folder_.path() << " lies in memory";
   constexpr int64_t kWarm = 100 * 4096;
@@ -98,7 +98,7 @@ TEST_F(FileTest, WhatThePageCacheHeldStaysThere) {
   EXPECT_EQ(file->CachedBytes(), kWarm);
 }
 
-TEST_F(FileTest, WhatIsWrittenIsReadBackBothWays) {
+TEST_F(FileTest, WrittenContentsAreReadBackBothWays) {
   for (size_t size : {size_t{0}, size_t{1}, size_t{4096}, size_t{1'000'003}}) {
     std::string contents(size, '\0');
     for (size_t i = 0; i < size; ++i) contents[i] = static_cast<char>(i * 7);
@@ -149,7 +149,7 @@ TEST_F(FileTest, TooLargeIsResourceExhaustedWithFoundAndAllowed) {
   EXPECT_TRUE(Mentions(status, "found 5 bytes, expected at most 4")) << status;
 }
 
-TEST_F(FileTest, FilesThatSayTheyAreEmptyAreReadToTheirEnd) {
+TEST_F(FileTest, FilesWithAReportedSizeOfZeroAreReadToTheirEnd) {
   const absl::StatusOr<std::string> status = ReadFileToString("/proc/self/status", 1 << 20);  // Its size is given as 0.
   ASSERT_TRUE(status.ok()) << status.status();
   EXPECT_NE(status->find("VmHWM"), std::string::npos);
@@ -168,7 +168,7 @@ TEST_F(FileTest, ReplacingKeepsTheModeAndTheLink) {
   EXPECT_EQ(found.st_mode & 0777, 0640u);
 }
 
-TEST_F(FileTest, AReaderKeepsTheOldFileWhileItIsReplaced) {
+TEST_F(FileTest, AReaderKeepsTheOldFileDuringAReplacement) {
   ASSERT_TRUE(WriteFileAtomically(Path("file"), "old").ok());
   const std::unique_ptr<RandomAccessFile> old = *RandomAccessFile::Open(Path("file"));
   ASSERT_TRUE(WriteFileAtomically(Path("file"), "new!").ok());
@@ -195,7 +195,7 @@ TEST_F(FileTest, AFailedWriteLeavesTheOldFileAndNothingElse) {
   EXPECT_EQ(folder_.Files(), 1);
 }
 
-TEST_F(FileTest, PiecesBecomeAFileWhenTheyAreCommitted) {
+TEST_F(FileTest, AppendedBytesBecomeAFileOnCommit) {
   std::string pieces[] = {"one ", "", "two"};
   {
     AtomicFileWriter writer = *AtomicFileWriter::Create(Path("file"));
@@ -252,7 +252,7 @@ TEST_F(FileTest, AFileThatMayNotBeWrittenIsNotReplaced) {
   EXPECT_TRUE(absl::IsPermissionDenied(CheckWritable(Path("kept"))));
 }
 
-TEST_F(FileTest, ReadsPastTheEndSayWhatIsMissing) {
+TEST_F(FileTest, ReadsPastTheEndReportTheMissingBytes) {
   ASSERT_TRUE(WriteFileAtomically(Path("file"), "0123456789").ok());
   const std::unique_ptr<RandomAccessFile> file = *RandomAccessFile::Open(Path("file"));
   std::string part(4, ' ');

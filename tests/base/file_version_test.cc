@@ -45,7 +45,7 @@ TEST_F(FileVersions, HeaderExample) {
   EXPECT_EQ(Text(), "new");
 }
 
-TEST_F(FileVersions, WhatAnotherWroteMeanwhileIsNotReplaced) {
+TEST_F(FileVersions, AFileWrittenByAnotherRunMeanwhileIsNotReplaced) {
   FileVersion none = Version(path_);
   ASSERT_TRUE(Write("one").ok());
   const absl::Status refused = none.Replace([&] { return Write("mine"); });
@@ -81,7 +81,7 @@ TEST_F(FileVersions, ItsOwnWritingIsTheNewVersion) {
   EXPECT_EQ(version.Replace([&] { return Write("d"); }), absl::OkStatus()) << "nothing was written";
 }
 
-TEST_F(FileVersions, OneOfManyThatReadTheSameReplacesIt) {
+TEST_F(FileVersions, OneOfManyReadersOfTheSameVersionReplacesTheFile) {
   ASSERT_TRUE(Write("one").ok());
   const std::string link = folder_.Path("link");
   ASSERT_EQ(symlink(path_.c_str(), link.c_str()), 0);

@@ -162,7 +162,7 @@ TEST(FolderLock, AnInterruptEndsTheWaitAndOneFromBeforeDoesNot) {
 }
 
 // Nobody looks for the lock in vain while others take turns.
-TEST(FolderLock, ThreadsHaveItInTheOrderInWhichTheyCome) {
+TEST(FolderLock, ThreadsLockInTheOrderOfTheirArrival) {
   const TemporaryFolder folder;
   const VirtualClock stands;
   std::vector<int> order;

@@ -70,7 +70,7 @@ TEST(Json, AKeyIsFoundAmongManyAndOnlyItself) {
   EXPECT_FALSE(Parsed("[1]").Has("0"));
 }
 
-TEST(Json, ErrorsSayWhereWhatAndWhatInstead) {
+TEST(Json, ErrorsNamePathFoundAndExpectedValue) {
   const JsonValue value = Parsed(R"({"messages":[{},{"content":[1]}],"n":1.0})");
   const JsonValue message = (*value.Array("messages"))[1];
   EXPECT_EQ(message.Path(), "messages[1]");
@@ -140,7 +140,7 @@ TEST(Json, SizeAndNumberOfValuesAreLimited) {
   EXPECT_TRUE(absl::IsResourceExhausted(values)) << values;
 }
 
-TEST(Json, WhatIsNotJsonIsAnErrorWithLineAndByte) {
+TEST(Json, InvalidJsonIsAnErrorWithLineAndByte) {
   for (absl::string_view text : {"", " ", "{", "[1,]", "{\"a\"}", "{a:1}", "nul", "01", "+1", ".5", "1.", "NaN", "Infinity", "1e400",
                                  "-", "'a'", "\"", "\"\\x\"", "\"\n\"", "\"\\ud800\"", "\"\\udc00x\"", "\"\xff\"", "\"\xc0\xaf\"",
                                  "\"\xed\xa0\x80\"", "1 2", "{} x", "[1}", "// c\n1", "\xff\xfe"}) {
@@ -173,7 +173,7 @@ TEST(Json, ErrorsShowNoByteThatIsNotUtf8AndNoControl) {
   }
 }
 
-TEST(Json, AValueOutlivesTheOneItCameFrom) {
+TEST(Json, AValueOutlivesItsParent) {
   absl::StatusOr<JsonValue> inner = Parsed(R"({"a":[{"b":"kept"}]})").Array("a");
   ASSERT_TRUE(inner.ok());
   const JsonValue copy = (*inner)[0];

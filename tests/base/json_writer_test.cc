@@ -63,14 +63,14 @@ TEST(JsonWriter, NanAndInfinityBecomeNull) {
   EXPECT_EQ(json.text(), R"({"a":null,"b":null})");
 }
 
-TEST(JsonWriter, EscapesWhatJsonMustNotHoldAndKeepsTheRest) {
+TEST(JsonWriter, EscapesForbiddenCharactersAndKeepsTheRest) {
   EXPECT_EQ(Quoted("a\"b\\c/d"), R"("a\"b\\c/d")");
   EXPECT_EQ(Quoted(absl::string_view("\n\r\t\0\x1f\x7f", 6)), "\"\\n\\r\\t\\u0000\\u001f\x7f\"");
   EXPECT_EQ(Quoted("ä€😀"), "\"ä€😀\"");
 }
 
 // The examples of the Unicode standard, section 3.9, table 3-8 to 3-11: one U+FFFD for each maximal subpart.
-TEST(JsonWriter, ReplacesWhatIsNotUtf8) {
+TEST(JsonWriter, ReplacesInvalidUtf8) {
   const std::string r = "\xEF\xBF\xBD";
   EXPECT_EQ(Quoted("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41"), "\"" + r + r + r + r + r + r + r + r + "A\"");
   EXPECT_EQ(Quoted("\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41"), "\"" + r + r + r + r + r + r + r + r + "A\"");

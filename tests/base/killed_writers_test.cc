@@ -49,7 +49,7 @@ class KilledWriters : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(KilledWriters, LeaveAFileThatSaysWhatItWasToBecomeAndGoesWithTheNextWriter) {
+TEST_F(KilledWriters, LeaveAFileThatNamesItsTargetAndGoesWithTheNextWriter) {
   const auto whole = [&](const std::string& path) { return WriteFileAtomically(path, "whole"); };
   const auto text = [&](const std::string& path) { return WriteTextFile(path, "whole"); };
   const auto unfinished = [&](const std::string& path) { return AtomicFileWriter::Create(path).status(); };

@@ -32,7 +32,7 @@ TEST(LargePages, HeaderExample) {
   EXPECT_EQ(cache.LargePageBytes(), bytes);
 }
 
-TEST(LargePages, PartsOfPagesAndWhatWasNeverTouchedAreLeftAlone) {
+TEST(LargePages, PartsOfPagesAndUntouchedPagesAreLeftAlone) {
   AlignedBuffer cache = *AlignedBuffer::Allocate(8 * kMiB, AlignedBuffer::Pages::kSmall);
   std::memset(cache.data(), 7, 2 * kMiB);
   MoveToLargePages(cache.bytes().subspan(4096, 2 * kMiB));

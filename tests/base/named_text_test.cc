@@ -40,7 +40,7 @@ TEST(NamedText, AnyOtherNameIsThatOfAFile) {
   EXPECT_TRUE(absl::IsInvalidArgument(Read(folder.path()).status()));
 }
 
-TEST(NamedText, WhatIsNeitherIsRefusedWithTheNames) {
+TEST(NamedText, AnUnknownNameIsRefusedWithTheNames) {
   for (const std::string missing : {"three", ""}) {
     const absl::Status status = Read(missing).status();
     EXPECT_TRUE(absl::IsNotFound(status));

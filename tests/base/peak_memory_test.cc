@@ -24,7 +24,7 @@ TEST(PeakMemory, HeaderExample) {
   EXPECT_GT(*MappedFileBytes(), 100'000);
 }
 
-TEST(PeakMemory, WhatTheSystemDoesNotSayIsNotKnown) {
+TEST(PeakMemory, AMissingOrBrokenFieldIsUnknown) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("status");
   EXPECT_EQ(StatusField(path, "VmHWM:"), std::nullopt) << "no /proc";
@@ -36,7 +36,7 @@ TEST(PeakMemory, WhatTheSystemDoesNotSayIsNotKnown) {
   EXPECT_EQ(StatusField(path, "VmHWM:"), 12 * 1024);
 }
 
-TEST(PeakMemory, GrowsByWhatIsTouchedAndDoesNotShrink) {
+TEST(PeakMemory, GrowsByTouchedMemoryAndDoesNotShrink) {
   const int64_t before = *PeakMemoryBytes();
   constexpr int64_t kBytes = int64_t{64} << 20;
   {

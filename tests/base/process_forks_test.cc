@@ -84,7 +84,7 @@ TEST_P(ForkedPool, RunsOnTheCallerAloneAndEnds) {
 
 INSTANTIATE_TEST_SUITE_P(AfterRuns, ForkedPool, testing::Values(0, 1, 2));
 
-TEST(PoolInAChild, HasThreadsAgainOnceItIsResized) {
+TEST(PoolInAChild, HasThreadsAgainAfterAResize) {
   if (kThreadSanitized) GTEST_SKIP() << "it allows no threads after a fork";
   ThreadPool pool(3);
   pool.Run([](int) {});

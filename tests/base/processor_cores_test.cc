@@ -84,7 +84,7 @@ TEST_F(Machine, OfTwoKindsOfCoresHasAThreadForEachFastCoreThatMayBeUsed) {
   EXPECT_EQ(FastCores(Cpus(16, 23)), 8) << "an affinity to slow cores alone: they are all there is";
 }
 
-TEST_F(Machine, OfThreeCapacitiesUsesThoseOfHalfTheLargestAtLeast) {
+TEST_F(Machine, OfThreeCapacitiesUsesCoresWithAtLeastHalfTheLargest) {
   PutPossible("0-7");
   for (int cpu = 0; cpu < 8; ++cpu) {
     PutCore(cpu, absl::StrCat(cpu));
@@ -96,7 +96,7 @@ TEST_F(Machine, OfThreeCapacitiesUsesThoseOfHalfTheLargestAtLeast) {
   EXPECT_EQ(FastCores(Cpus(3, 4)), 1);
 }
 
-TEST_F(Machine, WithoutCapacitiesUsesThoseOfThreeQuartersOfTheHighestFrequency) {
+TEST_F(Machine, WithoutCapacitiesUsesCoresWithThreeQuartersOfTheHighestFrequency) {
   PutPossible("0-7");
   for (int cpu = 0; cpu < 8; ++cpu) PutOfCpu(cpu, "cpufreq/cpuinfo_max_freq", cpu < 4 ? "1800000" : cpu < 7 ? "2600000" : "3000000");
   EXPECT_EQ(FastCores(Cpus(0, 7)), 4);
@@ -168,7 +168,7 @@ TEST_F(Machine, WhoseFilesAreHugeHasACoreForEachCpu) {
   EXPECT_EQ(FastCores(Cpus(0, 15)), 16);
 }
 
-TEST(CpusOfThread, AreThoseOfItsAffinity) {
+TEST(CpusOfThread, EqualTheAffinityOfTheThread) {
   EXPECT_EQ(static_cast<int>(CpusOfThread().count()), AvailableCpus());
   const absl::StatusOr<CpuLimit> limit = CpuLimit::Create(1);
   ASSERT_TRUE(limit.ok()) << limit.status();

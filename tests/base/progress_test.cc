@@ -101,7 +101,7 @@ TEST(Progress, FinishIsSaidOnce) {
   EXPECT_EQ(recorded.writes.size(), writes);
 }
 
-TEST(Progress, ErasedItLeavesNothingOnATerminalAndSaysNoMore) {
+TEST(Progress, AnErasedProgressLeavesNothingOnATerminalAndStaysSilent) {
   Recorded recorded;
   Progress progress("x", 5, recorded.Options(/*terminal=*/true));
   recorded.clock.Advance(kSecond);

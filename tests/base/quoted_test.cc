@@ -30,7 +30,7 @@ TEST(Quoted, HeaderExample) {
   EXPECT_EQ(absl::StrCat("found ", Quoted(text), ", expected BPE or SPM"), "found \"unigram\", expected BPE or SPM");
 }
 
-TEST(Quoted, NothingInATextReachesATerminalAsItIs) {
+TEST(Quoted, NoControlCharacterReachesATerminalUnescaped) {
   EXPECT_EQ(Quoted("\x1b[2J\r\n\t"), "\"\\x1b[2J\\r\\n\\t\"");
   EXPECT_EQ(Quoted("say \"it\""), "\"say \\\"it\\\"\"");
   EXPECT_EQ(Quoted(absl::string_view("\0\x7f\xff", 3)), "\"\\x00\\x7f\\xff\"");

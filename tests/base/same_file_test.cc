@@ -38,7 +38,7 @@ TEST_F(SameFile, IsKnownByAnyName) {
   }
 }
 
-TEST_F(SameFile, IsKnownBeforeItIsThere) {
+TEST_F(SameFile, IsKnownBeforeTheFileExists) {
   ASSERT_EQ(symlink("new", Path("dangling").c_str()), 0);
   EXPECT_TRUE(IsSameFile(Path("new"), Path("./new")));
   EXPECT_TRUE(IsSameFile(Path("new"), Path("dangling")));

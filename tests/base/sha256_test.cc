@@ -58,7 +58,7 @@ TEST(Sha256, EveryPathAgreesOnOneAndManyBlocks) {
 }
 
 // Every length up to some blocks, and every way to cut it in two.
-TEST(Sha256, PiecesAreTheWhole) {
+TEST(Sha256, SplitBytesHaveTheSumOfTheWhole) {
   const std::vector<std::byte> bytes = RandomBytes(200, 2);
   for (size_t size = 0; size <= bytes.size(); ++size) {
     const absl::Span<const std::byte> part = absl::MakeConstSpan(bytes).first(size);

@@ -35,7 +35,7 @@ TEST(SharedBytes, AreKeptUntilTheLastCopyGoes) {
 }
 
 // As the vector's own bytes do when it is moved.
-TEST(SharedBytes, OfAVectorStayWhereTheyAre) {
+TEST(SharedBytes, OfAVectorStayAtTheirAddress) {
   std::vector<std::byte> vector(1000, std::byte{5});
   const std::byte* const address = vector.data();
   const SharedBytes bytes(std::move(vector)), copy = bytes;

@@ -19,14 +19,14 @@ std::vector<int> TimesDone(int workers, int64_t parts) {
   return {done.begin(), done.end()};
 }
 
-TEST(SharedWork, EveryPartIsDoneOnceByWhatWorkersThereAre) {
+TEST(SharedWork, EveryPartIsDoneOnceWithAnyNumberOfWorkers) {
   for (const int workers : {1, 2, 3, 5}) {
     for (const int64_t parts : {0, 1, 2, 7, 100})
       EXPECT_EQ(TimesDone(workers, parts), std::vector<int>(parts, 1)) << workers << " " << parts;
   }
 }
 
-TEST(SharedWork, OneWorkerDoesWhatTheOthersLeave) {
+TEST(SharedWork, OneWorkerDoesTheRemainingPartsOfTheOthers) {
   std::vector<TakenParts> taken(3);
   std::vector<int64_t> order;
   ForEachPart(taken.data(), /*worker=*/1, /*workers=*/3, /*parts=*/7, [&](int64_t part) { order.push_back(part); });
@@ -50,7 +50,7 @@ TEST(SharedWork, AHeldUpWorkerKeepsFourPartsAtMost) {
   }
 }
 
-TEST(SharedWork, HelpsOnlyAfterItHasWaited) {
+TEST(SharedWork, HelpsOnlyAfterWaiting) {
   std::vector<TakenParts> taken(2);
   std::vector<int64_t> order;
   const auto note = [&](int64_t part) { order.push_back(part); };

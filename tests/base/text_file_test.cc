@@ -58,7 +58,7 @@ TEST_F(TextFile, AFifoIsReadAndWrittenWhole) {
   EXPECT_TRUE(std::filesystem::is_fifo(fifo));
 }
 
-TEST_F(TextFile, WhatIsOpenIsAddedToByEachOfItsNames) {
+TEST_F(TextFile, AnOpenFileIsAppendedToByEachOfItsNames) {
   ASSERT_TRUE(WriteTextFile(Path("log"), "earlier\n").ok());
   ASSERT_EQ(symlink("log", Path("link").c_str()), 0);
   const int descriptor = open(Path("log").c_str(), O_WRONLY | O_CLOEXEC);
@@ -89,7 +89,7 @@ TEST_F(TextFile, AFileWithoutANameIsWrittenThroughItsDescriptor) {
   EXPECT_EQ(folder_.Files(), 0);
 }
 
-TEST_F(TextFile, ADescriptorMustBeOpenForWhatIsAsked) {
+TEST_F(TextFile, ADescriptorMustBeOpenForTheRequestedAccess) {
   ASSERT_TRUE(WriteTextFile(Path("file"), "x").ok());
   const int read_only = open(Path("file").c_str(), O_RDONLY), write_only = open(Path("file").c_str(), O_WRONLY);
   EXPECT_TRUE(absl::IsInvalidArgument(WriteTextFile(NameOf(read_only), "y")));
@@ -111,14 +111,14 @@ TEST_F(TextFile, LinksAreFollowedAndStay) {
   EXPECT_TRUE(std::filesystem::is_symlink(Path("second")) && std::filesystem::is_symlink(Path("dangling")));
 }
 
-TEST_F(TextFile, DevicesTakeAndGiveWhatTheyHave) {
+TEST_F(TextFile, DevicesReadAndWriteByTheirOwnRules) {
   EXPECT_EQ(WriteTextFile("/dev/null", "x"), absl::OkStatus());
   EXPECT_EQ(*ReadTextFile("/dev/null", kMost), "");
   EXPECT_TRUE(absl::StrContains(WriteTextFile("/dev/full", "x").message(), "/dev/full: cannot write: No space"));
   EXPECT_TRUE(absl::IsResourceExhausted(ReadTextFile("/dev/zero", 1000).status()));
 }
 
-TEST_F(TextFile, WhatHasNoTextIsNamed) {
+TEST_F(TextFile, APathWithoutTextIsNamedByKind) {
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
   const std::string socket_path = Path("socket");
   ASSERT_LT(socket_path.size(), sizeof(address.sun_path));

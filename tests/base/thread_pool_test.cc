@@ -159,7 +159,7 @@ TEST(ThreadPool, EveryThreadTakesPartAlsoWhereThereAreFewerCpus) {
 }
 
 // As if another process had the second CPU. If they spun as long as threads with a CPU each, a barrier would take 50 us.
-TEST(ThreadPool, ThreadsOnOneCpuSoonGiveItToEachOther) {
+TEST(ThreadPool, ThreadsOnOneCpuSoonYieldToEachOther) {
   const absl::StatusOr<CpuLimit> limit = CpuLimit::Create(1);
   ASSERT_TRUE(limit.ok()) << limit.status();
   constexpr int kBarriers = 4000;

@@ -23,7 +23,7 @@ TEST(UsageError, HeaderExample) {
   EXPECT_TRUE(CheckThreads(1).ok());
 }
 
-TEST(UsageError, OtherErrorsAreNotWrongUsageWhateverTheySay) {
+TEST(UsageError, OtherErrorsAreNotWrongUsageWhateverTheirMessage) {
   for (const absl::Status& status : {absl::OkStatus(), absl::InvalidArgumentError("threads: found 999, expected 0 to 256"),
                                      absl::InvalidArgumentError("--threads: found 999")}) {
     EXPECT_FALSE(IsWrongUsage(status));
@@ -53,7 +53,7 @@ TEST(UsageError, ALimitIsNamedBesideOrWithoutAField) {
   EXPECT_EQ(LimitOf(LimitedBy("context", absl::OkStatus())), "");
 }
 
-TEST(ForFile, WhatTheSystemCannotGiveIsNoWrongUsage) {
+TEST(ForFile, FailuresOfTheSystemAreNotWrongUsage) {
   for (const int error : {ENOENT, EACCES, EISDIR, ENOTDIR, ENAMETOOLONG, EROFS}) {
     const absl::Status status = ForFile("trace", absl::ErrnoToStatus(error, "/x/y: cannot write"));
     EXPECT_EQ(FieldOf(status), "trace") << status;

@@ -38,7 +38,7 @@ TEST(WriteAll, WaitsForAPipeThatDoesNotBlockItsWriter) {
   close(ends[1]);
 }
 
-TEST(WriteAll, SaysWhatStoppedIt) {
+TEST(WriteAll, ReturnsTheErrorThatStoppedTheWrite) {
   const int full = open("/dev/full", O_WRONLY);
   EXPECT_EQ(WriteAll(full, "x"), ENOSPC);
   EXPECT_EQ(WriteAll(full, ""), 0);

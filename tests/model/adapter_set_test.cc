@@ -147,7 +147,7 @@ TEST(AdapterSet, ZerosKeepTheirSigns) {
   }
 }
 
-TEST(AdapterSet, MemoryIsWhatEachWayKeeps) {
+TEST(AdapterSet, MemoryMatchesTheLayoutOfEachMode) {
   const LoadedWeights model(TinyModelBuilder({.formats = {F::kF32}}));
   const ModelConfig& config = model.config();
   const std::vector<LoraAdapter> alone = Tasks(config);

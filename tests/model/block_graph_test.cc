@@ -76,7 +76,7 @@ TEST(BlockGraph, LayersMayDifferInTheirBiases) {
   EXPECT_NE(texts[0], texts[1]);
 }
 
-TEST(BlockGraph, KeysAndValuesAloneTakeWhatLeadsToThem) {
+TEST(BlockGraph, KeysAndValuesAloneTakeOnlyTheOperatorsBeforeThem) {
   const auto layer = [](const char* name) {
     const LoadedWeights model = Golden(name);
     const BlockGraph block = BuildKeyValueGraph(model.config(), model.layout(), 0);

@@ -127,7 +127,7 @@ TEST(ComposeAdapters, FormatsThatDifferBecomeOneThatHoldsAllNumbers) {
 }
 
 // Ranks one behind another, each part's numbers as they were but for its share of the scale.
-TEST(ComposeAdapters, NumbersAreThoseOfThePartsInTheirOrder) {
+TEST(ComposeAdapters, NumbersAreTheNumbersOfThePartsInOrder) {
   const ModelConfig config = SmallConfig(2);
   const LoraAdapter a = RandomAdapter(config, 3, kAllTargets, 1, 2, BlockFormat::kBF16),
                     b = RandomAdapter(config, 5, 1u << static_cast<int>(LoraTarget::kDown), 2, 1, BlockFormat::kF16);
@@ -160,7 +160,7 @@ TEST(ComposeAdapters, EachMatrixThatAPartChangesIsThere) {
   EXPECT_EQ(Must(PlanComposedAdapter(parts)).ranks, ranks);
 }
 
-TEST(ComposeAdapters, WhatCannotBeComposedIsNamed) {
+TEST(ComposeAdapters, AnImpossibleCompositionIsNamed) {
   const ModelConfig config = SmallConfig(2);
   ModelConfig deeper = config, wider = config;
   deeper.layers.resize(3);

@@ -188,7 +188,7 @@ TEST(EagleHead, HeaderExample) {
   EXPECT_EQ(Must(run()) % 5, 2);
 }
 
-TEST(EagleHead, ValuesAreThoseOfAPlainComputation) {
+TEST(EagleHead, ValuesMatchAPlainComputation) {
   for (const auto& [numbers, most] : {std::pair("F32", 1e-4), {"F16", 1e-4}, {"BF16", 1e-4}}) {
     const EagleBuilder builder({.numbers = numbers});
     const auto head = HeadOf(builder);
@@ -226,7 +226,7 @@ TEST(EagleHead, FusesStatesByItsMatrix) {
   }
 }
 
-TEST(EagleHead, ARowsBitsDoNotDependOnTheRowsBesideIt) {
+TEST(EagleHead, ARowsBitsDoNotDependOnOtherRows) {
   const auto head = HeadOf(EagleBuilder({.numbers = "F16"}));
   const Program program;
   const std::vector<float> alone = program.Outs(*head, std::vector<size_t>(9, 1), 1);
@@ -235,7 +235,7 @@ TEST(EagleHead, ARowsBitsDoNotDependOnTheRowsBesideIt) {
   EXPECT_EQ(program.Outs(*head, {3, 6}, 3), alone);
 }
 
-TEST(EagleHead, SlotsThatAreForgottenLeaveTheOthersAsTheyWere) {
+TEST(EagleHead, ForgottenSlotsLeaveTheOthersUnchanged) {
   const auto head = HeadOf(EagleBuilder());
   const Program program;
   ThreadPool pool(1);

@@ -78,7 +78,7 @@ TEST(EmbeddingTable, ReadsTheRowsOfAllTokensAndNoOtherPanels) {
   }
 }
 
-TEST(EmbeddingTable, RowsWithoutATokenAreLeftAsTheyAre) {
+TEST(EmbeddingTable, RowsWithoutATokenAreUnchanged) {
   const LoadedWeights model(TinyModelBuilder({})), floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
   ThreadPool pool(2);
   HostDevice device(pool);

@@ -52,7 +52,7 @@ TEST_F(HiddenRowsOfPasses, HeaderExample) {
   EXPECT_EQ(Bits(logits.row(1), logits.row(1) + kTinyVocabulary), Plain(4));
 }
 
-TEST_F(HiddenRowsOfPasses, TheyLastUntilTheNextPassOrAsLongAsTheyAreKept) {
+TEST_F(HiddenRowsOfPasses, LastUntilTheNextPassUnlessKept) {
   HiddenRows first = Must(text_.Begin().FinishAll()), second;
   const Bits expected = text_.LogitsOf(first, 3);
   Must(first.Keep());
@@ -91,7 +91,7 @@ TEST_F(HiddenRowsOfPasses, RowsOfSeveralPassesShareTheHead) {
   EXPECT_EQ(row(2), plain.Plain(absl::MakeConstSpan(kTokens).first(1)));
 }
 
-TEST(HiddenRowsOfRunners, ThoseOfAnotherRunnerAreRefused) {
+TEST(HiddenRowsOfRunners, RowsOfAnotherRunnerAreRefused) {
   const LoadedWeights model(TinyModelBuilder({})), other_model(TinyModelBuilder({.seed = 9}));
   Machine machine(model, {}), other(other_model, {});
   PassText text(machine, kTokens);

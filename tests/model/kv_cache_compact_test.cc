@@ -35,7 +35,7 @@ TEST(KvCacheCompact, AnAcceptedBranchFollowsItsText) {
   EXPECT_EQ(cache->free_slots(), 256 - 45);
 }
 
-TEST(KvCacheCompact, LeavesAloneWhatOthersShareOrWhatFollowsAlready) {
+TEST(KvCacheCompact, LeavesAloneSharedSlotsAndContiguousSlots) {
   const auto cache = Must(KvCache::Create({.layers = 1, .heads = 1, .head_size = 4, .slots = 64}));
   const SequenceId text = cache->NewSequence();
   Must(cache->Extend(text, 20));
@@ -88,7 +88,7 @@ void KeepRandomPaths(KvFormat format, uint64_t scatter_seed, std::vector<int> wi
   }
 }
 
-TEST(KvCacheCompact, RandomPathsKeepWhatWasWritten) {
+TEST(KvCacheCompact, RandomPathsKeepTheWrittenContents) {
   for (const uint64_t scatter_seed : {0, 9}) {
     KeepRandomPaths<uint16_t>(KvFormat::kHalf, scatter_seed, {});
     KeepRandomPaths<uint16_t>(KvFormat::kHalf, scatter_seed, {0, 48, 48});

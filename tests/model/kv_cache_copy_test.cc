@@ -78,7 +78,7 @@ void ExpectCopied(const Shape& from_shape, const Shape& to_shape, int length) {
   EXPECT_EQ(to->nodes(), 0);
 }
 
-TEST(KvCacheCopy, EveryFormatIsReadWhereItWasWritten) {
+TEST(KvCacheCopy, EveryFormatIsReadWhereWritten) {
   for (const std::vector<int>& windows : {std::vector<int>(), std::vector<int>{kWindow, 0, kWindow}}) {
     for (const uint64_t seed : {0, 5}) {
       Shape from = {.windows = windows}, to = {.slots = 1024, .largest_pass = 16, .scatter_seed = seed, .windows = windows};
@@ -102,7 +102,7 @@ TEST(KvCacheCopy, APositionHasItsNumbersAndScalesAndNoPadding) {
   EXPECT_EQ(CacheOf({.format = KvFormat::kInt8})->PositionBytes(), 2 * 2 * (12 + 4));
 }
 
-TEST(KvCacheCopy, WhatWindowsHaveGivenUpIsNotHeld) {
+TEST(KvCacheCopy, PositionsOutsideTheWindowAreNotHeld) {
   const auto cache = CacheOf({.windows = {kWindow, 0, kWindow}});
   const SequenceId text = Grown<uint16_t>(*cache, 200);
   const std::vector<int> held_from = HeldFromOf(*cache, text);
@@ -112,7 +112,7 @@ TEST(KvCacheCopy, WhatWindowsHaveGivenUpIsNotHeld) {
 }
 
 // The ring takes what next rows read, and more while it has room: as much as a draft that is taken back needs.
-TEST(KvCacheCopy, ARingTakesTheLastPositionsOfWhatWasHeldInFull) {
+TEST(KvCacheCopy, ARingTakesTheLastPositionsOfAFullSequence) {
   const auto full = CacheOf({}), ring = CacheOf({.windows = {kWindow, 0, kWindow}});
   const SequenceId text = Grown<uint16_t>(*full, 200), copy = ring->NewSequence();
   Must(ring->Adopt(copy, 200, HeldFromOf(*full, text)));
@@ -123,7 +123,7 @@ TEST(KvCacheCopy, ARingTakesTheLastPositionsOfWhatWasHeldInFull) {
   EXPECT_TRUE(ring->CanExtend(copy));
 }
 
-TEST(KvCacheCopy, WhatNextRowsReadMustBeThere) {
+TEST(KvCacheCopy, PositionsThatNextRowsReadMustBeHeld) {
   const auto cache = CacheOf({.windows = {kWindow, 0, kWindow}});
   const SequenceId text = cache->NewSequence();
   const absl::Status all = cache->Adopt(text, 100, {0, 1, 0}), window = cache->Adopt(text, 100, {77, 0, 78});

@@ -24,7 +24,7 @@ int64_t LargePageKib() {
   return 0;
 }
 
-TEST(KvCache, HalfFullItMovesToLargePagesAndKeepsWhatItHolds) {
+TEST(KvCache, AHalfFullCacheMovesToLargePagesAndKeepsItsContents) {
   constexpr int kSlots = 1 << 15, kSize = 64;
   const auto cache = *KvCache::Create({.layers = 1, .heads = 1, .head_size = kSize, .slots = kSlots});
   const KvCache::SequenceId text = cache->NewSequence();

@@ -52,7 +52,7 @@ void ForEachPosition(const KvCache& cache, KvCache::SequenceId sequence, Visit v
   }
 }
 
-TEST(KvCacheShrink, GivesBackTheLastSlotsAndMovesWhatIsTakenThere) {
+TEST(KvCacheShrink, GivesBackTheLastSlotsAndMovesTheirContents) {
   for (uint64_t seed = 1; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     const bool scatters = seed % 3 == 0;
@@ -106,7 +106,7 @@ TEST(KvCacheShrink, TheMemoryIsGivenBackAndCounted) {
   EXPECT_LT(cache->bytes() * 8, before + 8 * 4096 * 16);
 }
 
-TEST(KvCacheShrink, WhatAWindowNeedsStays) {
+TEST(KvCacheShrink, TheSlotsOfAWindowStay) {
   const auto cache = Cache(4096, 0, {64, 64});
   const int slots = cache->slots();
   EXPECT_EQ(cache->Shrink(0), slots);

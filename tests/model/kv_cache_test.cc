@@ -99,7 +99,7 @@ TEST(KvCache, SequencesThatGrowSideBySideGetRunsThatLieAsTheirPositionsDo) {
   }
 }
 
-TEST(KvCache, ForksShareTheirBeginningAndNothingElse) {
+TEST(KvCache, ForksShareTheirPrefixAndNothingElse) {
   auto cache = SmallCache(64);
   const SequenceId text = cache->NewSequence();
   const Slots shared = Extended(*cache, text, 10);
@@ -112,7 +112,7 @@ TEST(KvCache, ForksShareTheirBeginningAndNothingElse) {
   for (const int32_t slot : own) EXPECT_EQ(std::count(shared.begin(), shared.end(), slot), 0) << slot;
 }
 
-TEST(KvCache, TruncatingFreesOnlyWhatNobodyShares) {
+TEST(KvCache, TruncatingFreesOnlyUnsharedSlots) {
   auto cache = SmallCache(64);
   const SequenceId text = cache->NewSequence();
   Extended(*cache, text, 20);

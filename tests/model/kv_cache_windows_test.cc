@@ -81,7 +81,7 @@ TEST(KvCacheWindows, ALongTextLiesInARing) {
   EXPECT_EQ(cache->PathsOf(text, 500)[0], (KvCache::Path{{0, 500}}));
 }
 
-TEST(KvCacheWindows, WhatTheLastPassAddedAndAsManyPositionsAsAPassAreTakenBackForNothing) {
+TEST(KvCacheWindows, TruncatingByUpToOnePassLeavesTheSequenceExtendable) {
   for (int length = 1; length < 200; ++length) {
     for (int rows = 1; rows <= kPass; ++rows) {
       const auto cache = WindowedCache();
@@ -115,7 +115,7 @@ TEST(KvCacheWindows, ASequenceCutBackFurtherCanOnlyBeginAnew) {
   Pass(*cache, cache->NewSequence(), 2 * kSlots);  // All of the ring's slots are free, too.
 }
 
-TEST(KvCacheWindows, ExhaustionCountsWhatCouldBeGivenUp) {
+TEST(KvCacheWindows, ExhaustionCountsSlotsThatCouldBeReleased) {
   const auto cache = WindowedCache();
   const SequenceId first = cache->NewSequence(), second = cache->NewSequence();
   GrowTo(*cache, first, 100);

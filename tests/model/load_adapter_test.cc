@@ -62,7 +62,7 @@ TEST(LoadAdapter, HeaderExample) {
   EXPECT_TRUE(Must(Example(model.get(), Must(ReadModelConfig(*model)), GoldenPath("lora/llama-qv"), rows)));
 }
 
-TEST(LoadAdapter, NumbersAreThoseOfTheFileWithBTransposed) {
+TEST(LoadAdapter, NumbersEqualTheFileWithBTransposed) {
   const LoadedWeights model(GoldenPath("tiny/llama.gguf"));
   const AdapterFile file = Must(ReadAdapter(GoldenPath("lora/llama-qv"), model.file(), model.config()));
   const LoraAdapter adapter = Must(MakeLoraAdapter(file, model.config(), 0.25f));
@@ -92,7 +92,7 @@ AdapterMatrix Wide(const AdapterMatrix& matrix, bool needs_them) {
 }
 
 // A file of 32 bits whose numbers are those of FP16 gives the adapter of the file of 16 bits; one that needs them keeps them.
-TEST(LoadAdapter, NumbersOf32BitsStayIfTheyAreNeeded) {
+TEST(LoadAdapter, NumbersOf32BitsStayIfNeeded) {
   const LoadedWeights model(GoldenPath("tiny/llama.gguf"));
   const AdapterFile file = Must(ReadAdapter(GoldenPath("lora/llama-qv"), model.file(), model.config()));
   const LoraAdapter halves = Must(MakeLoraAdapter(file, model.config()));
@@ -112,7 +112,7 @@ TEST(LoadAdapter, NumbersOf32BitsStayIfTheyAreNeeded) {
 }
 
 // What is known before numbers are read, and what padding to another's ranks takes.
-TEST(LoadAdapter, APlanIsWhatTheAdapterWillBe) {
+TEST(LoadAdapter, APlanMatchesTheAdapter) {
   const LoadedWeights model(GoldenPath("tiny/llama.gguf"));
   const std::vector<LoraShape> shapes = LoraShapesOf(model.config());
   std::vector<int> largest;
@@ -235,7 +235,7 @@ TEST(LoadAdapter, AReadersPairsGiveTheSameAdapterInAnyOrder) {
 }
 
 // Numbers that no 16 bits hold stay in the file's 32: the same as by numbers that were widened and put there.
-TEST(LoadAdapter, NumbersOf32BitsAreKeptAsTheyAre) {
+TEST(LoadAdapter, NumbersOf32BitsAreKeptUnchanged) {
   const auto model = Must(GgufFile::Open(GoldenPath("tiny/llama.gguf")));
   const ModelConfig config = Must(ReadModelConfig(*model));
   AdapterFile file = Must(ReadAdapter(GoldenPath("lora/llama-all"), *model, config));
@@ -264,7 +264,7 @@ TEST(LoadAdapter, NumbersOf32BitsAreKeptAsTheyAre) {
   EXPECT_EQ(made.bytes(), bytes);
 }
 
-TEST(LoadAdapter, WhatDoesNotFitIsNamed) {
+TEST(LoadAdapter, AnAdapterThatDoesNotFitIsNamed) {
   const LoadedWeights model(GoldenPath("tiny/llama.gguf"));
   AdapterFile file = Must(ReadAdapter(GoldenPath("lora/llama-qv"), model.file(), model.config()));
   file.path = "pirate";

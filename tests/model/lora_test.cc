@@ -82,7 +82,7 @@ TEST(LoraAdapter, MovingLeavesTheNumbersInPlace) {
   static_assert(!std::is_copy_constructible_v<LoraAdapter>, "a copy's entries would point at the numbers of the original");
 }
 
-TEST(LoraAdapter, AnAdapterKeepsItsIdWhereverItIsMoved) {
+TEST(LoraAdapter, AnAdapterKeepsItsIdAfterMoves) {
   LoraAdapter one = Empty(2, 2), other = Empty(2, 2);
   EXPECT_NE(one.id(), 0u);
   EXPECT_NE(one.id(), other.id());
@@ -94,7 +94,7 @@ TEST(LoraAdapter, AnAdapterKeepsItsIdWhereverItIsMoved) {
 }
 
 // What files know an adapter by.
-TEST(LoraAdapter, ItsSumIsWhatItChangesAndHow) {
+TEST(LoraAdapter, TheSumDependsOnThePlacesAndTheNumbers) {
   const auto content = [](std::vector<std::pair<int, LoraMatrices>> places) {
     LoraAdapter adapter = Empty(2, 2);
     for (auto& [place, matrices] : places) EXPECT_TRUE(adapter.Set(place / 2, place % 2, std::move(matrices)).ok());
@@ -144,7 +144,7 @@ TEST(LoraAdapter, NumbersAreKeptInTheFewestBitsThatHoldThem) {
   }
 }
 
-TEST(LoraAdapter, NumbersOf16BitsStayAsTheyAre) {
+TEST(LoraAdapter, NumbersOf16BitsStayUnchanged) {
   LoraAdapter set = Empty(1, 2), given = Empty(1, 2);
   ASSERT_TRUE(set.Set(0, 1, Small(4)).ok());
   LoraNumbers numbers = {.in = 3, .out = 5, .rank = 2, .scale = 0.5f};

@@ -31,7 +31,7 @@ double Farthest(const std::vector<float>& a, const std::vector<float>& b) {
   return farthest / largest;
 }
 
-TEST(OffGridLogits, AreThoseOfTheModel) {
+TEST(OffGridLogits, MatchTheModel) {
   const TemporaryFolder folder;
   const std::string old_path = folder.Path("old.gguf"), new_path = folder.Path("new.gguf");
   for (const char* architecture : kArchitectures) {

@@ -76,7 +76,7 @@ TEST(PassCoster, APassWithoutLogitsHasNoHead) {
 }
 
 // What bounds a kind of operator is what bounds most of its time: layers are not alike, and neither are the passes of a prompt.
-TEST(PassCoster, AKindIsBoundByWhatBoundsMostOfItsTime) {
+TEST(PassCoster, AKindIsBoundByTheBoundOfMostOfItsTime) {
   const PassCoster coster = CosterOf("gemma-3-1b", "operators", "001", Phone());
   for (const PassCost& pass : {Must(coster.Of({.rows = 1, .positions = 2000})), Must(coster.OfPrompt(1100, 512))}) {
     double all = pass.call_seconds;

@@ -81,7 +81,7 @@ TEST_F(RowsOfAPass, TokensOutsideTheVocabularyAreNamed) {
   EXPECT_EQ(Message({wrong}), "row 0: token: found -1, expected 0 to 264");
 }
 
-TEST_F(RowsOfAPass, ARowHasOnePathInEachGroupAndItIsNotEmpty) {
+TEST_F(RowsOfAPass, ARowHasOneNonEmptyPathInEachGroup) {
   PassRow wrong = row_;
   wrong.paths = {};
   EXPECT_EQ(Message({wrong}), "row 0: paths: found 0, expected 1, one for each group of layers");
@@ -127,7 +127,7 @@ TEST_F(RowsOfAPass, AFailedPassLeavesNothingBehind) {
   EXPECT_EQ(machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3}), before);
 }
 
-TEST_F(RowsOfAPass, LogitsOfWhatWasNotComputedAreErrors) {
+TEST_F(RowsOfAPass, LogitsOfUncomputedRowsAreErrors) {
   machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3});
   std::vector<float> logits(2 * kTinyVocabulary);
   const TensorView<float> one(logits.data(), 1, kTinyVocabulary), narrow(logits.data(), 1, 100), two(logits.data(), 2, kTinyVocabulary);
@@ -271,7 +271,7 @@ struct WantedModel {
 };
 class WantedRows : public testing::TestWithParam<WantedModel> {};
 
-TEST_P(WantedRows, WhatElseIsWantedChangesNoBit) {
+TEST_P(WantedRows, OtherWantedRowsChangeNoBit) {
   const auto& [architecture, layers] = GetParam();
   const int window = std::string(architecture) == "gemma3" ? 8 : 0;
   const LoadedWeights model(TinyModelBuilder({.architecture = architecture, .layers = layers, .window = window}));

@@ -213,7 +213,7 @@ TEST(PassWalk, LogitsAndPassesAreCancelledApart) {
   Must(machine.runner().Logits(before, {0}, view));
 }
 
-TEST(PassWalk, ABeginningThatIsRefusedChangesNothing) {
+TEST(PassWalk, ARefusedBeginChangesNothing) {
   const LoadedWeights model(TinyModelBuilder({}));
   Timeline timeline({});
   Machine machine(model, {.timeline = &timeline});

@@ -85,7 +85,7 @@ TEST_F(ReadingDevices, HeaderExample) {
   EXPECT_EQ(device.stats().loads, 1);
 }
 
-TEST_F(ReadingDevices, BitsAreThoseOfTheOtherDeviceAndLayersAreNotLeased) {
+TEST_F(ReadingDevices, BitsMatchTheOtherDeviceAndLayersAreNotLeased) {
   HostDevice numbers(pool_);
   const std::vector<float> expected = Logits(numbers, [] {});
   source_.leased.clear();
@@ -140,7 +140,7 @@ TEST_F(ReadingDevices, ASecondGraphOfABlockIsRefusedUntilTheFirstEnds) {
   EXPECT_EQ(device.Submit(*second, {.rows = 1}).code(), absl::StatusCode::kFailedPrecondition) << "before Start";
 }
 
-TEST_F(ReadingDevices, WhatALoadTakesIsLearntFromLoads) {
+TEST_F(ReadingDevices, TheCostOfALoadIsLearntFromLoads) {
   HostDevice numbers(pool_);
   const CompiledModel model = Compiled();
   ReadingDevice device(numbers, *file_, model, {});

@@ -128,7 +128,7 @@ TEST_F(RewardHeadTest, ALayerBelowTheLastIsReadThroughTheSameNorm) {
   ExpectScores(file, head);
 }
 
-TEST_F(RewardHeadTest, StatesThatComeAfterTheNormAreTakenAsTheyAre) {
+TEST_F(RewardHeadTest, StatesAfterTheNormAreUsedUnchanged) {
   const RewardFile file = RandomReward(64, 4, 5);
   const std::string bytes = file.Bytes();
   const auto read = Must(SafetensorsFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "reward"));
@@ -137,7 +137,7 @@ TEST_F(RewardHeadTest, StatesThatComeAfterTheNormAreTakenAsTheyAre) {
   EXPECT_NEAR(head.Logit(state.data()), LogitOf(file, state), 1e-5);
 }
 
-TEST_F(RewardHeadTest, ScoresKeepTheOrderOfNumbersUpToWhereTheyRoundTo1) {
+TEST_F(RewardHeadTest, ScoresKeepTheOrderOfLogitsUpToTheRoundingTo1) {
   RewardFile file = RandomReward(64, 0, 1);
   std::vector<double> scores;
   for (const float bias : {-800.f, -30.f, -1.f, 0.f, 1.f, 30.f, 35.f, 800.f}) {

@@ -53,7 +53,7 @@ class ScratchOfTile {
 };
 
 // Scores, sums and rounded queries: with one ValueStride less for each query, the last sums would lie behind the scratch.
-TEST(AttentionScratch, IsWhatFp16AttentionWritesAndNoMore) {
+TEST(AttentionScratch, IsExactlyTheScratchOfFp16Attention) {
   for (const KernelPath path : SupportedKernelPaths()) {
     for (const int kv_block : {16, 512}) {
       const ScratchOfTile scratch;
@@ -65,7 +65,7 @@ TEST(AttentionScratch, IsWhatFp16AttentionWritesAndNoMore) {
   }
 }
 
-TEST(AttentionScratch, HoldsWhatFp32AttentionWrites) {
+TEST(AttentionScratch, HoldsTheScratchOfFp32Attention) {
   for (const KernelPath path : SupportedKernelPaths()) {
     const ScratchOfTile scratch;
     RowKernelsFor(path).attend(scratch.tile());

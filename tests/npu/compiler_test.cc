@@ -25,7 +25,7 @@ TEST(Compiler, HeaderExample) {
   EXPECT_TRUE(load().ok());
 }
 
-TEST(Compiler, CompiledGraphKnowsWhatARunNeeds) {
+TEST(Compiler, CompiledGraphKnowsTheNeedsOfARun) {
   const absl::StatusOr<CompiledGraph> compiled =
       Compile(DecoderBlock({.layers = 2, .embedding = true, .format = BlockFormat::kQ8_0}), {.row_capacity = 7});
   ASSERT_TRUE(compiled.ok()) << compiled.status();

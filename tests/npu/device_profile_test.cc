@@ -115,7 +115,7 @@ TEST(DeviceProfile, TheTableHasEachNumberOfTheStructOnce) {
   EXPECT_EQ(members, names);
 }
 
-TEST(DeviceProfile, SaysWhatTheTextSays) {
+TEST(DeviceProfile, HasTheFieldsOfItsText) {
   const std::string text = DeviceProfileText("tcm_bytes") +
                            ParameterText("tcm_bytes", "value: 8388608 assumed: true low: 4194304 high: 16777216 source: 'guessed'");
   const absl::StatusOr<DeviceProfile> profile = ParseDeviceProfile(text, "it");
@@ -181,7 +181,7 @@ TEST(DeviceProfile, EachNumberHasASource) {
   }
 }
 
-TEST(DeviceProfile, ARangeIsThereWhereANumberIsAssumedAndHoldsIt) {
+TEST(DeviceProfile, AnAssumedNumberHasARangeThatHoldsTheNumber) {
   const auto refusal = [](absl::string_view rest) { return RefusalOf("row_packets", absl::StrCat("value: 5 source: 'none' ", rest)); };
   EXPECT_EQ(refusal("assumed: true low: 4 high: 6"), "");
   EXPECT_EQ(refusal("assumed: true low: 5 high: 5"), "");
@@ -205,7 +205,7 @@ TEST(DeviceProfile, ALookupIsAPartOfSoftmax) {
   EXPECT_EQ(Refusal(text), "it: gather_packets.value: found 100000, expected 0 to 40");
 }
 
-TEST(DeviceProfile, ModesAreRefusedWithWhatIsWrong) {
+TEST(DeviceProfile, WrongModesAreRefusedByField) {
   const std::string first = "mode { name: 'a' clock: 1 power: 1 source: 'none' }";
   const auto second = [&](const std::string& mode) { return Refusal(WithModes(absl::StrCat(first, "mode { ", mode, " }"))); };
   EXPECT_EQ(Refusal(WithModes("")), "it: mode: found 0, expected 1 to 16");
@@ -226,7 +226,7 @@ TEST(DeviceProfile, ModesAreRefusedWithWhatIsWrong) {
   EXPECT_EQ(second("clock: 1 power: 1 source: 'none'"), "it: mode[1].name: found \"\", expected printable text of 1 to 64 bytes");
 }
 
-TEST(DeviceProfile, WhatIsNoProfileIsRefusedWithItsLine) {
+TEST(DeviceProfile, AnInvalidProfileIsRefusedWithItsLine) {
   EXPECT_EQ(Refusal(""), "it: name: found \"\", expected printable text of 1 to 64 bytes");
   EXPECT_EQ(Refusal("name: 'fake'"), "it: chip: found \"\", expected printable text of 1 to 1000 bytes");
   for (const std::string wrong : {"colour: 3", "name: 3", "parameter { value: 'x' }", "parameter {", "\001\377", "mode: 1",

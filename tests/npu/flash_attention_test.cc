@@ -81,7 +81,7 @@ TEST(HmxFlashAttention, IsSoftmaxAsFarAsHalvesGo) {
 }
 
 // What comes before its window, and how many positions come after it, is not the row's.
-TEST(HmxFlashAttention, ARowsBitsAreThoseOfItsOwnPositions) {
+TEST(HmxFlashAttention, ARowsBitsDependOnlyOnItsOwnPositions) {
   const HmxAttention attention = For(64, 64);
   Head head(300, 64, 9);
   const std::vector<uint16_t> expected = Attended(attention, head, 100, 200);
@@ -94,7 +94,7 @@ TEST(HmxFlashAttention, ARowsBitsAreThoseOfItsOwnPositions) {
 }
 
 // Blocks lie at multiples of their size in the text: what a window leaves out in front moves none of them.
-TEST(HmxFlashAttention, BlocksOfAWindowLieWhereThoseOfTheTextLie) {
+TEST(HmxFlashAttention, BlocksOfAWindowLieAtTheBlocksOfTheText) {
   const HmxAttention attention = For(64, 64);
   Head head(200, 64, 11);
   for (size_t i = 0; i < 70 * 64; ++i) head.keys[i] = FloatToHalf(0);
@@ -103,7 +103,7 @@ TEST(HmxFlashAttention, BlocksOfAWindowLieWhereThoseOfTheTextLie) {
   EXPECT_EQ(Attended(attention, head, 0, 200), Attended(attention, head, 70, 200)) << "the first 70 weigh nothing beside the others";
 }
 
-TEST(HmxFlashAttention, WhatIsNoNumberIsNotHidden) {
+TEST(HmxFlashAttention, NotANumberIsNotHidden) {
   const HmxAttention attention = For(64, 32);
   const auto all = [](const std::vector<uint16_t>& y, auto is) {
     for (const uint16_t number : y) {

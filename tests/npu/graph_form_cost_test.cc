@@ -92,7 +92,7 @@ TEST(GraphFormCost, OneHeadNeedsNoOrder) {
 }
 
 // Attention of the CPU takes keys and heads as they lie.
-TEST(GraphFormCost, WhatTheCpuDoesHasNoForm) {
+TEST(GraphFormCost, CpuOperatorsHaveNoForm) {
   const Graph graph = Layer(32, 8);
   EXPECT_EQ(SavedBy(graph, &GraphForm::split_heads, "unshared"), 0);
   EXPECT_EQ(SavedBy(graph, &GraphForm::transposed_keys, "unshared"), 0);

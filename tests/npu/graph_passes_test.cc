@@ -70,7 +70,7 @@ TEST(GraphPasses, ASecondTimeChangesNothingAndOrderDoesNotMatter) {
   }
 }
 
-TEST(GraphPasses, WhatHasNothingToDoIsGivenBackAsItWas) {
+TEST(GraphPasses, AGraphWithNothingToTransformIsUnchanged) {
   Graph sum;
   const BufferId a = sum.AddInput("a", 8), b = sum.AddInput("b", 8);
   sum.Add(Add{.a = a, .b = b, .y = sum.AddOutput("y", 8)});

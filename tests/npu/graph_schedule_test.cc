@@ -27,14 +27,14 @@ TEST(GraphSchedule, HeaderExample) {
   EXPECT_EQ(loaded[gone].id, (GraphId{2, 0}));
 }
 
-TEST(GraphSchedule, WhatFitsStays) {
+TEST(GraphSchedule, GraphsThatFitStay) {
   const Costs costs = {{{.bytes = 10}, {.bytes = 30}}, {{.bytes = 20}}, {{.bytes = 40}}};
   const std::vector<GraphId> all = {{0, 0}, {0, 1}, {1, 0}, {2, 0}};
   EXPECT_EQ(PlanResidency(costs, {}).resident, all);
   EXPECT_EQ(PlanResidency(costs, {.bytes = 100}).resident, all);
 }
 
-TEST(GraphSchedule, WhereNotAllFitThoseThatAPassNeedsFirstStay) {
+TEST(GraphSchedule, WhereNotAllFitTheFirstNeededGraphsStay) {
   const Costs costs = {{{.bytes = 10}, {.bytes = 30}}, {{.bytes = 20}}, {{.bytes = 40}}};
   EXPECT_EQ(PlanResidency(costs, {.graphs = 2}).resident, (std::vector<GraphId>{{0, 0}, {0, 1}}));
   EXPECT_EQ(PlanResidency(costs, {.bytes = 39}).resident, (std::vector<GraphId>{{0, 0}, {1, 0}}));

@@ -84,7 +84,7 @@ TEST(GraphStore, HeaderExample) {
   EXPECT_EQ(y, std::vector<float>(rows * 16, 3.0f));
 }
 
-TEST(GraphStore, APlanIsCarriedOutAndWhatItDoesNotHaveIsUnloaded) {
+TEST(GraphStore, APlanIsCarriedOutAndOtherGraphsAreUnloaded) {
   ListingDevice device;
   {
     GraphStore store(device, FiveBlocks());
@@ -106,7 +106,7 @@ class BlockListingDevice : public ListingDevice {
   }
 };
 
-TEST(GraphStore, TheDeviceIsToldForWhichBlockItLoadsAGraph) {
+TEST(GraphStore, TheDeviceKnowsTheBlockOfEachLoad) {
   BlockListingDevice device;
   const std::shared_ptr<const CompiledGraph> alike = GraphOf(10, 8);
   GraphStore store(device, {{alike}, {GraphOf(11, 8)}, {alike}});

@@ -108,7 +108,7 @@ SwitchPlan RandomPlan(SeededRandom& random, const SwitchInstance& instance) {
   return plan;
 }
 
-TEST(GraphSwitch, NoBlockComputesWhileItLoadsAndNoTimeIsLost) {
+TEST(GraphSwitch, NoBlockComputesDuringItsLoadAndNoTimeIsLost) {
   SeededRandom random(1);
   for (int round = 0; round < 1000 && !::testing::Test::HasFailure(); ++round) {
     SwitchInstance instance = RandomSwitchInstance(random, round);
@@ -118,7 +118,7 @@ TEST(GraphSwitch, NoBlockComputesWhileItLoadsAndNoTimeIsLost) {
   }
 }
 
-TEST(GraphSwitch, WhatCannotBeIsNoticed) {
+TEST(GraphSwitch, ImpossibleOutcomesAreNoticed) {
   const SwitchInstance instance = {Blocks(3, {.prefill_seconds = 1, .decode_seconds = 2, .load_seconds = 1}), {.chunks = 2}};
   const SwitchPlan plan = {.loads = {{0, 1}, {1, 2}, {2, 6}}};
   const SwitchOutcome good = OutcomeOf(instance.blocks, instance.prompt, plan);
@@ -247,7 +247,7 @@ TEST(GraphSwitch, ABlockReturnsAndSwitchesAgainInOnePlan) {
 }
 
 // Blocks that have their decode graphs keep them, and the others are switched once each.
-TEST(GraphSwitch, AMixedBeginningIsPlannedFromWhatBlocksHave) {
+TEST(GraphSwitch, AMixedStartIsPlannedFromTheGraphsOfBlocks) {
   SeededRandom random(6);
   for (int round = 0; round < 200; ++round) {
     const SwitchInstance instance = RandomSwitchInstance(random, round);
@@ -296,7 +296,7 @@ void ExpectRefused(const Blocks& blocks, const SwitchPrompt& prompt, const std::
   }
 }
 
-TEST(GraphSwitch, WhatMakesNoSenseIsRefusedWithWhatWasExpected) {
+TEST(GraphSwitch, AnImpossibleQuestionIsRefusedWithTheExpectedRange) {
   const double infinite = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const SwitchTimes good = {.prefill_seconds = 1, .decode_seconds = 1, .load_seconds = 1};
   ExpectRefused({}, {}, "blocks: found 0, expected 1 to 64");

@@ -17,7 +17,7 @@ TEST(Graph, HeaderExample) {
   EXPECT_EQ(OperatorName(graph.operators[1]), "Linear");
 }
 
-TEST(Graph, IdsCountUpAndNameWhatWasAdded) {
+TEST(Graph, IdsCountUpAndNameTheirParts) {
   Graph graph;
   EXPECT_EQ(graph.AddInput("a", 1), 0);
   EXPECT_EQ(graph.AddScratch("b", 2), 1);

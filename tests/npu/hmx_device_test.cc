@@ -144,7 +144,7 @@ TEST(HmxDevice, BranchesHaveTheBitsOfTextsOfTheirOwn) {
   }
 }
 
-TEST(HmxDevice, InfinitiesAndNotANumbersAreThoseOfTheDefinition) {
+TEST(HmxDevice, InfinitiesAndNansMatchTheDefinition) {
   const Heads heads = {2, 1, 16, 0};
   PairedRun run = NewRun(heads, 64);
   run.set_input([](int external, int64_t content, float* row, int64_t columns) {

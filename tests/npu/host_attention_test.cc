@@ -277,7 +277,7 @@ TEST_P(HostAttention, TextsOfAPassHaveTheBitsOfTextsAlone) {
 }
 
 // With a window of w, a row sees exactly its last w positions: the one before is NaN here, and a change of the first seen shows.
-TEST_P(HostAttention, TheWindowEndsExactlyWhereItSays) {
+TEST_P(HostAttention, TheWindowEndsExactlyAtItsWidth) {
   for (int window : {1, 2, 15, 16, 17, 31}) {
     PairedRun run = NewRun({.window = window}, GetParam());
     ThreadPool pool(2);

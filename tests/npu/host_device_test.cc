@@ -228,7 +228,7 @@ class RefusedArguments : public testing::Test {
   std::unique_ptr<LoadedGraph> graph_ = device_.Load(paired_.compiled()).value();
 };
 
-TEST_F(RefusedArguments, NameWhatWasFoundAndExpected) {
+TEST_F(RefusedArguments, NameTheFoundAndTheExpectedValue) {
   RunArguments* arguments = &Fresh();
   arguments->rows = 65;
   EXPECT_EQ(device_.Run(*graph_, *arguments), absl::InvalidArgumentError("arguments: rows: found 65, expected 0 to 64"));

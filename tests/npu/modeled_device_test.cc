@@ -48,7 +48,7 @@ TEST(ModeledDevice, HeaderExample) {
   EXPECT_EQ(device.name(), "8gen3");
 }
 
-TEST(ModeledDevice, BitsAreThoseOfTheOtherDevice) {
+TEST(ModeledDevice, BitsMatchTheOtherDevice) {
   PairedRun run = NewRun();
   ThreadPool pool(2);
   HmxDevice numbers(pool, {});
@@ -85,7 +85,7 @@ int64_t NanosWith(const ModeledDevice::Options& options, const AdapterProduct* f
   return clock.NowNanos();
 }
 
-TEST(ModeledDevice, AdaptersCostWhatRowsHaveOrWhatGraphsAreMadeFor) {
+TEST(ModeledDevice, AdaptersCostTheRanksOfRowsOrOfGraphs) {
   const std::vector<uint16_t> halves(64 * 512, 0x2000);
   const auto adapter = [&](int rank) {
     return AdapterProduct{.a = halves.data(), .b = halves.data(), .rank = rank, .scale = 1, .format = BlockFormat::kF16};
@@ -272,7 +272,7 @@ TEST(ModeledDevice, LoadsWithWorkBetweenThemAreTwo) {
   }
 }
 
-TEST(ModeledDevice, RecordsNothingWhileItIsToldNotTo) {
+TEST(ModeledDevice, RecordsNothingWithRecordingOff) {
   PairedRun run = NewRun();
   ThreadPool pool(1);
   HmxDevice numbers(pool, {});
@@ -291,7 +291,7 @@ TEST(ModeledDevice, RecordsNothingWhileItIsToldNotTo) {
 }
 
 // What the CPU does between runs: runs begin after it.
-TEST(ModeledDevice, WorkOfTheCpuPutsOffWhatComesNext) {
+TEST(ModeledDevice, WorkOfTheCpuDelaysTheNextRun) {
   PairedRun run = NewRun();
   ThreadPool pool(1);
   HmxDevice numbers(pool, {});

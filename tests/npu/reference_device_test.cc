@@ -135,7 +135,7 @@ struct SeenProduct {
   std::thread::id thread;
 };
 
-TEST(ReferenceDevice, AnObserverSeesWhatEachProductReadsBeforeItIsComputed) {
+TEST(ReferenceDevice, AnObserverSeesTheInputsOfEachProductBeforeTheProduct) {
   const ProductGraph parts;
   const CompiledGraph compiled = *Compile(parts.graph, {});
   GraphInputs inputs(compiled, 43);

@@ -117,7 +117,7 @@ double SecondsOf(const GraphTimes& prefill, const GraphTimes& decode, const std:
 }
 
 // Every number of blocks, by equal and by balanced shares.
-TEST(SwitchChoice, IsTheBestOfAllItMayChoose) {
+TEST(SwitchChoice, IsTheBestOfAllAllowedChoices) {
   SeededRandom random(2);
   for (int round = 0; round < 100; ++round) {
     const int layers = 1 + static_cast<int>(random.Below(6));
@@ -149,7 +149,7 @@ TEST(SwitchChoice, IsTheBestOfAllItMayChoose) {
   }
 }
 
-TEST(SwitchChoice, RowsAreChosenByWhatTheyTake) {
+TEST(SwitchChoice, RowsAreChosenByTheirTime) {
   // A chunk of 256 takes less than two of 128, and a sub-chunk of 64 as long as one of 32.
   const std::vector<GraphTimes> graphs = {SameLayers(32, 4, 1, 2), SameLayers(64, 4, 1, 2), SameLayers(128, 4, 3, 2),
                                           SameLayers(256, 4, 4, 2)};
@@ -181,7 +181,7 @@ TEST(SwitchChoice, PaddedDecodingHasOneBlock) {
   EXPECT_EQ(choice.decode_seconds, 64 * 6) << "each pass takes what a chunk takes";
 }
 
-TEST(SwitchChoice, WhatMakesNoSenseIsRefused) {
+TEST(SwitchChoice, AnImpossibleQuestionIsRefused) {
   const std::vector<GraphTimes> good = {SameLayers(4, 3, 1, 1), SameLayers(16, 3, 1, 1)};
   const auto error = [](const std::vector<GraphTimes>& graphs, const SwitchQuestion& question) {
     const absl::Status status = ChooseSwitch(graphs, question).status();

@@ -126,7 +126,7 @@ TEST(TileSchedule, ReadsTheNextChunkWhileOneIsComputed) {
   EXPECT_NEAR(ScheduleTiles(plan, slow_read).seconds * 1e6, 4 * tiles * 9 + computed, 1e-6);
 }
 
-TEST(TilePlan, WhatDoesNotFitSaysTheLeastThatWould) {
+TEST(TilePlan, AProductThatDoesNotFitNamesTheLeastMemory) {
   const TileProduct product = {.rows = 1, .inputs = 16384, .outputs = 32, .tile_bytes = 576};
   // 1 MiB of activations, two of 288 KiB and two of 1 MiB of weights, two of 2 KiB of outputs, 256 bytes of scales.
   const int64_t least = 3 * (1 << 20) + 2 * 16384 / 32 * 576 + 2 * 2048 + 256;

@@ -129,7 +129,7 @@ TEST(BlockFormat, ManyBlocksAreReadOneAfterTheOther) {
   }
 }
 
-TEST(BlockFormat, PlainFloatsKeepEveryValueTheyCanHold) {
+TEST(BlockFormat, PlainFloatsKeepEveryRepresentableValue) {
   const std::vector<float> exact = {0.f, -0.f, 1.f, -2.5f, 65280.f, 0.00390625f, INFINITY, -INFINITY};  // fit in all three
   for (BlockFormat format : {BlockFormat::kF32, BlockFormat::kF16, BlockFormat::kBF16}) {
     const BlockFormatInfo& info = InfoOf(format);
@@ -222,7 +222,7 @@ TEST(BlockFormat, UnknownNameListsTheKnownOnes) {
                                 "T2, T3"));
 }
 
-TEST(BlockFormat, FormatsThatAreOnlyReadSayWhichAreWritten) {
+TEST(BlockFormat, ReadOnlyFormatsNameTheWrittenFormats) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     EXPECT_EQ(CheckWritten(info.format).ok(), info.quantize != nullptr) << info.name;
     EXPECT_EQ(info.quantize != nullptr, info.format <= BlockFormat::kIQ4_NL || info.format >= BlockFormat::kT2) << info.name;
@@ -232,7 +232,7 @@ TEST(BlockFormat, FormatsThatAreOnlyReadSayWhichAreWritten) {
                                        "Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, T2, T3"));
 }
 
-TEST(BlockFormat, WhatGgufHasNotIsFoundByNameAloneAndRefusedForGguf) {
+TEST(BlockFormat, AFormatOutsideGgufIsFoundOnlyByNameAndRefusedForGguf) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     EXPECT_EQ(info.in_gguf(), info.format < BlockFormat::kT2) << info.name;
     EXPECT_EQ(CheckInGguf(info.format).ok(), info.in_gguf()) << info.name;

@@ -93,7 +93,7 @@ TEST(PackedMatrix, PartsOfWholePanelsHaveTheBytesOfTheWhole) {
   }
 }
 
-TEST(PackedMatrix, PackingLeavesNoByteAsItWas) {
+TEST(PackedMatrix, PackingWritesEveryByte) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     const MatrixSpec spec = {"w", info.format, 33, 256};
     const std::vector<std::byte> gguf = WildBlocks(info.format, 33 * 256, 4);
@@ -104,7 +104,7 @@ TEST(PackedMatrix, PackingLeavesNoByteAsItWas) {
   }
 }
 
-TEST(PackedMatrix, SizesAreThoseOfTheLayout) {
+TEST(PackedMatrix, SizesFollowTheLayout) {
   const auto bytes = [](BlockFormat format, int64_t out) { return PackedMatrix::BytesFor({"w", format, out, 256}).value(); };
   EXPECT_EQ(bytes(BlockFormat::kF32, 32), 32 * 256 * 4);
   EXPECT_EQ(bytes(BlockFormat::kF16, 32), 32 * 256 * 2);

@@ -114,7 +114,7 @@ TEST(PanelSchedule, OthersFinishTheShareOfAWorkerThatNeverComes) {
   }
 }
 
-TEST(PanelSchedule, WaitsOnceForRowsOfOthersBeforeItReadsAny) {
+TEST(PanelSchedule, WaitsOnceForRowsOfOthersBeforeReadingAny) {
   const std::vector<PanelShape>& matrices = SomeMatrices(1);
   for (const int workers : {1, 2, 5}) {
     for (const int64_t rows : {1, 8, 31, 64, 160, 333}) {
@@ -160,7 +160,7 @@ TEST(PanelSchedule, OfFewRowsAllAreMultipliedByAPanelAtOnce) {
   }, [] {});
 }
 
-TEST(PanelSchedule, PiecesOfManyRowsStayInASecondLevelCache) {
+TEST(PanelSchedule, PartsOfManyRowsStayInASecondLevelCache) {
   const std::vector<PanelShape> matrices = {Shape(BlockFormat::kQ8_0, 4096, 4096)};
   const PanelSchedule schedule({.matrices = matrices, .rows = 1024, .workers = 2});
   std::vector<TakenParts> taken(2);

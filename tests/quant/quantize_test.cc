@@ -303,7 +303,7 @@ TEST(Quantize, NotANumberCountsAsZero) {
   for (const Searching& format : kSearching) EXPECT_EQ(Quantized(format.format, with_nan), Quantized(format.format, with_zero));
 }
 
-TEST(Quantize, WhatIsTooLargeBecomesTheLargestNumber) {
+TEST(Quantize, AValueTooLargeBecomesTheLargestNumber) {
   for (const Searching& format : kSearching) {
     const Values x = ThereAndBack(format.format, Values(kBlock, std::numeric_limits<float>::infinity()));
     const int farthest_code = format.zero > 0 ? format.zero : format.codes - 1;
@@ -314,7 +314,7 @@ TEST(Quantize, WhatIsTooLargeBecomesTheLargestNumber) {
   }
 }
 
-TEST(Quantize, WhatIsTooSmallBecomesZero) {
+TEST(Quantize, AValueTooSmallBecomesZero) {
   for (const Searching& format : kSearching) {
     const Values zeros(kBlock, 0);
     EXPECT_EQ(ThereAndBack(format.format, Values(kBlock, 0x1p-31f)), zeros) << InfoOf(format.format).name;

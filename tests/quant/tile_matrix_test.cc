@@ -273,7 +273,7 @@ TEST(TileMatrix, NumbersThatCannotBeHeldAreNamed) {
   }
 }
 
-TEST(TileMatrix, WhatDoesNotFitIsRefused) {
+TEST(TileMatrix, AMatrixThatDoesNotFitIsRefused) {
   const TileScheme scheme = {TileCode::kInt4, TileScales::kTensor};
   ExpectRefused(TileMatrix::BytesFor({"w", BlockFormat::kF32, 0, 32}, scheme).status(), "out_features: found 0");
   ExpectRefused(TileMatrix::BytesFor({"w", BlockFormat::kF32, 32, 0}, scheme).status(), "in_features: found 0");

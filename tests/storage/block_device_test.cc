@@ -78,7 +78,7 @@ class EveryDevice : public testing::TestWithParam<IoKind> {
   AlignedBuffer buffer_;
 };
 
-TEST_P(EveryDevice, SaysWhatItIs) {
+TEST_P(EveryDevice, ReportsItsProperties) {
   const std::unique_ptr<BlockDevice> device = Open(/*depth=*/3);
   EXPECT_EQ(device->path(), path_);
   EXPECT_EQ(*ParseIoKind(device->kind()), GetParam());
@@ -105,14 +105,14 @@ TEST_P(EveryDevice, KeepsAsManyReadsInFlightAsItsDepth) {
   EXPECT_TRUE(HoldsRandomBytes(Slot(0, kBlocks), 0, kSeed));
 }
 
-TEST_P(EveryDevice, AReadAcrossTheEndIsShortAndOneBeyondItGivesNothing) {
+TEST_P(EveryDevice, AReadAcrossTheEndIsShortAndOneBeyondGivesNothing) {
   const std::unique_ptr<BlockDevice> device = Open();
   EXPECT_EQ(Read(*device, (kBlocks - 1) * kBlock, Slot(0, 4)), kBlock + kTail);
   EXPECT_TRUE(HoldsRandomBytes(Slot(0).first(kBlock), (kBlocks - 1) * kBlock, kSeed));
   EXPECT_EQ(Read(*device, (kBlocks + 1) * kBlock, Slot(0, 4)), 0);
 }
 
-TEST_P(EveryDevice, ReadsBuffersItWasNotToldOf) {
+TEST_P(EveryDevice, ReadsIntoUnregisteredBuffers) {
   const std::unique_ptr<BlockDevice> device = Open();
   const AlignedBuffer other = *AlignedBuffer::Allocate(2 * kBlock);
   EXPECT_EQ(Read(*device, kBlock, other.bytes()), 2 * kBlock);
@@ -137,7 +137,7 @@ TEST_P(EveryDevice, IsOpenedByOneThreadAndUsedByAnother) {
   EXPECT_TRUE(HoldsRandomBytes(Slot(0, 4), 0, kSeed));
 }
 
-TEST_P(EveryDevice, DestroyingItWaitsForWhatIsInFlight) {
+TEST_P(EveryDevice, DestroyingTheDeviceWaitsForReadsInFlight) {
   for (int round = 0; round < 20; ++round) {
     std::unique_ptr<BlockDevice> device = Open();
     for (uint64_t tag = 0; tag < 4; ++tag) ASSERT_EQ(device->Submit({0, Slot(tag * 8, 8), tag}), absl::OkStatus());

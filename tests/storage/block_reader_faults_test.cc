@@ -105,7 +105,7 @@ TEST_F(BlockReaderFaults, AnIoErrorAtAnyReadOfAPassIsSurvived) {
   }
 }
 
-TEST_F(BlockReaderFaults, WhatIsRefusedAsInvalidIsReadThroughThePageCache) {
+TEST_F(BlockReaderFaults, ReadsRefusedAsInvalidGoThroughThePageCache) {
   ExpectSurvives({.invalid = 0.3});
   EXPECT_EQ(counters_.plain_reads, counters_.io_errors);
 }
@@ -154,7 +154,7 @@ TEST_F(BlockReaderFaults, BytesThatAreWrongOnTheDiskFailTheirExtentAlone) {
   EXPECT_EQ(counters_.plain_reads, 1);
 }
 
-TEST_F(BlockReaderFaults, OfALargeReadOnlyThePieceThatIsWrongIsReadAgain) {
+TEST_F(BlockReaderFaults, OfALargeReadOnlyTheWrongBlockIsReadAgain) {
   check_bytes_ = kPage;
   for (const auto& [id, status] : ReadAll({.seed = 1, .bit_flip = 1}, /*check=*/true)) EXPECT_EQ(status, absl::OkStatus());
   EXPECT_EQ(counters_.mismatches, kFile / kBlock);
@@ -228,7 +228,7 @@ class SmallReadsOnly : public MemoryDevice {
   std::vector<Completion> refused_;
 };
 
-TEST(BlockReaderSizes, LargeReadsThatAreRefusedAreAskedForInPieces) {
+TEST(BlockReaderSizes, RefusedLargeReadsAreSplit) {
   constexpr int64_t kBytes = 8 << 20;
   SmallReadsOnly device(RandomBytes(kBytes, kSeed), /*depth=*/1);
   const AlignedBuffer buffer = *AlignedBuffer::Allocate(kBytes);

@@ -67,7 +67,7 @@ TEST(BlockReader, AnExtentOfNothingIsFinishedAtOnce) {
   EXPECT_EQ(reader.counters().reads, 0);
 }
 
-TEST(BlockReader, KeepsTheDeviceAsBusyAsItMayBe) {
+TEST(BlockReader, KeepsTheDeviceAtItsDepth) {
   MemoryDevice device(RandomBytes(64 * kBlock, kSeed), /*depth=*/7);
   const AlignedBuffer buffer = *AlignedBuffer::Allocate(64 * kBlock);
   BlockReader reader(device, {.block_bytes = kBlock});
@@ -109,7 +109,7 @@ TEST(BlockReader, ChecksEachBlockOnceAndWhole) {
             (std::multiset<std::pair<int64_t, int64_t>>{{kBlock, 4 * kBlock}, {5 * kBlock, 4 * kBlock}, {9 * kBlock, kBlock}}));
 }
 
-TEST(BlockReader, ALargeReadIsCheckedInPieces) {
+TEST(BlockReader, ALargeReadIsCheckedByParts) {
   MemoryDevice device(RandomBytes(10 * kBlock, kSeed));
   const AlignedBuffer buffer = *AlignedBuffer::Allocate(10 * kBlock);
   std::multiset<std::pair<int64_t, int64_t>> checked;
@@ -126,7 +126,7 @@ TEST(BlockReader, ALargeReadIsCheckedInPieces) {
   EXPECT_EQ(checked, (std::multiset<std::pair<int64_t, int64_t>>{{1, 2}, {3, 2}, {5, 2}, {7, 2}, {9, 1}}));
 }
 
-TEST(BlockReader, DestroyingItLeavesNothingInFlight) {
+TEST(BlockReader, DestroyingTheReaderLeavesNothingInFlight) {
   MemoryDevice device(RandomBytes(8 * kBlock, kSeed), /*depth=*/4);
   const AlignedBuffer buffer = *AlignedBuffer::Allocate(8 * kBlock);
   for (int round = 0; round < 3; ++round) {  // A read left over would be one too many here.

@@ -49,7 +49,7 @@ TEST_F(BorrowedPagesTest, HeaderExample) {
   EXPECT_TRUE(used);
 }
 
-TEST_F(BorrowedPagesTest, HoldsWhatTheCacheHasToTheLastByte) {
+TEST_F(BorrowedPagesTest, HoldsCachedBytesToTheLastByte) {
   const auto pages = BorrowedPages::Map(file_->descriptor(), kSize);
   ASSERT_NE(pages, nullptr);
   EXPECT_TRUE(pages->Hold(pages->bytes()));
@@ -58,7 +58,7 @@ TEST_F(BorrowedPagesTest, HoldsWhatTheCacheHasToTheLastByte) {
   EXPECT_TRUE(IsContents(pages->bytes()));
 }
 
-TEST_F(BorrowedPagesTest, WhatTheCacheDoesNotHaveIsNotFetched) {
+TEST_F(BorrowedPagesTest, UncachedBytesAreNotFetched) {
   const auto pages = BorrowedPages::Map(file_->descriptor(), kSize);
   ASSERT_NE(pages, nullptr);
   DropFromPageCache(file_->descriptor());

@@ -148,7 +148,7 @@ class CancelledPasses : public testing::Test {
   int64_t cancelled_ = 0, leased_ = 0;
 };
 
-TEST_F(CancelledPasses, OverALateDeviceGiveRightBytesAndLeaveMemoryAloneWhenTheyEnd) {
+TEST_F(CancelledPasses, OverALateDeviceGiveRightBytesAndLeaveMemoryAloneAfterTheirEnd) {
   for (uint64_t seed = 1; seed <= 60 && !HasFatalFailure(); ++seed) {
     SeededRandom random(seed);
     LayerStreamer::Options options = OptionsFor(random);

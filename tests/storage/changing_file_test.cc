@@ -80,7 +80,7 @@ TEST_P(ChangingFile, OverwrittenInPlaceTheExtentsWithOtherBytesFail) {
   EXPECT_TRUE(absl::IsFailedPrecondition(device_->CheckUnchanged()));
 }
 
-TEST_P(ChangingFile, DeletedItIsReadToItsEnd) {
+TEST_P(ChangingFile, ADeletedFileIsReadToItsEnd) {
   for (const absl::Status& status : ReadWhile([&] { std::filesystem::remove(path_); })) EXPECT_EQ(status, absl::OkStatus());
   EXPECT_EQ(device_->CheckUnchanged(), absl::OkStatus());
 }
@@ -122,7 +122,7 @@ void StreamWhile(const std::string& path, IoKind io, const Go& go) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(GoneFile, DeletedItIsStreamedOn) {
+TEST(GoneFile, ADeletedFileIsStillStreamed) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("model.tsr");
   for (const IoKind io : {IoKind::kAuto, IoKind::kBuffered}) {
@@ -150,7 +150,7 @@ bool MayMount(const std::string& folder) {
   _exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
-TEST(GoneFileDeathTest, UnmountedItIsStreamedOn) {
+TEST(GoneFileDeathTest, AnUnmountedFileIsStillStreamed) {
   const TemporaryFolder folder;
   if (!MayMount(folder.path())) GTEST_SKIP() << "nothing can be mounted here";
   for (const IoKind io : {IoKind::kAuto, IoKind::kBuffered}) {

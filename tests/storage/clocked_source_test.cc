@@ -91,7 +91,7 @@ TEST(ClockedSource, HeaderExample) {
   EXPECT_GT(source.stats().waited_seconds, 0);
 }
 
-TEST(ClockedSource, ComputingHidesReadingWhereItTakesLonger) {
+TEST(ClockedSource, ComputingHidesReadingWhereComputingTakesLonger) {
   Clocked slow(6, 3), fast(6, 3);
   for (int pass = 0; pass < 3; ++pass) {
     for (int unit = 0; unit < 6; ++unit) {
@@ -135,7 +135,7 @@ TEST(ClockedSource, PinnedUnitsTakeNoTimeAndNoRoom) {
 }
 
 // A head that is read a second time in a pass was not expected, nor was what follows it.
-TEST(ClockedSource, AUnitOutOfOrderIsReadWhenItIsAskedFor) {
+TEST(ClockedSource, AUnitOutOfOrderIsReadOnDemand) {
   Clocked some(4, 2);
   for (int unit = 0; unit < 4; ++unit) some.Use(unit, 10);
   EXPECT_EQ(some.Use(2, 10), 2);
@@ -178,7 +178,7 @@ TEST(ClockedSource, ReadsFollowOneAnotherOnTheTimeline) {
   EXPECT_EQ(some.timeline.Events().size(), 18u);
 }
 
-TEST(ClockedSource, LeasesEndWithThoseOfTheOtherSource) {
+TEST(ClockedSource, LeasesEndWithTheLeasesOfTheOtherSource) {
   Clocked some(2, 2);
   {
     const WeightLease first = Must(some.source->Acquire(0)), again = Must(some.source->Acquire(0));

@@ -132,7 +132,7 @@ TEST_F(FirstPass, ReadsPinsInTheirTurnAndEachUnitOnce) {
 }
 
 // Its beginning is computed with while its end is still to come.
-TEST_F(FirstPass, WaitsForNoPinButTheOneItNeeds) {
+TEST_F(FirstPass, WaitsOnlyForTheRequestedPin) {
   for (const int held : {3, kLast}) {
     held_.Hold(file_->UnitOffset(held));
     LayerStreamer::Options options = Pinning({1, 3, kLast});
@@ -174,7 +174,7 @@ TEST_F(FirstPass, FindsPinsReadThatComeAfterAFullRing) {
   EXPECT_EQ(source->stats().out_of_order, 0);
 }
 
-TEST_F(FirstPass, APinThatCannotBeReadFailsTheLeaseThatNeedsItUntilItCan) {
+TEST_F(FirstPass, AnUnreadablePinFailsItsLeaseUntilReadable) {
   for (int broken = 0; broken < kUnits; ++broken) {
     SCOPED_TRACE(broken);
     Breaker breaker;
@@ -216,7 +216,7 @@ TEST_F(FirstPass, ADamagedPinIsNotGivenOut) {
   }
 }
 
-TEST_F(FirstPass, CancelledItLeavesTheRestToTheNextAndNothingIsReadTwice) {
+TEST_F(FirstPass, ACancelledPassLeavesTheRestToTheNextAndNothingIsReadTwice) {
   std::atomic<bool> cancel = false;
   held_.Hold(file_->UnitOffset(3));
   LayerStreamer::Options options = Pinning({1, 3, 5, kLast});
@@ -236,7 +236,7 @@ TEST_F(FirstPass, CancelledItLeavesTheRestToTheNextAndNothingIsReadTwice) {
 }
 
 // As where memory becomes short before the first prompt was read. The device writes to a pin's place while it is given up.
-TEST_F(FirstPass, PinsCanBeGivenUpBeforeTheyAreThere) {
+TEST_F(FirstPass, PinsCanBeGivenUpBeforeTheirRead) {
   for (const int unpinned : {1, 5, kLast}) {
     SCOPED_TRACE(unpinned);
     HeldRead held;
@@ -258,7 +258,7 @@ TEST_F(FirstPass, PinsCanBeGivenUpBeforeTheyAreThere) {
 }
 
 // A token needs a few rows of a table, and waits for no more.
-TEST_F(FirstPass, PartsOfAPinComeBeforeAllOfIt) {
+TEST_F(FirstPass, PartsOfAPinComeBeforeTheWholePin) {
   held_.Hold(file_->UnitOffset(5));
   const std::vector<UnitPart> asked = {{1, 2 * kMiB + 64, 5000}, {5, kMiB + 64, 128}};
   const auto hold = [&](const std::vector<WeightLease>& parts) {

@@ -119,7 +119,7 @@ TEST_F(FlashProbe, MeasuresEachKindOfDeviceAndAPlainRead) {
   }
 }
 
-TEST_F(FlashProbe, CancelledAtAnyReadItAsksForNoMoreAndWaitsForThoseInFlight) {
+TEST_F(FlashProbe, CancelledAtAnyReadTheProbeStartsNoMoreAndWaitsForReadsInFlight) {
   for (const int after : {1, 50, 64, 70, 130, 200, 300}) {
     SCOPED_TRACE(after);
     SlowDevice::Seen seen;
@@ -133,7 +133,7 @@ TEST_F(FlashProbe, CancelledAtAnyReadItAsksForNoMoreAndWaitsForThoseInFlight) {
   }
 }
 
-TEST_F(FlashProbe, CancelledBeforeItBeginsItReadsNothing) {
+TEST_F(FlashProbe, CancelledBeforeTheStartTheProbeReadsNothing) {
   SlowDevice::Seen seen;
   seen.cancel = true;
   EXPECT_EQ(MeasureFlash(path_, QuickOn(/*nanos_a_mib=*/0, seen)).status().code(), absl::StatusCode::kCancelled);
@@ -161,7 +161,7 @@ TEST_F(FlashProbe, OnAFastDeviceAllTwelveShapesAreMeasured) {
   EXPECT_EQ(seen.most_bytes, 32 << 20);
 }
 
-TEST_F(FlashProbe, AFileTooSmallForAShapeIsMeasuredWithoutIt) {
+TEST_F(FlashProbe, AFileTooSmallForAShapeIsMeasuredWithoutThatShape) {
   SlowDevice::Seen seen;
   const absl::StatusOr<FlashMeasurement> flash =
       MeasureFlash(WriteRandomFile(folder_.Path("small"), (1 << 20) + 5, 1), QuickOn(/*nanos_a_mib=*/0, seen));
@@ -171,7 +171,7 @@ TEST_F(FlashProbe, AFileTooSmallForAShapeIsMeasuredWithoutIt) {
   EXPECT_TRUE(absl::EndsWith(none.message(), "tiny: size: found 4096 bytes, expected at least 524288")) << none;
 }
 
-TEST_F(FlashProbe, ReadsAtAHigherPriorityOnlyIfAskedAndLeavesTheCallersAsItWas) {
+TEST_F(FlashProbe, ReadsAtAHigherPriorityOnlyIfAskedAndLeavesTheCallersUnchanged) {
   const ThreadPriority own = PriorityOfThisThread();
   for (const bool raise : {false, true}) {
     std::set<ThreadPriority> seen;
@@ -186,7 +186,7 @@ TEST_F(FlashProbe, ReadsAtAHigherPriorityOnlyIfAskedAndLeavesTheCallersAsItWas) 
   }
 }
 
-TEST_F(FlashProbe, TheSecondTimeItIsReadFromTheCache) {
+TEST_F(FlashProbe, TheSecondMeasurementIsReadFromTheCache) {
   const absl::StatusOr<FlashMeasurement> first = CachedFlash(path_, kQuick), second = CachedFlash(path_, kQuick);
   ASSERT_TRUE(first.ok()) << first.status();
   ASSERT_TRUE(second.ok()) << second.status();
@@ -204,7 +204,7 @@ TEST_F(FlashProbe, AnotherKindOfDeviceHasItsOwnCache) {
   EXPECT_TRUE(absl::EndsWith(CacheFile(), "_buffered.textproto")) << CacheFile();
 }
 
-TEST_F(FlashProbe, WhatWasReadIntoOtherMemoryIsMeasuredAnew) {
+TEST_F(FlashProbe, AMeasurementWithAnotherBufferIsRepeated) {
   ASSERT_TRUE(CachedFlash(path_, kQuick).ok());
   const std::string before = *ReadFileToString(CacheFile(), 1 << 20);
   ASSERT_TRUE(CachedFlash(path_, {.bytes_per_shape = 0, .buffer_bytes = 96 << 20}).ok());
@@ -238,7 +238,7 @@ TEST_F(FlashProbe, ADamagedCacheIsMeasuredAnew) {
   }
 }
 
-TEST_F(FlashProbe, WhereNothingCanBeKeptItMeasuresEachTime) {
+TEST_F(FlashProbe, WithoutACacheTheProbeMeasuresEachTime) {
   std::ofstream(cache_.Path("a file"));
   const CacheFolderFor a_file(cache_.Path("a file"));
   const absl::StatusOr<FlashMeasurement> flash = CachedFlash(path_, kQuick);

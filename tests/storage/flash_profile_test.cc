@@ -79,13 +79,13 @@ TEST(FlashProfile, BetweenDepthsTheLowerOneCounts) {
   EXPECT_EQ(profile.Best().depth, 8);
 }
 
-TEST(FlashProfile, TheBestIsTheShallowestOfThoseAsFast) {
+TEST(FlashProfile, TheBestIsTheShallowestOfTheFastest) {
   const FlashProfile profile = *ParseFlashProfile(Speed(8192, 4, 400) + Speed(8192, 2, 400) + Speed(4096, 2, 400), "flash");
   EXPECT_EQ(profile.Best().depth, 2);
   EXPECT_EQ(profile.Best().block_bytes, 4096);
 }
 
-TEST(FlashProfile, WhatIsNoProfileIsRefusedWithWhatIsWrong) {
+TEST(FlashProfile, AnInvalidProfileIsRefusedWithItsMistake) {
   EXPECT_EQ(Refusal("").message(), "flash: speed: found none, expected one or more");
   EXPECT_TRUE(absl::StartsWith(Refusal("speed {\n  blocks: 3 }").message(), "flash: line 2: "))
       << Refusal("speed {\n  blocks: 3 }");

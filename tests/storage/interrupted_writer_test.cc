@@ -91,7 +91,7 @@ void WriteHalf(const seccomp_data& call) {
 }
 
 // The file's folder comes to the disk last, after the new file has taken its place.
-TEST_F(InterruptedWriter, KilledAtAnyWriteItLeavesTheOldFileOrTheNew) {
+TEST_F(InterruptedWriter, AKillAtAnyWriteLeavesTheOldFileOrTheNew) {
   const auto die = [](const seccomp_data& call) -> std::optional<int64_t> {
     WriteHalf(call);
     kill(getpid(), SIGKILL);

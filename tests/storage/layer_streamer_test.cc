@@ -188,7 +188,7 @@ TEST_F(LayerStreamerTest, AfterAJumpReadingGoesOnInOrder) {
   }
 }
 
-TEST_F(LayerStreamerTest, PartsAreThoseOfTheirUnits) {
+TEST_F(LayerStreamerTest, PartsEqualTheBytesOfTheirUnits) {
   for (const VerifyPolicy verify : {VerifyPolicy::kFirst, VerifyPolicy::kAlways, VerifyPolicy::kNever}) {
     LayerStreamer::Options options = OptionsFor(3 * kMiB);
     options.verify = verify;
@@ -353,7 +353,7 @@ TEST_F(LayerStreamerTest, ACancelledWaitForPartsEndsAndTheNextIsServed) {
   EXPECT_TRUE(std::equal(leases[0].bytes().begin(), leases[0].bytes().end(), sample_.units[1].begin() + 128));
 }
 
-TEST_F(LayerStreamerTest, ARingTooSmallForWhatIsLeasedIsSaid) {
+TEST_F(LayerStreamerTest, ARingTooSmallForTheLeasesIsReported) {
   LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
   const std::unique_ptr<LayerStreamer> source = Open(options);
   const WeightLease large = Must(source->Acquire(1)), small = Must(source->Acquire(2));

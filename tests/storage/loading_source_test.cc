@@ -261,7 +261,7 @@ TEST_P(LoadingSourceTest, HeaderExample) {
 }
 
 // With any number of reading threads, even none, a thread that needs a unit reads it.
-TEST_P(LoadingSourceTest, EveryUnitHasItsBytesInWhateverOrderTheyAreNeeded) {
+TEST_P(LoadingSourceTest, EveryUnitHasItsBytesInAnyOrderOfUse) {
   SeededRandom random(3);
   for (int threads = 0; threads < 20; ++threads) {
     const auto source = Start(threads % 5);
@@ -295,7 +295,7 @@ TEST_P(LoadingSourceTest, PartsWaitForTheirOwnChunkAlone) {
   }
 }
 
-TEST_P(LoadingSourceTest, DamageIsTheErrorOfTheCallThatNeedsIt) {
+TEST_P(LoadingSourceTest, DamageIsTheErrorOfTheCallThatNeedsTheUnit) {
   Flip(kLargeUnit, 2 * kTsrBlockBytes + 7);
   for (const int threads : {0, 1, 4}) {
     const auto source = Start(threads);
@@ -361,7 +361,7 @@ TEST_P(LoadingSourceTest, TellsHowLongLeasesTook) {
   EXPECT_EQ(source->LoadingSeconds(), all);
 }
 
-TEST_P(LoadingSourceTest, WhatItDoesNotHaveIsABugOfOurs) {
+TEST_P(LoadingSourceTest, AnUnknownUnitIsABug) {
   const auto source = Start(0);
   EXPECT_DEATH(source->Acquire(6).IgnoreError(), "unit 6 of 6");
   EXPECT_DEATH(source->AcquireParts({{0, 64, 5000}}).IgnoreError(), "unit 0 of 6: 5000 bytes at 64");

@@ -120,7 +120,7 @@ class MovedFile : public testing::TestWithParam<IoKind> {
   }
 };
 
-TEST_P(MovedFile, ItIsStreamedOn) {
+TEST_P(MovedFile, AMovedFileIsStillStreamed) {
   for (const Change& move : Moves()) {
     Open();
     ASSERT_EQ(Passes(), absl::OkStatus());
@@ -158,7 +158,7 @@ TEST_P(MovedFile, AWriterThatSetsTheTimeBackIsNoticedByTheBytes) {
   }
 }
 
-TEST_P(MovedFile, WrittenToInPlaceItIsNotStreamedOn) {
+TEST_P(MovedFile, AFileWrittenToInPlaceIsNotStreamedAnyMore) {
   const std::vector<Change> writes = {
       {"overwritten", [this](const std::string& path) { Overwrite(path, Middle(3)); }},
       {"appended to", [](const std::string& path) { std::ofstream(path, std::ios::app) << "more"; }},
@@ -187,7 +187,7 @@ TEST_P(MovedFile, TheFileThatWasOpenedIsStreamedWhateverLiesAtItsPath) {
   }
 }
 
-TEST_P(MovedFile, CutBetweenItsHeaderAndItsWeightsItIsAnError) {
+TEST_P(MovedFile, AFileCutBetweenItsHeaderAndItsWeightsIsAnError) {
   for (const int64_t size : {int64_t{0}, int64_t{4096}, int64_t{20'000}, int64_t{1'500'000}}) {
     source_ = nullptr;
     ASSERT_EQ(WriteTsrSample(path_, sample_), absl::OkStatus());

@@ -49,7 +49,7 @@ TEST(NoThreadsDeathTest, AFileIsReadByTheThreadThatWaits) {
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
-TEST(NoThreadsDeathTest, AStreamerSaysThatItHasNone) {
+TEST(NoThreadsDeathTest, AStreamerReportsThatNoThreadStarts) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("model.tsr");
   const std::vector<int64_t> unit_bytes = {5000, 1 << 20};
@@ -62,7 +62,7 @@ TEST(NoThreadsDeathTest, AStreamerSaysThatItHasNone) {
   EXPECT_EXIT(run(), testing::ExitedWithCode(1), "model.tsr: reading: cannot start a thread: ");
 }
 
-TEST(NoThreadsDeathTest, AProbeSaysThatItHasNone) {
+TEST(NoThreadsDeathTest, AProbeReportsThatNoThreadStarts) {
   const TemporaryFolder folder;
   const std::string path = WriteRandomFile(folder.Path("weights"), 1 << 20, 1);
   const auto run = [&] {

@@ -56,7 +56,7 @@ TEST(OpenBlockDevice, ForksAndLogsNothingUnlessAsked) {
   EXPECT_EQ(forks, direct ? 1 : 0) << "where O_DIRECT is refused there is nothing to find out";
 }
 
-TEST(OpenBlockDevice, SaysWhichKindItChose) {
+TEST(OpenBlockDevice, NamesTheChosenKind) {
   const TemporaryFolder folder;
   const std::string path = WriteRandomFile(folder.Path("weights"), 8 * kBlock, /*seed=*/1);
   for (const IoKind io : {IoKind::kAuto, IoKind::kPread, IoKind::kBuffered}) {

@@ -86,7 +86,7 @@ TEST_F(PartLoading, HeaderExample) {
 }
 
 // Any parts of any units, wherever they lie, by each policy, again and again to the same place.
-TEST_F(PartLoading, PartsAreThoseOfTheFile) {
+TEST_F(PartLoading, PartsEqualTheBytesOfTheFile) {
   SeededRandom random(7);
   for (const VerifyPolicy verify : {VerifyPolicy::kFirst, VerifyPolicy::kAlways, VerifyPolicy::kNever}) {
     const std::unique_ptr<PartLoader> loader = Started({.verify = verify, .probe_in_child = true});
@@ -104,7 +104,7 @@ TEST_F(PartLoading, PartsAreThoseOfTheFile) {
   }
 }
 
-TEST_F(PartLoading, LoadsAreReadInTheOrderInWhichTheyWereBegun) {
+TEST_F(PartLoading, LoadsAreReadFirstInFirstOut) {
   HeldRead asked;
   PartLoader loader(*file_, {.wrap_device = asked.Wrap()});
   std::vector<std::unique_ptr<PartLoader::Load>> loads;
@@ -143,7 +143,7 @@ TEST_F(PartLoading, APlaceIsFreeOnceItsLoadHasEnded) {
   EXPECT_EQ(std::count(asked.begin(), asked.end(), file_->UnitOffset(3)), 0) << "it was not read at all";
 }
 
-TEST_F(PartLoading, AnAwaitFailsWhileItCannotBeReadAndTheNextReadsAgain) {
+TEST_F(PartLoading, AnAwaitFailsWhileReadsFailAndTheNextReadsAgain) {
   for (int read = 0; read < 3; ++read) {
     Breaker breaker;
     const std::unique_ptr<PartLoader> loader = Started(Breaking(breaker));
@@ -166,7 +166,7 @@ TEST_F(PartLoading, AnAwaitFailsWhileItCannotBeReadAndTheNextReadsAgain) {
   }
 }
 
-TEST_F(PartLoading, WhatWasWrittenToIsNotGivenOut) {
+TEST_F(PartLoading, AFileWrittenToIsNotGivenOut) {
   const std::unique_ptr<PartLoader> loader = Started({.verify = VerifyPolicy::kNever});
   const std::unique_ptr<PartLoader::Load> before = loader->Begin({Whole(1)}, 0, 0);
   ExpectHolds(*before, {Whole(1)});
@@ -178,7 +178,7 @@ TEST_F(PartLoading, WhatWasWrittenToIsNotGivenOut) {
   ExpectHolds(*before, {Whole(1)});
 }
 
-TEST_F(PartLoading, ADamagedBlockIsAnErrorThatNamesIt) {
+TEST_F(PartLoading, ADamagedBlockIsAnErrorThatNamesTheUnit) {
   const int64_t place = file_->UnitOffset(1) + 2 * kMiB + 5;
   std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(place);
@@ -207,7 +207,7 @@ TEST_F(PartLoading, ACancelledWaitEnds) {
   ExpectHolds(*load, {Whole(2)});
 }
 
-TEST_F(PartLoading, LoadsAreOnTheTimelineUnlessTheyAreNotRecorded) {
+TEST_F(PartLoading, LoadsAreOnTheTimelineUnlessRecordingIsOff) {
   Timeline timeline({.capacity = 64});
   const std::unique_ptr<PartLoader> loader = Started({.timeline = &timeline});
   ExpectHolds(*loader->Begin({Whole(1)}, 0, 256), {Whole(1)});

@@ -51,7 +51,7 @@ TEST(PinPlan, AutoPinsTheFirstOnesNamedAndSpreadsTheRest) {
   EXPECT_EQ(PlanPins(twelve, 4 * kPage, PinPolicy::kAuto).pinned, PlanPins(twelve, 4 * kPage, PinPolicy::kSpread).pinned);
 }
 
-TEST(PinPlan, KeepsToItsBudgetAndUsesIt) {
+TEST(PinPlan, FillsItsBudgetAndNeverExceedsTheBudget) {
   SeededRandom random(4);
   for (int i = 0; i < 300; ++i) {
     std::vector<int64_t> units;

@@ -36,7 +36,7 @@ class WatchedDevice : public FaultyDevice {
 };
 
 // The ring has no room for the first unit beside the last: its next read begins after the last lease of a pass, and nobody asks for it.
-TEST(ReadingAhead, BetweenPassesTheBeginningOfTheNextIsRead) {
+TEST(ReadingAhead, BetweenPassesTheFirstUnitsOfTheNextAreRead) {
   const TemporaryFolder folder;
   ASSERT_EQ(WriteTsrSample(folder.Path("sample.tsr"), MakeTsrSample(kUnitBytes)), absl::OkStatus());
   const std::unique_ptr<TsrReader> file = *TsrReader::Open(folder.Path("sample.tsr"));
@@ -79,7 +79,7 @@ class CountingDevice : public DeviceOverDevice {
 };
 
 // As the head of a model leases again what its norm has leased.
-TEST(ReadingAhead, AUnitStaysUntilOneAfterItIsAskedFor) {
+TEST(ReadingAhead, AUnitStaysUntilALaterUnitIsRequested) {
   const std::vector<int64_t> unit_bytes = {5000, 3 * kMiB + 100, 64, kMiB, 700000, 2 * kMiB, 4096, 900000};
   const TsrSample sample = MakeTsrSample(unit_bytes);
   const TemporaryFolder folder;
@@ -106,7 +106,7 @@ TEST(ReadingAhead, AUnitStaysUntilOneAfterItIsAskedFor) {
 }
 
 // What a pass found read already, and what it left to the next, can be told from counters alone.
-TEST(ReadingAhead, IsWhatWasReadAndNotUsed) {
+TEST(ReadingAhead, IsTheDifferenceOfReadAndUsedBytes) {
   const TemporaryFolder folder;
   ASSERT_EQ(WriteTsrSample(folder.Path("sample.tsr"), MakeTsrSample(kUnitBytes)), absl::OkStatus());
   const std::unique_ptr<TsrReader> file = *TsrReader::Open(folder.Path("sample.tsr"));

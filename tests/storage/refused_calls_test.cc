@@ -83,7 +83,7 @@ TEST_F(RefusedCallsDeathTest, WhereThatWouldOpenASecretToOthersTheOldFileStays) 
               "old, mode 600, 1 file; .*/file: cannot keep the file's mode: Operation not permitted");
 }
 
-TEST_F(RefusedCallsDeathTest, WhereRoomCannotBeTakenBeforeItIsWrittenAPackedFileIsWhole) {
+TEST_F(RefusedCallsDeathTest, WithoutPreallocationOrAdviceAPackedFileIsWhole) {
   const TsrSample sample = MakeTsrSample({5000, 100});
   for (const int call : {SCMP_SYS(fallocate), SCMP_SYS(sync_file_range), SCMP_SYS(fadvise64), SCMP_SYS(flock)}) {
     for (const int error : kRefusals) {
@@ -96,7 +96,7 @@ TEST_F(RefusedCallsDeathTest, WhereRoomCannotBeTakenBeforeItIsWrittenAPackedFile
   }
 }
 
-TEST_F(RefusedCallsDeathTest, AFileSystemThatDoesNotTellItsPiecesLeavesThemUnknown) {
+TEST_F(RefusedCallsDeathTest, AFileSystemWithoutExtentsLeavesTheirCountUnknown) {
   for (const int error : {EOPNOTSUPP, ENOTTY, EINVAL, EPERM, ENOSYS}) {
     EXPECT_EXIT({
       Restrict(SCMP_SYS(ioctl), SCMP_ACT_ERRNO(static_cast<unsigned>(error)), {SCMP_A1(SCMP_CMP_EQ, FS_IOC_FIEMAP)});

@@ -40,7 +40,7 @@ TEST(ResidentSource, HeaderExample) {
   EXPECT_TRUE(*held);
 }
 
-TEST(ResidentSource, LeasesEachUnitWhereItWasFilled) {
+TEST(ResidentSource, LeasesEachUnitInPlace) {
   const std::unique_ptr<ResidentSource> source = SourceOf(3);
   ASSERT_EQ(source->units(), 3);
   for (const int unit : {2, 0, 1, 0}) {
@@ -73,7 +73,7 @@ TEST(ResidentSource, LeasesAUnitToManyAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(ResidentSource, UnitsItDoesNotHaveAreABugOfOurs) {
+TEST(ResidentSource, UnknownUnitsAreABug) {
   const std::unique_ptr<ResidentSource> source = SourceOf(2);
   EXPECT_DEATH((void)source->Acquire(2), "unit 2 of 2");
   EXPECT_DEATH((void)source->Acquire(-1), "unit -1 of 2");

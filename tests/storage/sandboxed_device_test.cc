@@ -79,7 +79,7 @@ class SandboxedIoUringDeathTest : public SandboxedDevice {
 
 const testing::ExitedWithCode kRead(0), kRefused(2);
 
-TEST_F(SandboxedIoUringDeathTest, FreeToDoAllItTakesIoUringWithAllThereIs) {
+TEST_F(SandboxedIoUringDeathTest, WithoutRestrictionsIoUringUsesAllItsFeatures) {
   EXPECT_EXIT(ReadAndExit(), kRead, "io_uring: .*, file registered, buffers registered");
 }
 
@@ -109,7 +109,7 @@ TEST_F(SandboxedDeviceDeathTest, WhereIoUringKillsThreadsRead) {
   }
 }
 
-TEST_F(SandboxedDeviceDeathTest, WhereIoUringKillsItIsNotAskedForUnlessByName) {
+TEST_F(SandboxedDeviceDeathTest, WhereIoUringKillsTheProcessOnlyARequestByNameUsesIoUring) {
   const auto read = [&](IoKind io) {
     Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_KILL_PROCESS);
     ReadAndExit(io, kFile, /*probe=*/false);
@@ -185,7 +185,7 @@ auto KernelWithout(unsigned flags) {
   };
 }
 
-TEST_F(SandboxedIoUringDeathTest, OlderKernelsGetARingWithTheFlagsTheyKnow) {
+TEST_F(SandboxedIoUringDeathTest, OlderKernelsGetARingWithTheirKnownFlags) {
   constexpr unsigned kSince61 = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
   constexpr unsigned kSince519 = kSince61 | IORING_SETUP_COOP_TASKRUN;
   constexpr int kSetup = SCMP_SYS(io_uring_setup);
@@ -256,7 +256,7 @@ TEST_F(SandboxedIoUringDeathTest, WhereNoMemoryMayBeLockedIoUringReadsUnregister
   }
 }
 
-TEST_F(SandboxedDeviceDeathTest, WithoutLargePagesItReadsIntoSmallOnes) {
+TEST_F(SandboxedDeviceDeathTest, WithoutLargePagesTheDeviceReadsIntoSmallPages) {
   const auto disable = [&](IoKind io) {
     PCHECK(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0);
     ReadAndExit(io);
@@ -266,7 +266,7 @@ TEST_F(SandboxedDeviceDeathTest, WithoutLargePagesItReadsIntoSmallOnes) {
   }
 }
 
-TEST_F(SandboxedDeviceDeathTest, InMemoryFileSystemsAreReadAsTheyAllow) {
+TEST_F(SandboxedDeviceDeathTest, InMemoryFileSystemsAreReadByAnAllowedKind) {
   const TemporaryFolder in_memory(TemporaryFolder::InMemory());
   const std::string path = WriteRandomFile(in_memory.Path("weights"), kFile, kSeed);
   const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(*RandomAccessFile::Open(path));

@@ -39,7 +39,7 @@ TEST_F(SettlingBytesTest, HeaderExample) {
   EXPECT_EQ(parsed, 5954u);
 }
 
-TEST_F(SettlingBytesTest, StayWhereTheyAreWhenTheFileGoes) {
+TEST_F(SettlingBytesTest, StayInPlaceWhenTheFileGoes) {
   const auto settling = SettlingBytes::Map(file_->descriptor(), kOffset, kSize);
   ASSERT_NE(settling, nullptr);
   const absl::Span<const std::byte> bytes = settling->bytes();
@@ -75,7 +75,7 @@ TEST_F(SettlingBytesTest, AReaderMeanwhileFindsTheSame) {
   }
 }
 
-TEST_F(SettlingBytesTest, WithoutMemoryTheyStayTheFiles) {
+TEST_F(SettlingBytesTest, WithoutMemoryTheBytesStayTheFiles) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer has its own needs of address space";
   const auto settling = SettlingBytes::Map(file_->descriptor(), kOffset, kSize);
   ASSERT_NE(settling, nullptr);
@@ -88,7 +88,7 @@ TEST_F(SettlingBytesTest, WithoutMemoryTheyStayTheFiles) {
   EXPECT_EXIT(settle_without_memory(), testing::ExitedWithCode(0), "");
 }
 
-TEST_F(SettlingBytesTest, WhatCannotBeMappedIsNotThere) {
+TEST_F(SettlingBytesTest, UnmappableBytesAreAbsent) {
   EXPECT_EQ(SettlingBytes::Map(file_->descriptor(), 7, kSize), nullptr);
   EXPECT_EQ(SettlingBytes::Map(file_->descriptor(), 0, 0), nullptr);
   EXPECT_EQ(SettlingBytes::Map(-1, 0, kSize), nullptr);

@@ -74,7 +74,7 @@ TEST_F(StreamPlanOfFile, EveryBudgetFromTheLeastOnStreamsTheFileAndTakesNoMore) 
 }
 
 // However late the thread reads.
-TEST_F(StreamPlanOfFile, WhatFitsIntoTheRingAsAWholeIsReadOnce) {
+TEST_F(StreamPlanOfFile, AModelThatFitsTheRingIsReadOnce) {
   constexpr int kPasses = 4;
   const int64_t all = StreamNeedsOf(*file_).total_bytes;
   for (const int depth : {1, 8}) {
@@ -187,7 +187,7 @@ TEST(StreamPlan, FitsAnyBudgetFromTheLeastOnAndIsRefusedBelow) {
 }
 
 // A ring beside them would only take memory from what is leased in parts.
-TEST(StreamPlan, PinsAllThatIsLeasedWholeIfItFits) {
+TEST(StreamPlan, PinsAllWholeLeasedUnitsIfTheBudgetSuffices) {
   const StreamNeeds needs = {.unit_bytes = {kMiB, kMiB, kMiB, 40 * kMiB}, .parts_only = {false, false, false, true},
                              .together = {{0}, {1}, {2}}, .total_bytes = 43 * kMiB};
   const StreamPlan plan = Must(PlanStreaming(needs, 3 * kMiB + LayerStreamer::kPartsBytes, PinPolicy::kAuto));

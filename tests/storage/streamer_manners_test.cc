@@ -33,7 +33,7 @@ ThreadPriority Raised() {
   return raised;
 }
 
-TEST(StreamerManners, ItForksLogsAndTakesAPriorityOnlyIfAsked) {
+TEST(StreamerManners, AStreamerForksLogsAndTakesAPriorityOnlyIfAsked) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("model.tsr");
   ASSERT_EQ(WriteTsrSample(path, MakeTsrSample({5000, 2 << 20, 700'000})), absl::OkStatus());

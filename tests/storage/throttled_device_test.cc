@@ -101,13 +101,13 @@ TEST_F(Throttled, WakingLateCostsNoSpeed) {
   EXPECT_NEAR(ReadAll(), 16 * kMillisecond, 0.3 * kMillisecond);
 }
 
-TEST_F(Throttled, TimeInWhichNobodyReadsIsNotSavedUp) {
+TEST_F(Throttled, IdleTimeIsNotSavedUp) {
   Make({.speeds = {{kMiB, 1, kMiBAMillisecond}}}, /*depth=*/4);
   clock_.Advance(500 * kMillisecond);
   EXPECT_NEAR(ReadAll(), 16 * kMillisecond, 0.3 * kMillisecond);
 }
 
-TEST_F(Throttled, AReaderThatIsDestroyedWaitsNoLongerThanItMay) {
+TEST_F(Throttled, ADestroyedReaderWaitsNoLongerThanAllowed) {
   for (const int most : {5, 20, 40, 60}) {
     EXPECT_EQ(MillisToDestroy(/*block_millis=*/10, most, /*steps=*/0), 0) << "nothing was read";
     EXPECT_EQ(MillisToDestroy(10, most, 1), most == 5 ? 10 : 20) << "two blocks, before the speed is known";
@@ -116,7 +116,7 @@ TEST_F(Throttled, AReaderThatIsDestroyedWaitsNoLongerThanItMay) {
   }
 }
 
-TEST_F(Throttled, ADeviceThatIsFastEnoughIsSoonGivenAllItTakes) {
+TEST_F(Throttled, AFastEnoughDeviceIsSoonGivenItsFullDepth) {
   EXPECT_EQ(MillisToDestroy(/*block_millis=*/1, /*most_millis=*/50, /*steps=*/45), 8);
   EXPECT_EQ(MillisToDestroy(10, 60, 45), 40);
   EXPECT_EQ(MillisToDestroy(10, /*most_millis=*/0, 1), 80) << "no bound";

@@ -47,13 +47,13 @@ TEST_F(TsrBadInput, EachIsRefusedInTheWordsWritten) {
   EXPECT_GE(names.size(), 80u);
 }
 
-TEST_F(TsrBadInput, TheGoodFileThatTheySpoilIsWhatTheWriterWrites) {
+TEST_F(TsrBadInput, TheGoodFileEqualsTheWritersOutput) {
   ASSERT_EQ(WriteTsrSample(path_, MakeTsrSample({5000, 100})), absl::OkStatus());
   EXPECT_EQ(*ReadFileToString(path_, 1 << 20), SmallTsr().Build());
 }
 
 // What a later minor version may add.
-TEST_F(TsrBadInput, WhatNeedNotBeUnderstoodIsIgnored) {
+TEST_F(TsrBadInput, UnknownOptionalFieldsAreIgnored) {
   TsrBuilder builder = SmallTsr();
   builder.manifest_bytes = builder.manifest.SerializeAsString() + std::string("\xf2\x06\x03xyz", 6);  // Field 110: three bytes.
   builder.change_superblock = [](Superblock& superblock) {

@@ -63,7 +63,7 @@ TEST_F(TsrReaderTest, HeaderExample) {
   EXPECT_GT(uses, 4 * kTsrBlockBytes);
 }
 
-TEST_F(TsrReaderTest, FindsWhatWasWritten) {
+TEST_F(TsrReaderTest, FindsTheWrittenContents) {
   const std::unique_ptr<TsrReader> reader = Open();
   EXPECT_EQ(reader->uuid(), kSampleUuid);
   EXPECT_EQ(reader->layout(), "sample-1");
@@ -84,7 +84,7 @@ TEST_F(TsrReaderTest, FindsWhatWasWritten) {
 }
 
 // For programs that map the file.
-TEST_F(TsrReaderTest, AnAttachmentsBytesAreCheckedWhereTheyLie) {
+TEST_F(TsrReaderTest, AnAttachmentsBytesAreCheckedInPlace) {
   const std::unique_ptr<TsrReader> reader = Open();
   const auto file = ReadFileToString(path_, 1 << 30);
   ASSERT_TRUE(file.ok()) << file.status();
@@ -220,7 +220,7 @@ TEST_F(TsrReaderTest, AFileThatIsReplacedIsReadToItsEnd) {
 }
 
 // Without the zeros up to a page; the file's UUID and the block's place do not matter.
-TEST_F(TsrReaderTest, TheSumsOfBlocksAreThoseOfTheBytesAlone) {
+TEST_F(TsrReaderTest, TheSumsOfBlocksDependOnTheBytesAlone) {
   std::vector<Sha256Sum> expected;
   for (const std::vector<std::byte>& unit : sample_.units) {
     for (size_t begin = 0; begin < unit.size(); begin += kTsrBlockBytes) {

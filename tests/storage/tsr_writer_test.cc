@@ -96,7 +96,7 @@ TEST_F(TsrWriterTest, AWriterThatIsGivenUpLeavesTheOldFile) {
   EXPECT_EQ(folder_.Files(), 1);
 }
 
-TEST_F(TsrWriterTest, WhatAReaderWouldRefuseIsNotWritten) {
+TEST_F(TsrWriterTest, AFileThatAReaderWouldRefuseIsNotWritten) {
   const TsrContents good = MakeTsrSample({5000, 100}).contents;
   const auto refused = [&](const std::function<void(TsrContents&)>& spoil, const std::string& message) {
     TsrContents contents = good;

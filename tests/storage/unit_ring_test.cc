@@ -39,7 +39,7 @@ TEST(UnitRing, AFailedUnitCanBePlacedAgainBesideItsOldSelf) {
   EXPECT_EQ(ring.Find(1)->state, State::kReading);
 }
 
-TEST(UnitRing, WhatIsDoneStaysUntilItsBytesAreNeeded) {
+TEST(UnitRing, ADoneUnitStaysUntilItsBytesAreNeeded) {
   UnitRing ring(100);
   for (const int unit : {1, 2}) {
     EXPECT_EQ(ring.Place(unit, 40), 40 * (unit - 1));
@@ -56,7 +56,7 @@ TEST(UnitRing, WhatIsDoneStaysUntilItsBytesAreNeeded) {
   EXPECT_NE(ring.Find(3), nullptr) << "it is being read";
 }
 
-TEST(UnitRing, OneThatIsReadWhenItIsSkippedKeepsItsPlaceUntilItIsRead) {
+TEST(UnitRing, AUnitSkippedDuringItsReadKeepsItsPlaceUntilTheReadEnds) {
   UnitRing ring(100);
   ring.Place(1, 60);
   ring.SkipBefore(nullptr);
@@ -170,7 +170,7 @@ TEST(UnitRing, NeverGivesAwayAPlaceThatIsTaken) {
 }
 
 // As a pass goes: units are placed in order as far as there is room, a block leases all of its own at once, then gives them back.
-TEST(UnitRing, CapacityForABlockIsEnoughWhereverItBegins) {
+TEST(UnitRing, CapacityForABlockIsEnoughAtAnyPlace) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
     SeededRandom random(seed);

@@ -108,7 +108,7 @@ TEST_F(Unpin, AtEachMomentOfAPassUnitsAreRightAndTheirMemoryGone) {
   }
 }
 
-TEST_F(Unpin, ALeaseKeepsItsMemoryUntilItEndsAndTheUnitCanBeLeasedBesides) {
+TEST_F(Unpin, ALeaseKeepsItsMemoryToItsEndAndTheUnitCanBeLeasedAgain) {
   const std::unique_ptr<LayerStreamer> source = Open(Pinned(100 * kMiB));
   absl::Span<const std::byte> place;
   {
@@ -185,7 +185,7 @@ TEST_F(Unpin, WhileOthersReadAndLease) {
   EXPECT_EQ(source->stats().streamed_bytes, all);
 }
 
-TEST_F(Unpin, WhatCannotBeIsRefusedAndChangesNothing) {
+TEST_F(Unpin, AnImpossibleUnpinIsRefusedAndChangesNothing) {
   LayerStreamer::Options options = Pinned(100 * kMiB);
   options.ring_bytes = 2 * kMiB;
   const std::unique_ptr<LayerStreamer> source = Open(options);

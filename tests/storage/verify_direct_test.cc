@@ -35,12 +35,12 @@ class VerifyDirectTest : public testing::Test {
   std::set<int64_t> read_;
 };
 
-TEST_F(VerifyDirectTest, LooksAtTheBeginningTheMiddleAndTheEnd) {
+TEST_F(VerifyDirectTest, LooksAtTheFirstTheMiddleAndTheLastBlock) {
   EXPECT_EQ(WithLieAt(-1, [](absl::Span<std::byte>) { return int64_t{0}; }), absl::OkStatus());
   EXPECT_EQ(read_, (std::set<int64_t>{0, 4 * kBlock, 9 * kBlock}));
 }
 
-TEST_F(VerifyDirectTest, ABufferLeftAloneIsSeenWhereverItIs) {
+TEST_F(VerifyDirectTest, AnUnfilledBufferIsSeenAtAnyPlace) {
   for (const int64_t offset : {int64_t{0}, 4 * kBlock, 9 * kBlock}) {
     const int64_t there = std::min(kBlock, kFile - offset);
     EXPECT_EQ(WithLieAt(offset, [&](absl::Span<std::byte>) { return there; }).message(),

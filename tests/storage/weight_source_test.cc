@@ -43,7 +43,7 @@ TEST(WeightSource, HeaderExample) {
   EXPECT_EQ(source.live(), 0);
 }
 
-TEST(WeightLease, EndsOnceHoweverOftenItIsMoved) {
+TEST(WeightLease, EndsOnceAfterAnyNumberOfMoves) {
   VanishingSource source({Bytes(10, 3)});
   {
     WeightLease first = Leased(source, 0);

@@ -65,7 +65,7 @@ TEST(ReferenceOps, MatMulIsTheDotProductOfRowsForAnyNumberOfRows) {
   }
 }
 
-TEST(ReferenceOps, LowRankProductIsAddedToWhatIsThere) {
+TEST(ReferenceOps, LowRankProductIsAddedToTheOutput) {
   SeededRandom random(2);
   Padded a(3, 10, &random), b(3, 6, &random), x(1, 10, &random), y(1, 6, &random);
   const Padded before = y;

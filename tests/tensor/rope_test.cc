@@ -76,7 +76,7 @@ TEST(RopeTable, FrequencyFactorsDivideTheAngleOfTheirPair) {
 
 // By hand: 128 ln(32768 / (2 pi 32)) / (2 ln 10^6) = 23.6 and 128 ln(32768 / (2 pi)) / (2 ln 10^6) = 39.7, so pairs up to 23
 // keep their frequency, those from 40 are slowed by 4, and pair 30 keeps 10/17 of it; all grow by 1 + 0.1 ln 4.
-TEST(RopeTable, YarnKeepsFastPairsSlowsSlowOnesAndMixesThoseBetween) {
+TEST(RopeTable, YarnKeepsFastPairsSlowsSlowPairsAndMixesPairsBetween) {
   const RopeConfig config = {.dimensions = 128, .base = 1e6, .scaling = Scaling::kYarn, .factor = 4, .original_context = 32768};
   const std::vector<float> cos_sin = Filled(config, 1000);
   const double magnitude = 1.138629436111989;
@@ -117,7 +117,7 @@ void ExpectRefused(const RopeConfig& config, const std::string& message) {
   EXPECT_EQ(std::string(status.message()), message);
 }
 
-TEST(RopeTable, RefusesWhatGivesNoTableAndSaysWhy) {
+TEST(RopeTable, RefusesConfigurationsWithoutATableAndSaysWhy) {
   const double infinity = std::numeric_limits<double>::infinity();
   ExpectRefused({.dimensions = 7}, "rope.dimension_count: found 7, expected an even number from 2 to 65536");
   ExpectRefused({}, "rope.dimension_count: found 0, expected an even number from 2 to 65536");

@@ -96,7 +96,7 @@ TEST(BestOf, WritesTheChosenTextAloneAndStatsShowAllSamples) {
   }
 }
 
-TEST(BestOf, ChangesNothingOfWhatOtherFlagsPromise) {
+TEST(BestOf, ChangesNoPromiseOfOtherFlags) {
   const PackedModel packed(TinyPath("llama"));
   const auto text = [](Flags flags) {
     flags.push_back("--best_of=5");
@@ -171,7 +171,7 @@ TEST(BestOf, OfRequestsIsThatOfTheirAnswers) {
   EXPECT_TRUE(absl::StrContains(in_turn.output, "best_of: found 5 without --parallel")) << in_turn.output;
 }
 
-TEST(BestOf, APlanCountsAllSamplesAndTheirBeginningOnce) {
+TEST(BestOf, APlanCountsEverySampleAndTheSharedPrefixOnce) {
   const auto plan = [](const Flags& more) {
     Flags flags = With({"--dry_run", "--json", "--context=1024"});
     flags.insert(flags.end(), more.begin(), more.end());
@@ -187,7 +187,7 @@ TEST(BestOf, APlanCountsAllSamplesAndTheirBeginningOnce) {
   EXPECT_EQ(*plan({"--best_of=8", "--cache_tokens=1040"}).Int("cache_tokens"), 1040) << "as it is said";
 }
 
-TEST(BestOf, UnderABudgetThePlanIsWithinIt) {
+TEST(BestOf, UnderABudgetThePlanFitsTheBudget) {
   const PackedModel packed(TinyPath("llama"));
   const Flags flags = {"--model=" + packed.path(), "--context=512", "--flash=ufs4.0", "--best_of=16", "--n_predict=20"};
   const auto run = [&](Flags more) {
@@ -236,7 +236,7 @@ TEST(BestOf, FlagsThatCannotBeMeantAreRefused) {
   }
 }
 
-TEST(BestOf, ASignalEndsItAndNothingIsChosen) {
+TEST(BestOf, ASignalEndsTheProgramAndNoAnswerIsChosen) {
   // As good as greedy: the texts never end.
   Program program("tessera_generate", With({"--prompt=the", "--best_of=3", "--n_predict=0", "--context=1000000", "--temperature=0.001"}));
   EXPECT_TRUE(program.Computes(500'000));

@@ -34,7 +34,7 @@ TEST(Commands, HeaderExample) {
   EXPECT_EQ(RunExample({"show", "--top=1"}).errors, "");
 }
 
-TEST(Commands, AProgramWithWorkOfItsOwnDoesItWithoutASubcommand) {
+TEST(Commands, AProgramWithWorkOfItsOwnRunsWithoutASubcommand) {
   const auto run = [](const Arguments& arguments) {
     return RunCommands(arguments, {.name = "tessera_x", .summary = "Does it.", .groups = {{"Text", {"prompt"}}},
                                    .plain_arguments = {"prompt"}}, {CountAndShow()[1]}, Count);
@@ -51,7 +51,7 @@ void ExpectWrongUsage(const Ended& ended, const std::string& errors) {
   EXPECT_EQ(ended.errors, errors);
 }
 
-TEST(Commands, WithoutANameItIsWrongUsageAndTheListIsShown) {
+TEST(Commands, AMissingSubcommandIsWrongUsageAndTheListIsShown) {
   const std::string list = "tessera_x: subcommand: found none, expected one of count, show\nTry tessera_x --help.\n";
   ExpectWrongUsage(RunExample({}), list);
   ExpectWrongUsage(RunExample({"--tryfromenv="}), "tessera_x: --tryfromenv: found an empty value, expected NAMES\nTry tessera_x --help.\n");
@@ -148,12 +148,12 @@ TEST(BenchCommands, TheFormerNameOfBatchWorksAndSaysSo) {
   EXPECT_EQ(former.errors, "tessera_bench: the subcommand streams is batch now\n");
 }
 
-TEST(BenchCommands, LeverNamesTheProgramThatItBecame) {
+TEST(BenchCommands, TheOldLeverSubcommandNamesItsNewProgram) {
   ExpectWrongUsage(RunProgram("tessera_bench", {"lever", "--texts=1"}),
                    In("tessera_bench", "subcommand: found \"lever\", expected the program tessera_lever of its own"));
 }
 
-TEST(OldNames, ProgramsRunWhatHasTheirWorkNowAndSaySo) {
+TEST(OldNames, RunTheReplacingProgramAndSaySo) {
   const std::pair<const char*, const char*> names[] = {{"tessera_spec_bench", "tessera_bench spec"},
                                                        {"tessera_statistics", "tessera_quantize statistics"},
                                                        {"tessera_states", "tessera_quantize states"},
@@ -248,7 +248,7 @@ TEST(BenchCommands, FlagsThatDoNotApplyAreRefused) {
 }
 
 // A budget counts one process with one engine in it, and a plan tells the memory of that; these take more.
-TEST(BenchCommands, BudgetsAndPlansAreRefusedWhereTheyWouldNotBeKept) {
+TEST(BenchCommands, BudgetsAndPlansAreRefusedBySubcommandsThatCannotKeepThem) {
   for (const auto& [flag, names] : std::vector<std::pair<std::string, Arguments>>{
            {"memory_budget", {"threads", "roofline", "rows", "memory"}}, {"verify", {"threads", "roofline", "rows", "memory"}},
            {"dry_run", {"threads", "roofline", "rows", "streaming"}}}) {

@@ -85,7 +85,7 @@ TEST(Interrupt, TheWaitTellsOfASignalOnce) {
   }), 0);
 }
 
-TEST(Interrupt, AnAnswerEndsTheProgramOnlyUntilItIsSaidThatItDoesNot) {
+TEST(Interrupt, AnInterruptEndsTheProgramUntilCtrlCIsSetToEndTheAnswer) {
   EXPECT_EQ(CodeOf([] {
     CatchSignals(CtrlC::kEndsProgram);
     CatchSignals(CtrlC::kEndsAnswer);
@@ -178,7 +178,7 @@ TEST(Interrupt, AReaderThatHasGoneEndsAnAnswerInOrderWithoutALimitOfTime) {
   }
 }
 
-TEST(Interrupt, TheEndIsThatOfTheSignalThatAskedForIt) {
+TEST(Interrupt, TheProgramEndsByTheSignalThatAskedForTheEnd) {
   EXPECT_EQ(CodeOf([] {
     CatchSignals(CtrlC::kEndsProgram);
     Send(SIGTERM);

@@ -71,7 +71,7 @@ TEST(Warnings, ThreadsThatLoadingDidNotGetAreSaidOnce) {
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "tiny.tsr: read by only 0 of [0-9]+ threads[^\n]*\n*again:$");
 }
 
-TEST(Warnings, EveryProgramSaysWhatItsFlagsDoNotGive) {
+TEST(Warnings, EveryProgramWarnsOfAContextOrThreadsBeyondTheLimit) {
   const PackedTiny model({.context = 128});
   const TemporaryFolder folder;
   const std::string packed = "--model=" + model.packed(), gguf = "--model=" + TinyPath("llama"), out = "--out=" + folder.Path("out");

@@ -128,7 +128,7 @@ TEST(Beam, RequestsAreAnsweredEachByASearchOfItsOwn) {
   }
 }
 
-TEST(Beam, WhatItDoesNotGoWithIsNamed) {
+TEST(Beam, FlagsThatDoNotGoWithBeamAreNamed) {
   const auto refused = [](const std::vector<std::string>& flags, const std::string& says) {
     const Ended ended = Generate(And(flags, {kPrompt}));
     EXPECT_EQ(ended.code, 2) << says << ended.errors;
@@ -170,7 +170,7 @@ TEST(Beam, DryRunsCountWholeTextsOfTheWidthAndAStepOfEachRow) {
   EXPECT_EQ(*plan({"--beam=4x4", "--cache_tokens=4096"}).Int("cache_tokens"), 4096);
 }
 
-TEST(Beam, AnInterruptEndsItWithoutAText) {
+TEST(Beam, AnInterruptEndsTheSearchWithoutAText) {
   Program program("tessera_generate", With({kPrompt, "--beam=4x4", "--n_predict=0", "--step_delimiter=~~~~", "--most_steps=1000000",
                                             "--context=1000000", "--temperature=0.001"}));   // As good as greedy: it never ends.
   EXPECT_TRUE(program.Computes(300'000));

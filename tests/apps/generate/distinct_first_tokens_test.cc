@@ -63,7 +63,7 @@ TEST(DistinctFirstTokens, AreATableOfAnswersThatBeginWithTheLikeliestTokens) {
   EXPECT_EQ(begun.size(), 4u);
 }
 
-TEST(DistinctFirstTokens, ChangeNothingOfWhatOtherFlagsPromise) {
+TEST(DistinctFirstTokens, ChangeNoPromiseOfOtherFlags) {
   const PackedModel packed(TinyPath("llama"));
   const auto tokens = [](const Flags& flags) {
     std::vector<std::vector<int64_t>> tokens;

@@ -54,7 +54,7 @@ TEST(Generate, SummaryAndNoteGoToStandardError) {
   EXPECT_EQ(Generate({"--prompt=the", "--n_predict=5", "--raw"}).errors.find("no chat template"), std::string::npos);
 }
 
-TEST(Generate, JsonHoldsWhatTheStreamShows) {
+TEST(Generate, JsonHoldsTheStreamedText) {
   const Ended streamed = Generate({"--prompt=the in re", "--n_predict=9"});
   const JsonValue json = Json(Generate({"--prompt=the in re", "--n_predict=9", "--json"}).output);
   EXPECT_EQ(*json.String("text") + "\n", streamed.output);
@@ -72,7 +72,7 @@ TEST(Generate, SameSeedSameText) {
   EXPECT_NE(text, Generate(other).output);
 }
 
-TEST(Generate, StopStringEndsTheTextBeforeIt) {
+TEST(Generate, AStopStringEndsTheTextBeforeTheString) {
   const JsonValue whole = Json(Generate({"--prompt=the in re", "--n_predict=24", "--json"}).output);
   const std::string text = *whole.String("text");
   ASSERT_GT(text.size(), 8u);
@@ -110,7 +110,7 @@ TEST(Generate, RequestsAreAnsweredInOrderAndAlone) {
   EXPECT_EQ(Json(line).Ints("output_tokens")->size(), 3u);
 }
 
-TEST(Generate, IdsComeBackAsTheyWere) {
+TEST(Generate, IdsComeBackUnchanged) {
   for (const std::string id : {"\"a \\n\"", "\"\"", "-7", "9223372036854775807", "18446744073709551615"}) {
     const Ended ended = Generate({"--jsonl"}, "{\"id\": " + id + ", \"tokens\": [70], \"n\": 1}");
     EXPECT_EQ(ended.output.substr(0, 7 + id.size()), "{\"id\":" + id + ",") << ended.errors;
@@ -248,7 +248,7 @@ TEST(Generate, AnInterruptEndsAnAnswerAndTheDialogueGoesOn) {
   EXPECT_NE(ended.errors.find(" tok/s | "), std::string::npos) << ended.errors;
 }
 
-TEST(Generate, ReaderThatGoesAwayEndsItQuietly) {
+TEST(Generate, AGoneReaderEndsTheProgramQuietly) {
   Program program("tessera_generate", With({"--raw", "--prompt=the", "--n_predict=0", "--context=400000"}));
   EXPECT_NE(program.FirstOutput(), "");
   program.CloseOutput();

@@ -41,7 +41,7 @@ std::string LineOf(const Ended& ended, const std::string& begin) {
   return "";
 }
 
-TEST_F(HostGraphs, TextsAreThoseOfWeightsInMemoryByEachRule) {
+TEST_F(HostGraphs, TextsEqualResidentWeightsByEachRule) {
   const Ended resident = Generate({});
   ASSERT_EQ(resident.code, 0) << resident.errors;
   EXPECT_EQ(LineOf(resident, "graphs: "), "");
@@ -92,7 +92,7 @@ TEST_F(HostGraphs, SpeedsAreMeasuredWithThem) {
   EXPECT_EQ(Must(Must(JsonValue::Parse(ended.output, "speed")).String("device")), "host:unshared");
 }
 
-TEST_F(HostGraphs, WhatDoesNotGoTogetherIsWrongUsage) {
+TEST_F(HostGraphs, ContradictoryFlagsAreWrongUsage) {
   const auto refused = [&](const std::vector<std::string>& flags, const std::string& says) {
     const Ended ended = Generate(flags);
     EXPECT_EQ(ended.code, 2) << says;

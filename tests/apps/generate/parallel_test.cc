@@ -68,7 +68,7 @@ std::vector<std::string> WithoutSummary(const std::string& errors) {
   return lines;
 }
 
-TEST(Parallel, AnswersAreThoseOfOneByOneInTheOrderOfRequests) {
+TEST(Parallel, AnswersEqualOneByOneInTheOrderOfRequests) {
   for (const std::string speculate : {"--speculate=none", "--speculate=auto"}) {
     const Ended one_by_one = Generate({"--jsonl", speculate, "--context=128"}, Requests());
     const std::vector<std::string> expected = Answers(one_by_one.output);
@@ -102,7 +102,7 @@ TEST(Parallel, MoreTextsThanTheCacheHoldsAreAnsweredAllTheSame) {
   EXPECT_EQ(Answers(ended.output), expected);
 }
 
-TEST(Parallel, AProgramThatWaitsForEachAnswerGetsIt) {
+TEST(Parallel, AProgramThatWaitsForEachAnswerReceivesEachAnswer) {
   for (const std::string flag : {"--unordered", "--nounordered"}) {
     Program program("tessera_generate", With({"--jsonl", "--parallel=4", flag}));
     for (int i = 0; i < 3; ++i) {
@@ -154,7 +154,7 @@ TEST(Parallel, LinesThatAskForNothingStopNoText) {
   EXPECT_EQ(program.Finish("").code, 0);
 }
 
-TEST(Parallel, AnswersSayWhatOfTheirPromptsWasShared) {
+TEST(Parallel, AnswersSayHowMuchOfTheirPromptsWasShared) {
   std::string requests;
   for (int i = 0; i < 2; ++i) {
     absl::StrAppend(&requests, "{\"id\": ", i, ", \"text\": \"the in re the in re the in re the in re the in re\", \"n\": 4}\n");
@@ -166,7 +166,7 @@ TEST(Parallel, AnswersSayWhatOfTheirPromptsWasShared) {
   EXPECT_GT(shared(1), 15);
 }
 
-TEST(Parallel, ASignalEndsItAndTheHistoryHasWhatWasAnswered) {
+TEST(Parallel, ASignalEndsTheRunAndTheHistoryHasTheAnswers) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const TemporaryFolder folder;
     const CacheFolderFor cache(folder.path());
@@ -182,7 +182,7 @@ TEST(Parallel, ASignalEndsItAndTheHistoryHasWhatWasAnswered) {
   }
 }
 
-TEST(Parallel, AReaderThatGoesEndsIt) {
+TEST(Parallel, AGoneReaderEndsTheRun) {
   signal(SIGPIPE, SIG_IGN);
   Program program("tessera_generate", With({"--jsonl", "--parallel=2", "--context=1000000"}));
   program.Write("{\"id\": 1, \"text\": \"the\", \"n\": 0, \"temperature\": 0}\n");
@@ -207,7 +207,7 @@ TEST(Parallel, ASlowReaderGetsAll) {
   EXPECT_EQ(program.Finish("").code, 0);
 }
 
-TEST(Parallel, WhatStandardOutputDoesNotTakeIsAnError) {
+TEST(Parallel, AFullStandardOutputIsAnError) {
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(full, 0);
   Program program("tessera_generate", With({"--jsonl", "--parallel=2"}), [full] { dup2(full, STDOUT_FILENO); });
@@ -282,7 +282,7 @@ TEST(Answers, OneIsAsWithoutTheFlag) {
   EXPECT_EQ(Generate({kPrompt, "--n_predict=5", "--answers=1", "--temperature=0"}).code, 0);
 }
 
-TEST(Answers, OfARequestAreThoseOfThePromptAndItsStreams) {
+TEST(Answers, OfOneRequestShareItsPromptAndTheFirstIsThePlainAnswer) {
   const std::string request = R"({"id": 1, "text": "the in re", "n": 10, "seed": 3, "temperature": 1.5, "top_k": 0)";
   const JsonValue three = Json(Generate({"--jsonl"}, request + ", \"answers\": 3}\n").output);
   const JsonValue one = Json(Generate({"--jsonl"}, request + "}\n").output);

@@ -75,7 +75,7 @@ TEST(PhoneAdapters, RequestsMayNameThem) {
             Json(here.output.substr(0, here.output.find('\n'))).Ints("output_tokens").value());
 }
 
-TEST(PhoneAdapters, WhatAPhoneCannotTellIsRefused) {
+TEST(PhoneAdapters, FlagsThatAPhoneCannotModelAreRefused) {
   const auto run = [](const Flags& flags) { return Generate(Flags{"--device=8gen3:static", "--jsonl"} + flags); };
   ExpectRefused(run, {{"--adapter_memory=1MiB", 2, "--adapter_memory: found with --device"},
                       {"--parallel=2", 2, "--parallel: found 2 with --adapter and --device, expected 1"}});

@@ -70,7 +70,7 @@ TEST_F(SessionGoesOn, BehindASpecialTokenAPromptBeginsAText) {
 }
 
 // A token is a small and a large letter.
-TEST_F(SessionGoesOn, WhatAStopTextHidIsNoPartOfTheText) {
+TEST_F(SessionGoesOn, TextHiddenByAStopStringIsNoPartOfTheText) {
   const std::string drawn = "--temperature=1", few = "--top_k=4", seed = "--seed=3";   // Else it is one letter again and again.
   const JsonValue whole = Raw("ab", 20, {drawn, few, seed});
   const std::string text = Text(whole);

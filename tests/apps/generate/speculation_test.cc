@@ -56,7 +56,7 @@ TEST(Speculate, TextIsTheSameWithoutDrafts) {
   }
 }
 
-TEST(Speculate, StopStringsAndTheContextEndItWhereTheyEndThePlainText) {
+TEST(Speculate, StopStringsAndTheContextEndDraftedTextLikePlainText) {
   const JsonValue whole = Json(Generate("llama", "none", {"--prompt=the in re", "--n_predict=40", "--temperature=0", "--json"}).output);
   const std::string text = *whole.String("text");
   ASSERT_GT(text.size(), 20u);
@@ -90,7 +90,7 @@ std::string FreeRows(const TemporaryFolder& folder) {
   return folder.Path("costs.json");
 }
 
-TEST(Speculate, TheSummaryTellsWhatDraftsGave) {
+TEST(Speculate, TheSummaryReportsTheGainOfDrafts) {
   const TemporaryFolder folder;
   std::vector<std::string> flags = {"--prompt=a a a a a a a a", "--n_predict=60", "--temperature=0", "--json", "--stats"};
   const Ended without = Generate("llama", "none", flags);
@@ -166,7 +166,7 @@ std::string HistoryFile(const TemporaryFolder& cache) {
   return "";
 }
 
-TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
+TEST(Speculate, AnswersOfADialogueAreInItsHistoryAfterAnyEnd) {
   constexpr int kCtrlD = 101, kExit = 102, kCtrlCTwice = 103;   // Beside signals.
   for (const int end : {kCtrlD, kExit, kCtrlCTwice, SIGTERM, SIGHUP, SIGKILL}) {
     const TemporaryFolder folder;
@@ -197,7 +197,7 @@ TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
   }
 }
 
-TEST(Speculate, AnswersToRequestsAreInTheirHistoryHoweverTheyEnd) {
+TEST(Speculate, AnswersToRequestsAreInTheirHistoryAfterAnyEnd) {
   constexpr int kNoJson = 101, kEndOfInput = 102;   // Beside signals.
   for (const int end : {kEndOfInput, kNoJson, SIGINT, SIGTERM, SIGHUP, SIGKILL}) {
     const TemporaryFolder folder;

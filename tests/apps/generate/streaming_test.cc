@@ -48,7 +48,7 @@ TEST(StreamingPrograms, PerplexityOfAnArticleIsTheSameToTheLastDigit) {
   }
 }
 
-TEST(StreamingPrograms, SayWhatStreamingTook) {
+TEST(StreamingPrograms, ReportTheCostOfStreaming) {
   const PackedModel packed(TinyPath("gemma3"));
   const std::vector<std::string> streamed = {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none",
                                              "--flash=ufs3.1",           "--threads=1",          "--json"};
@@ -87,7 +87,7 @@ TEST(StreamingPrograms, SayWhatStreamingTook) {
 }
 
 // The models have little more than a ring, or less: what fits into it as a whole is read once.
-TEST(StreamingPrograms, ReadInAPassWhatIsForeseen) {
+TEST(StreamingPrograms, ReadTheForeseenBytesPerPass) {
   int read_once = 0;
   for (const char* model : kArchitectures) {
     const PackedModel packed(TinyPath(model));
@@ -160,7 +160,7 @@ TEST(StreamingPrograms, AreForeseenToBeNoFasterThanTheirProductsAndMemory) {
   }
 }
 
-TEST(StreamingPrograms, OfModelsThatAreNotPackedSayWhatABudgetBuys) {
+TEST(StreamingPrograms, WithUnpackedModelsReportTheEffectOfABudget) {
   const std::vector<std::string> flags = {"--model=" + TinyPath("llama"), "--memory_budget=1GiB", "--threads=1"};
   std::vector<std::string> run = flags, dry = flags;
   run.insert(run.end(), {"--raw", "--prompt=a", "--n_predict=1"});
@@ -171,7 +171,7 @@ TEST(StreamingPrograms, OfModelsThatAreNotPackedSayWhatABudgetBuys) {
   EXPECT_NE(RunProgram("tessera_generate", dry).output.find("All weights stay in memory, whatever the budget"), std::string::npos);
 }
 
-TEST(StreamingPrograms, SayThePeakOfWhatIsNotStreamed) {
+TEST(StreamingPrograms, ReportThePeakMemoryOfModelsThatAreNotStreamed) {
   for (const bool budget : {true, false}) {
     std::vector<std::string> flags = {"--model=" + TinyPath("llama"), "--threads=1", "--prompt=abcdefgh", "--json"};
     if (budget) flags.push_back("--memory_budget=1GiB");

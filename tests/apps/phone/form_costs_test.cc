@@ -96,7 +96,7 @@ DeviceProfile FixedPhone() {
 
 // What tessera_inspect --device said of this phone before graphs had a form, in milliseconds: all passes done is what was
 // fitted to published times. Whoever changes the model of costs on purpose changes these numbers with it.
-TEST(FormCosts, TransformedGraphsCostWhatTheyDidToTheDigit) {
+TEST(FormCosts, TransformedGraphsKeepTheirCostsToTheDigit) {
   struct Before { const char* style; const char* shape; int adapter_rank; const char* one; const char* chunk; };
   constexpr Before kBefore[] = {
       {"static", "llama-3.2-1b", 0, "21.3016", "53.4263"},      {"static", "llama-3.2-1b", 16, "27.2774", "59.9069"},

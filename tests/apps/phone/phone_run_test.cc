@@ -43,7 +43,7 @@ TEST(PhoneRunHeader, HeaderExample) {
   EXPECT_EQ(options.clock, nullptr);
 }
 
-TEST(PhoneRun, WhatIsMeasuredIsTheSameToTheDigitInEachRun) {
+TEST(PhoneRun, MeasuredFiguresAreTheSameToTheDigitInEachRun) {
   for (const char* program : {"tessera_bench speed", "tessera_bench batch", "tessera_bench spec"}) {
     for (const char* device : {"8gen3", "8gen3:static"}) {
       const std::vector<std::string> flags = {absl::StrCat("--device=", device), "--context=512", "--json", "--arithmetic=fast"};
@@ -85,7 +85,7 @@ TEST(PhoneRun, SlicesOfATraceAreNamedAfterTheirOperators) {
   }
 }
 
-TEST(PhoneRun, SpeedsAreThoseOfThePhone) {
+TEST(PhoneRun, SpeedsDependOnThePhoneAndNotOnTheArithmetic) {
   const std::vector<std::string> flags = {"--context=512", "--json", "--prompt_tokens=16", "--generate_tokens=8", "--repetitions=2"};
   const auto speed = [&](const char* device, const char* arithmetic) {
     std::vector<std::string> all = flags;
@@ -146,7 +146,7 @@ TEST(PhoneRun, ARecipeNeedsNoPathBesideTheDevice) {
   EXPECT_EQ(fast.code, 0) << fast.errors;
 }
 
-TEST(PhoneRun, WhatDoesNotGoTogetherIsWrongUsage) {
+TEST(PhoneRun, ContradictoryFlagsAreWrongUsage) {
   struct Case { std::vector<std::string> flags; const char* said; };
   const Case cases[] = {
       {{"--arithmetic=fast"}, "--arithmetic: found without --device, expected both"},

@@ -73,7 +73,7 @@ TEST_F(SwitchingFlags, FiguresAreTheSameOfAKeptProfile) {
   EXPECT_EQ(phone_of(measured), phone_of(read));
 }
 
-TEST_F(SwitchingFlags, WhatCannotBeSwitchedIsWrongUsage) {
+TEST_F(SwitchingFlags, FlagsThatCannotBeSwitchedAreWrongUsage) {
   const auto refused = [&](const std::vector<std::string>& flags, const std::string& says) {
     const Ended ended = Generate(flags);
     EXPECT_EQ(ended.code, 2) << says;

@@ -85,7 +85,7 @@ TEST_F(DraftOrPins, ADraftThatTakesTheRoomOfFewLayersIsKept) {
   EXPECT_GT(*plan.Object("memory_bytes")->Int("draft_model"), 0);
 }
 
-TEST_F(DraftOrPins, ADraftInPlaceOfWhichAllWouldStayInMemoryIsLeftOutUnlessItIsNamed) {
+TEST_F(DraftOrPins, ADraftIsLeftOutWhereAllWeightsWouldFitWithoutTheDraftUnlessNamed) {
   const int64_t budget = BudgetForAll();
   const JsonValue plan = Plan(with_small_, budget), named = Plan(with_small_ + Flags{"--speculate=draft"}, budget);
   EXPECT_EQ(*plan.Object("speculation")->String("chosen"), "retrieval");
@@ -113,7 +113,7 @@ TEST_F(DraftOrPins, ThePredictionIsOfAsManyTextsAsAreWrittenAtOnce) {
   EXPECT_EQ(*pins(three).Double("tokens_per_pass"), 3);
 }
 
-TEST_F(DraftOrPins, ARunSaysThatItGoesOnWithoutADraftAndWritesTheSame) {
+TEST_F(DraftOrPins, ARunSaysThatTheDraftIsLeftOutAndWritesTheSameText) {
   const Flags answer = Answer() + Flags{absl::StrCat("--memory_budget=", BudgetForAll())};
   const std::string plain = RunProgram("tessera_generate", answer + Flags{"--speculate=none"}).output;
   const Ended text = RunProgram("tessera_generate", answer + with_small_);
@@ -156,7 +156,7 @@ TEST_F(DraftOrPins, ACopyThatThereIsNoRoomToMakeIsAnErrorOrLeftOutWithAWarning) 
   EXPECT_TRUE(absl::StrContains(left_out.errors, "the draft model is left out: ")) << left_out.errors;
 }
 
-TEST_F(DraftOrPins, WhatEarlierRunsMeasuredIsUsed) {
+TEST_F(DraftOrPins, MeasurementsOfEarlierRunsAreUsed) {
   const std::string path = folder_.Path("measured.json");
   CostProfile costs;
   costs.AddPass({}, 100);
@@ -172,7 +172,7 @@ TEST_F(DraftOrPins, WhatEarlierRunsMeasuredIsUsed) {
   EXPECT_EQ(*speculation.String("chosen"), "retrieval") << "hardly a guess of it comes true";
 }
 
-TEST_F(DraftOrPins, ARunLeavesWhatItMeasuredToTheNext) {
+TEST_F(DraftOrPins, ARunSavesItsMeasurementsForTheNext) {
   const std::string path = folder_.Path("new.json");
   Generate({Draft(), "--speculate=draft", "--tree=chain:tokens=2", "--prompt=a a a", "--n_predict=40", "--temperature=0",
             "--cost_profile=" + path});

@@ -64,7 +64,7 @@ TEST_F(ChatTemplates, RequestsCarryMessagesToolsAndArguments) {
   EXPECT_EQ(*Json(lines[1]).String("prompt"), "<|im_start|>[user]a<|im_end|>[assistant]<think>\n");
 }
 
-TEST_F(ChatTemplates, WhatATemplateRefusesNamesFileAndLine) {
+TEST_F(ChatTemplates, AnErrorOfATemplateNamesFileAndLine) {
   const Ended ended = Tokenize("\n{{ raise_exception('no system turn') }}", {"--chat", "--prompt=a"});
   EXPECT_EQ(ended.code, 1);
   EXPECT_TRUE(absl::StrContains(ended.errors, "vocabulary.gguf")) << ended.errors;
@@ -217,7 +217,7 @@ TEST_F(ChatTemplates, AMessageThatTheTemplateRefusesEndsNoDialogue) {
   EXPECT_EQ(ended.code, 1) << "no run that lost something ends well";
 }
 
-TEST_F(ChatTemplates, InspectSaysWhatATemplateCanDo) {
+TEST_F(ChatTemplates, InspectReportsTheAbilitiesOfATemplate) {
   const std::string path = File(kThinks);
   const Ended text = Program("tessera_inspect", {"--model=" + path}).Finish("");
   EXPECT_TRUE(absl::StrContains(text.output, "chat template: writes a system message, tools; --template_args may set enable_thinking\n"))

@@ -24,7 +24,7 @@ JsonValue RunJson(const std::string& program, const std::vector<std::string>& ar
   return *value;
 }
 
-TEST(DryRun, PartsAreThoseOfALoadedEngine) {
+TEST(DryRun, PartsMatchALoadedEngine) {
   for (const std::string path : {"fast", "reference"}) {
     for (const std::string model : kArchitectures) {
       const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyPath(model), "--dry_run", "--json", "--context=128",
@@ -49,7 +49,7 @@ TEST(DryRun, PartsAreThoseOfALoadedEngine) {
   }
 }
 
-TEST(DryRun, SizesAreThoseWorkedOutByHand) {
+TEST(DryRun, SizesEqualHandComputedValues) {
   const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyPath("llama"), "--dry_run", "--json", "--context=128"});
   EXPECT_EQ(*plan.Int("layers"), 2);
   EXPECT_EQ(*plan.Int("context"), 128);
@@ -153,7 +153,7 @@ TEST(DryRun, WithoutDraftsThereIsNoMemoryForThem) {
   EXPECT_EQ(*with.Int("logits"), 33 * *without.Int("logits"));
 }
 
-TEST(DryRun, UnderABudgetTheTotalIsWithinIt) {
+TEST(DryRun, UnderABudgetTheTotalFitsTheBudget) {
   const PackedModel packed(TinyPath("llama"));
   for (const std::string program : {"tessera_generate", "tessera_perplexity", "tessera_bench speed"}) {
     SCOPED_TRACE(program);
@@ -210,7 +210,7 @@ TEST(DryRun, AContextThatWasNotAskedForIsTheLargestWithinTheBudget) {
   EXPECT_NE(refused.errors.find("keys and values for a context of 8192 tokens"), std::string::npos) << refused.errors;
 }
 
-TEST(DryRun, EveryProgramThatLoadsWeightsOnceHasIt) {
+TEST(DryRun, EveryProgramThatLoadsWeightsOnceHasADryRun) {
   const std::string model = "--model=" + TinyPath("llama");
   for (const std::string program : {"tessera_bench speed", "tessera_bench overhead", "tessera_bench attention", "tessera_bench memory",
                                     "tessera_bench batch", "tessera_bench samples",

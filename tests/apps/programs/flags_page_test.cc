@@ -113,7 +113,7 @@ TEST(FlagsPage, ListsTheFlagsOfEverySubcommand) {
   EXPECT_EQ(TableOfPage(kSubcommands), TableOfSubcommands("tessera_bench")) << "if the change is meant, put the second into docs/flags.md";
 }
 
-TEST(FlagsPage, SaysWhatModelAndStreamingFlagsAre) {
+TEST(FlagsPage, ListsTheModelAndStreamingFlags) {
   for (const FlagGroup& group : {ModelFlags(), StreamingFlags()}) {
     EXPECT_NE(Page().find(InTicks(group.flags) + "\n"), std::string::npos) << InTicks(group.flags) << " on a line of its own";
   }

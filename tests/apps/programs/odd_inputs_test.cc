@@ -193,7 +193,7 @@ TEST(OddInputs, OutputThatCannotBeWrittenIsAFailure) {
   }
 }
 
-TEST(OddInputs, ClosedStandardInputIsAFailureWhereItIsRead) {
+TEST(OddInputs, ClosedStandardInputFailsOnlyProgramsThatReadInput) {
   for (const std::string& program : WorkingPrograms()) {
     const bool reads = program != "tessera_bench speed" && program != "tessera_inspect" && program != "tessera_pack" &&
                        program != "tessera_lever" && program != "tessera_quantize" && program != "tessera_reproduce npu" &&
@@ -204,7 +204,7 @@ TEST(OddInputs, ClosedStandardInputIsAFailureWhereItIsRead) {
       << "nothing is read, and nobody hears the summary";
 }
 
-TEST(OddInputs, APromptFarBeyondTheContextIsRefusedBeforeItIsEncoded) {
+TEST(OddInputs, APromptFarBeyondTheContextIsRefusedBeforeEncoding) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("long"), text(16 << 20, 'x');
   std::ofstream(path) << text;
@@ -220,7 +220,7 @@ TEST(OddInputs, APromptFarBeyondTheContextIsRefusedBeforeItIsEncoded) {
   }
 }
 
-TEST(OddInputs, ALineOfRequestsMayBeAsLongAsItCanBeRead) {
+TEST(OddInputs, ALineOfRequestsMayBeAsLongAsTheReadersLimit) {
   const std::string text(20 << 20, 'x');  // Beyond what JSON is limited to elsewhere.
   const Ended ended = RunProgram("tessera_perplexity", {"--model=" + TinyPath("llama"), "--jsonl", "--window=4", "--max_windows=1"},
                                  "{\"id\": 1, \"text\": \"" + text + "\"}");

@@ -96,7 +96,7 @@ TEST_F(Signals, EndEveryProgramInEveryPhase) {
   EXPECT_EQ(folder_.Files(), 2) << "the two texts: no trace, no model, and no temporary file";
 }
 
-TEST_F(Signals, EndARealModelWhileItLoadsAndWhileAPassRuns) {
+TEST_F(Signals, EndARealModelDuringLoadingAndDuringAPass) {
   const std::string model = RealModelPath("gemma3");
   if (model.empty()) FAIL() << RealModelMissing("gemma3");
   const Phase phase = {"real model", "tessera_generate",
@@ -107,7 +107,7 @@ TEST_F(Signals, EndARealModelWhileItLoadsAndWhileAPassRuns) {
 }
 
 // The flash is slow, so that a thread waits for it nearly always: for a pin, the rows of an embedding or a layer.
-TEST_F(Signals, EndAStreamedModelWhileItLoadsAndWhileAPassWaitsForTheFlash) {
+TEST_F(Signals, EndAStreamedModelDuringLoadingAndDuringAWaitForTheFlash) {
   const std::string model = RealModelPath("gemma3");
   if (model.empty()) FAIL() << RealModelMissing("gemma3");
   const PackedModel packed(model);

@@ -45,7 +45,7 @@ class VoidFlags : public testing::Test {
   const CacheFolderFor histories_{cache_.path()};
 };
 
-TEST_F(VoidFlags, AreRefusedWithWhatLeavesThemNothingToDo) {
+TEST_F(VoidFlags, AreRefusedWithTheFlagThatDisablesThem) {
   const std::string costs = std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation/flat_costs.json";
   const std::string object = "{\"text\": \"the\"}\n";
   const Case cases[] = {
@@ -189,7 +189,7 @@ TEST_F(VoidFlags, OfOneWayAloneCountForTheOther) {
   EXPECT_TRUE(absl::StrContains(ended.output, "different: prompt 1")) << ended.output << ended.errors;
 }
 
-TEST_F(VoidFlags, ADryRunSaysWhatItDoesNotWrite) {
+TEST_F(VoidFlags, ADryRunNamesTheFilesThatStayUnwritten) {
   const std::string trace = "--trace=" + cache_.Path("t"), costs = "--cost_profile=" + cache_.Path("c");
   const Case all = {"tessera_generate", {"--dry_run", trace, costs, "--history=mail"}, ""};
   EXPECT_TRUE(absl::StrContains(all.Run().errors,

@@ -30,7 +30,7 @@ TEST(SummaryLine, HeaderExample) {
             "prompt 36 tok 3449 tok/s | 265 tok 584 tok/s, 1.2 tok per pass | first 0.14 s | 120 MiB");
 }
 
-TEST(SummaryLine, LeavesOutWhatThereIsNot) {
+TEST(SummaryLine, LeavesOutAbsentFigures) {
   EXPECT_EQ(SummaryLine({.prompt_tokens = 5, .prompt_seconds = 10}, "1023 B"), "prompt 5 tok 0.50 tok/s | 0 tok | 1023 B");
 }
 
@@ -54,7 +54,7 @@ TEST(SummaryLine, HasAtMostAHundredColumns) {
   }
 }
 
-TEST(StatsText, SaysWhatWasPruned) {
+TEST(StatsText, ReportsThePrunedRows) {
   EXPECT_EQ(PruningLine({}), "");
   const std::string line = "pruning: 40 of 120 rows went half-way, in 12 passes; 2 of these lost a token by it\n";
   const PruneReport pruned = {.passes = 12, .rows = 120, .dropped = 40, .lost = 2};
@@ -62,7 +62,7 @@ TEST(StatsText, SaysWhatWasPruned) {
   EXPECT_EQ(StatsText({.pruning = pruned}), line);
 }
 
-TEST(StatsText, SaysWhatDraftsGave) {
+TEST(StatsText, ReportsTheGainOfDrafts) {
   EXPECT_EQ(StatsText({}), "");
   Timings timings = Usual();
   EXPECT_EQ(StatsText(timings), "drafts: 1.20 tokens per pass of 0.0 rows, no plain pass to compare with\n");

@@ -33,7 +33,7 @@ class Pack : public ::testing::Test {
   const std::string out_ = folder_.Path("model.tsr");
 };
 
-TEST_F(Pack, SaysWhatItWrote) {
+TEST_F(Pack, ReportsTheWrittenFile) {
   const Ended text = RunProgram("tessera_pack", {TinyPath("llama"), out_});
   EXPECT_EQ(text.code, 0) << text.errors;
   EXPECT_TRUE(absl::StrContains(text.output, out_)) << text.output;
@@ -72,7 +72,7 @@ TEST_F(Pack, ARecipeWithTilesMakesAFileForTheNpuPath) {
   EXPECT_EQ(RunProgram("tessera_pack", {"--recipe=int5", TinyPath("llama"), out_}).code, 2);
 }
 
-TEST_F(Pack, ARecipeThatDoesNotFitSomeRowsSaysWhatTheyTake) {
+TEST_F(Pack, ARecipeThatDoesNotFitSomeRowsNamesTheSubstitute) {
   const Ended ended = RunProgram("tessera_pack", {"--json", "--recipe=int4-tile,ffn_down=Q6_K", TinyPath("llama"), out_});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue instead = *Json(ended.output).Array("instead");
@@ -104,7 +104,7 @@ TEST_F(Pack, ADryRunForetellsTheSizeAndWritesNothing) {
   EXPECT_EQ(*JsonValue::Parse(dry.output)->Int("bytes"), static_cast<int64_t>(std::filesystem::file_size(out_)));
 }
 
-TEST_F(Pack, ADryRunRefusesWhatARunWould) {
+TEST_F(Pack, ADryRunRefusesLikeARun) {
   for (const std::string& out : std::vector<std::string>{"/nonexistent/x.tsr", TinyPath("gemma3")}) {
     const Ended dry = RunProgram("tessera_pack", {"--dry_run", TinyPath("gemma3"), out}),
                 run = RunProgram("tessera_pack", {TinyPath("gemma3"), out});
@@ -116,7 +116,7 @@ TEST_F(Pack, ADryRunRefusesWhatARunWould) {
   EXPECT_EQ(folder_.Files(), 0);
 }
 
-TEST_F(Pack, AFileCutBeforeItCanBeToldIsSaidToBeNoPackedModel) {
+TEST_F(Pack, AFileCutWithinItsMagicIsReportedAsNoPackedModel) {
   PackTiny("llama");
   for (const int bytes : {7, 4, 1, 0}) {
     std::filesystem::resize_file(out_, bytes);
@@ -185,7 +185,7 @@ TEST_F(Pack, InspectDoesNotTakeAPolicyForACheck) {
   EXPECT_EQ(RunProgram("tessera_inspect", {"--verify=always", "--model=" + TinyPath("llama")}).code, 0);
 }
 
-TEST_F(Pack, WhatIsNoPackedFileIsNotReplaced) {
+TEST_F(Pack, AFileThatIsNotPackedIsNotReplaced) {
   std::ofstream(out_) << "a letter";
   const Ended ended = RunProgram("tessera_pack", {TinyPath("llama"), out_});
   EXPECT_EQ(ended.code, 2);
@@ -210,7 +210,7 @@ TEST_F(Pack, WrongUsageIsNamed) {
 
 // At any moment there is the old file or the whole new one; the next writer removes what a killed writer leaves. Moments are counted in the
 // time for which the program computes: the first run, which nobody kills, says how long that is.
-TEST_F(Pack, KilledAtAnyMomentItLeavesAWholeFile) {
+TEST_F(Pack, KilledAtAnyMomentThePackerLeavesAWholeFile) {
   const int64_t all_micros = RunProgram("tessera_pack", {TinyPath("gemma3"), out_}).cpu_micros;
   PackTiny("llama");
   SeededRandom random(1);

@@ -65,7 +65,7 @@ TEST_F(QuantizeProgram, ADryRunForetellsTheSizeAndWritesNothing) {
   EXPECT_EQ(*JsonValue::Parse(dry.output)->Int("bytes"), static_cast<int64_t>(std::filesystem::file_size(out_)));
 }
 
-TEST_F(QuantizeProgram, WhatGgufHoldsIsGgufUnlessTheNameSaysPacked) {
+TEST_F(QuantizeProgram, AGgufSchemeWritesGgufUnlessTheNameSaysPacked) {
   const std::string packed = folder_.Path("model.tsr");
   for (const std::string scheme : {"Q4_0,head=Q4_1", "keep"}) {
     ASSERT_EQ(RunProgram("tessera_quantize", {"--scheme=" + scheme, TinyPath("llama"), out_}).code, 0);
@@ -153,7 +153,7 @@ TEST_F(QuantizeProgram, StatisticsWeighErrorsInGgufFilesToo) {
   EXPECT_TRUE(absl::StrContains(other.errors, "statistics of another model")) << other.errors;
 }
 
-TEST_F(QuantizeProgram, AndThoseOfBlockFormatsInPackedFiles) {
+TEST_F(QuantizeProgram, StatisticsAreUsedByBlockFormatsInPackedFiles) {
   const std::string statistics = folder_.Path("statistics.gguf"), plain = folder_.Path("plain.tsr"), out = folder_.Path("out.tsr");
   const std::string text = "--prompt=the in the end of a text, the and that it is in a text of the end";
   ASSERT_EQ(RunProgram("tessera_quantize statistics", {text, TinyPath("llama"), statistics}).code, 0);
@@ -199,7 +199,7 @@ void SplitBehindMetadata(const std::string& path, const std::string& first, cons
 }
 
 // As a tool that splits models may write them: all metadata and no tensor in the first one.
-TEST_F(QuantizeProgram, NorIsAPartOfItWithoutTensors) {
+TEST_F(QuantizeProgram, APartOfTheModelWithoutTensorsIsNotOverwritten) {
   const std::string first = folder_.Path("m-00001-of-00002.gguf"), second = folder_.Path("m-00002-of-00002.gguf");
   SplitBehindMetadata(TinyPath("llama"), first, second);
   const std::string before = Contents(first);

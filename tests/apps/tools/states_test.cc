@@ -112,7 +112,7 @@ TEST(StatesFile, HeaderExample) {
   EXPECT_EQ(again.Text(0), (std::vector<TokenId>{1, 72, 101, 108}));
 }
 
-TEST_F(StatesProgram, StatesAndLogitsAreThoseOfPlainPasses) {
+TEST_F(StatesProgram, StatesAndLogitsEqualPlainPasses) {
   for (const char* name : kArchitectures) {
     const std::string model = TinyPath(name);
     const int all = static_cast<int>(LoadedWeights(model).config().layers.size());
@@ -128,7 +128,7 @@ TEST_F(StatesProgram, StatesAndLogitsAreThoseOfPlainPasses) {
   }
 }
 
-TEST_F(StatesProgram, HalfNumbersAndTheLargestLogitsAreThoseOfTheWholeRows) {
+TEST_F(StatesProgram, HalfNumbersAndTheLargestLogitsMatchTheWholeRows) {
   const std::string model = TinyPath("llama");
   ASSERT_EQ(Run(model, {"--logits=all", "--window=24"}).code, 0);
   const auto whole = Opened(out_);

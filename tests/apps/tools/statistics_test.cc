@@ -100,7 +100,7 @@ int64_t TokensOfModel(const std::string& model) {
   return tokens;
 }
 
-TEST_F(StatisticsProgram, WritesWhatAPlainPassReads) {
+TEST_F(StatisticsProgram, WritesTheMeanSquaresOfAPlainPass) {
   for (const char* name : kTinyModels) {
     const std::string model = TinyPath(name);
     const Ended ended = Run(model);
@@ -167,7 +167,7 @@ TEST_F(StatisticsProgram, StatisticsOfOneModelAreRefusedForAnother) {
   }
 }
 
-TEST_F(StatisticsProgram, SaysWhatWasRead) {
+TEST_F(StatisticsProgram, ReportsTheReadText) {
   const std::string model = TinyPath("llama"), prompt = folder_.Path("text");
   std::ofstream(prompt) << kText;
   const Ended ended = Run(model, {"--prompt_file=" + prompt});

@@ -115,7 +115,7 @@ TEST_F(AdapterFileTest, RowsOfQueriesAndKeysTurnWhereTheModelsDid) {
   }
 }
 
-TEST_F(AdapterFileTest, QueriesOfAModelOfWhichHalfAHeadTurnsAreRefused) {
+TEST_F(AdapterFileTest, QueriesOfAModelWhoseHeadsTurnHalfAreRefused) {
   ModelConfig config = llama_.config;
   config.ropes[0].dimensions = 8;
   const std::string folder = Folder(PeftBuilder());
@@ -141,7 +141,7 @@ TEST_F(AdapterFileTest, ScalesFollowRankAndAlphaOfEachModule) {
   EXPECT_FLOAT_EQ(root.pairs[2].scale, 3.4641016f);
 }
 
-TEST_F(AdapterFileTest, WhatChangesNothingIsNoError) {
+TEST_F(AdapterFileTest, HarmlessKeysAreNoError) {
   PeftBuilder builder;
   const AdapterFile before = llama_.Read(Folder(builder));
   for (const auto& [key, json] :
@@ -233,7 +233,7 @@ TEST_F(AdapterFileTest, AnAdapterOfAnotherModelIsRefused) {
 }
 
 // A file is checked once, and its numbers are read as often as they are wanted.
-TEST_F(AdapterFileTest, AnOpenOneGivesTheSameEachTimeUntilItIsWrittenTo) {
+TEST_F(AdapterFileTest, AnOpenFileGivesTheSameNumbersUntilWrittenTo) {
   for (const char* const name : {"lora/llama-all", "lora/llama-all.gguf"}) {
     const bool is_gguf = absl::EndsWith(name, ".gguf");
     const std::string path = folder_.Path(is_gguf ? "open.gguf" : "open");
@@ -271,7 +271,7 @@ TEST_F(AdapterFileTest, AMarkIsThatOfThePackedModel) {
                                 absl::StrCat("expected ", mark, ", the mark of ", packed.path())));
 }
 
-TEST_F(AdapterFileTest, PathsThatAreNoAdapterSayWhatIsMissing) {
+TEST_F(AdapterFileTest, PathsWithoutAnAdapterNameTheMissingPart) {
   const auto status = [&](const std::string& path) { return ReadAdapter(path, *llama_.file, llama_.config).status(); };
   EXPECT_EQ(status(folder_.Path("none")).code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(status(folder_.path()).code(), absl::StatusCode::kNotFound);   // Without a configuration.

@@ -53,7 +53,7 @@ TEST(ModelConfig, HeaderExample) {
   EXPECT_EQ(used, 7);
 }
 
-TEST(ModelConfig, ReadsWhatTheFileSays) {
+TEST(ModelConfig, ReadsTheFactsOfTheFile) {
   const ModelConfig config = Must(Read({.head_size = 24, .layers = 3, .context = 77}, [](GgufBuilder&) {}));
   EXPECT_EQ(config.architecture, "llama");
   EXPECT_EQ(config.width, 64);

@@ -15,7 +15,7 @@ TEST(FileType, HeaderExample) {
 }
 
 // llama.cpp's numbers: LLAMA_FTYPE_MOSTLY_...
-TEST(FileType, NumbersAreThoseOfOthers) {
+TEST(FileType, NumbersMatchLlamaCpp) {
   EXPECT_EQ(FileTypeOf(BlockFormat::kF32), 0u);
   EXPECT_EQ(FileTypeOf(BlockFormat::kF16), 1u);
   EXPECT_EQ(FileTypeOf(BlockFormat::kQ8_0), 7u);

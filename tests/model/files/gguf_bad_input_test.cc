@@ -51,14 +51,14 @@ uint64_t ReadAll(const GgufFile& file) {
   return read;
 }
 
-TEST(GgufBadInput, TheSmallFileIsRightBeforeItIsSpoiled) { EXPECT_EQ(StatusOf(SmallGguf().Build()), absl::OkStatus()); }
+TEST(GgufBadInput, TheSmallFileIsRightBeforeDamage) { EXPECT_EQ(StatusOf(SmallGguf().Build()), absl::OkStatus()); }
 
 TEST(GgufBadInput, EveryNamedFileIsSaidWhereAndWhy) {
   for (const BadFile& file : BadGgufFiles())
     EXPECT_EQ(StatusOf(file.bytes), absl::InvalidArgumentError("m.gguf: " + file.message));
 }
 
-TEST(GgufBadInput, EveryPrefixSaysWhatIsMissing) {
+TEST(GgufBadInput, EveryPrefixNamesTheMissingPart) {
   const std::string whole = SmallGguf().Build();
   for (size_t size = 0; size < whole.size(); ++size) {
     ASSERT_EQ(StatusOf(whole.substr(0, size)), absl::InvalidArgumentError("m.gguf: " + MessageOfPrefix(size)))

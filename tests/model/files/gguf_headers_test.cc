@@ -84,7 +84,7 @@ TEST(GgufHeaders, AreAsHostileAsFiles) {
 }
 
 // The data must have been within the file it came from, and the header end where its table does.
-TEST(GgufHeaders, SizesAreHeldAgainstTheFileTheyHad) {
+TEST(GgufHeaders, SizesAreCheckedAgainstTheOriginalFile) {
   const std::string bytes = SmallGguf().Build();
   const GgufFile::Header good = Must(Must(GgufFile::Parse(BytesOf(bytes), "whole"))->HeaderOf(0));
   const absl::Span<const std::byte> good_bytes = good.bytes.span();

@@ -159,7 +159,7 @@ TEST(GgufSplit, PartsOfMoreThanAnExbibyteAreRefused) {
   if (failed) GTEST_SKIP() << folder.path() << ": holds no files of 2^59 bytes: " << failed.message();
 }
 
-TEST_F(BadParts, AFileThatSaysItIsTheOnlyPartIsWhole) {
+TEST_F(BadParts, AFileThatCallsItselfTheOnlyPartIsWhole) {
   const SplitModel one(Six().Split(1));
   EXPECT_EQ(Must(GgufFile::Open(one.Path(0)))->parts(), 1);
 }

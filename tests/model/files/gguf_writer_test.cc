@@ -99,7 +99,7 @@ TEST_F(GgufWriterTest, MetadataOfEveryTypeIsReadAsWritten) {
   }
 }
 
-TEST_F(GgufWriterTest, TensorsOfEveryFormatAreReadAsAppendedWhateverThePieces) {
+TEST_F(GgufWriterTest, TensorsOfEveryFormatAreReadAsAppendedInAnySteps) {
   GgufWriter writer;
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     if (!info.in_gguf()) continue;
@@ -143,7 +143,7 @@ TEST_F(GgufWriterTest, TooMuchOrTooLittleOfATensorIsAnErrorAndLeavesNoFile) {
   EXPECT_EQ(folder_.Files(), 0);
 }
 
-TEST_F(GgufWriterTest, WhatTheReaderWouldRefuseIsNotWritten) {
+TEST_F(GgufWriterTest, AFileThatTheReaderWouldRefuseIsNotWritten) {
   const std::map<std::string, std::function<void(GgufWriter&)>> mistakes = {
       {"metadata \"a\": found it a second time", [](GgufWriter& w) { w.Number("a", 1).String("a", "x"); }},
       {"metadata \"\"", [](GgufWriter& w) { w.Number("", 1); }},

@@ -37,7 +37,7 @@ TEST_F(GoldenTsr, Version1IsReadAndHasTheWeightsOfItsGgufFile) {
 std::string Extents(const std::string& bytes) { return bytes.substr(2 * kTsrPage, bytes.size() - 4 * kTsrPage); }
 
 // A change of the bytes is a change of the format: it needs a version, or at least a decision. 1.1 has sums of blocks in its manifest.
-TEST_F(GoldenTsr, WhatIsWrittenTodayHasItsBytesButForSums) {
+TEST_F(GoldenTsr, TodaysWriterGivesTheGoldenBytesExceptForSums) {
   const TemporaryFolder folder;
   const std::string again = folder.Path("again.tsr");
   TsrWriter writer = Must(TsrWriter::Create(again, plan_.contents, Must(TsrReader::Open(path_))->uuid()));

@@ -93,7 +93,7 @@ TEST_F(ImportanceTest, HeaderExample) {
   EXPECT_EQ(example(model.file, model.config), absl::OkStatus());
 }
 
-TEST_F(ImportanceTest, WhatIsWrittenIsReadAgain) {
+TEST_F(ImportanceTest, WrittenStatisticsAreReadBack) {
   const Model model = ModelOf({});
   Importance written = ImportanceOf(model.config, /*rows=*/77);
   written.SetText({{"a.txt", "b.txt"}, 3, 512});
@@ -146,7 +146,7 @@ TEST_F(ImportanceTest, ASumBeyondFloatsIsAnErrorAndLeavesNoFile) {
 
 const std::string kTwo = OldEntry("blk.0.ffn_up.weight", 4, {8, 2, 0}) + OldEntry("blk.0.ffn_down.weight", 1, {3});
 
-TEST_F(ImportanceTest, TheOlderFormIsReadWithAndWithoutWhatEndsIt) {
+TEST_F(ImportanceTest, TheOlderFormIsReadWithAndWithoutItsEnding) {
   const std::string text = "wiki.txt";
   const std::string ends[] = {"", Bytes<int32_t>(7), Bytes<int32_t>(7) + Bytes<int32_t>(0),
                               Bytes<int32_t>(7) + Bytes(static_cast<int32_t>(text.size())) + text};
@@ -162,7 +162,7 @@ TEST_F(ImportanceTest, TheOlderFormIsReadWithAndWithoutWhatEndsIt) {
   }
 }
 
-TEST_F(ImportanceTest, TheOlderFormIsRefusedIfItEndsAnywhereElse) {
+TEST_F(ImportanceTest, TheOlderFormIsRefusedWithAnyOtherEnd) {
   const std::string entries = Bytes<int32_t>(2) + kTwo;
   const std::string whole = entries + Bytes<int32_t>(7) + Bytes<int32_t>(4) + "wiki";
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -295,7 +295,7 @@ TEST_F(ImportanceTest, WrongTensorsAreNamed) {
   for (const auto& [builder, problem] : cases) ExpectRefused(GgufBuilder(builder).Build(), problem);
 }
 
-TEST_F(ImportanceTest, ACutFileIsRefusedWhereverItEnds) {
+TEST_F(ImportanceTest, AFileCutAnywhereIsRefused) {
   const std::string whole = PeersFile().Build();
   for (size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(ReadBytes(whole.substr(0, size)).ok()) << size;
 }

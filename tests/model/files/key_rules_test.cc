@@ -215,7 +215,7 @@ TEST(KeyRules, KeysOfAPackedModelAreJudgedInTheSameWay) {
   changed.ExpectRefused(changed.Config());
 }
 
-TEST(KeyRules, AFileThatIsNoModelIsRefusedByWhatItIs) {
+TEST(KeyRules, AFileThatIsNoModelIsRefusedByItsKind) {
   const std::pair<const char*, const char*> kinds[] = {
       {"adapter", "an adapter"}, {"mmproj", "tower"}, {"projector", "tower"}, {"imatrix", "importance matrix"}, {"vocab", "vocabulary"}};
   for (const auto& [type, what] : kinds) {

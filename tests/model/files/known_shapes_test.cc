@@ -71,7 +71,7 @@ TEST(KnownShapes, HeaderExample) {
 }
 
 // The counts of the models' pages. Those of Qwen 3 count a tied head once; that of Gemma 3 4B has a tower of 419,816,304 for images.
-TEST(KnownShapes, ParametersAreThoseThatWerePublished) {
+TEST(KnownShapes, ParametersMatchThePublishedCounts) {
   const std::map<std::string, int64_t> published = {
       {"qwen2-0.5b", 494'032'768},     {"qwen2-1.5b", 1'543'714'304},   {"qwen2-7b", 7'615'616'512},
       {"qwen2.5-0.5b", 494'032'768},   {"qwen2.5-1.5b", 1'543'714'304}, {"qwen2.5-3b", 3'085'938'688},
@@ -105,7 +105,7 @@ TEST(KnownShapes, AllCanBePlanned) {
   }
 }
 
-TEST(KnownShapes, SayWhatIsAssumedAndWhatDiffers) {
+TEST(KnownShapes, NameTheirAssumptionsAndDifferences) {
   std::set<std::string> assumed, differing;
   for (const KnownShape& shape : KnownShapes()) {
     EXPECT_NE(std::string(shape.source), "") << shape.name;
@@ -177,7 +177,7 @@ std::map<std::string, std::vector<int64_t>> TensorsOf(const GgufFile& file) {
 }
 
 // Whatever graphs, caches and plans are made from is that of the files.
-TEST(KnownShapes, OfTheModelsOfTheseTestsAreThoseOfTheirFiles) {
+TEST(KnownShapes, OfTheModelsOfTheseTestsMatchTheirFiles) {
   const std::map<std::string, std::string> models = {{"smollm2", "smollm2-135m"}, {"gemma3", "gemma-3-270m"}};
   for (const auto& [model, name] : models) {
     const std::string path = RealModelPath(model);
@@ -243,7 +243,7 @@ TEST(KnownShapes, HaveTheSizeOfSuchFilesAndNoNumbers) {
   EXPECT_FALSE(ReadTokenizer(*shape).ok());
 }
 
-TEST(KnownShapes, ThatAreNotKnownAreRefusedWithThoseThatAre) {
+TEST(KnownShapes, UnknownNamesAreRefusedWithTheKnownNames) {
   const absl::Status refused = OpenKnownShape("qwen2-3b").status();
   EXPECT_TRUE(absl::IsNotFound(refused));
   EXPECT_TRUE(absl::StartsWith(refused.message(), "shape: found \"qwen2-3b\", expected one of qwen2-0.5b, ")) << refused;

@@ -43,7 +43,7 @@ TEST(ModelFamilies, HeaderExample) {
   EXPECT_EQ(shown.count("Qwen 3: works"), 1u);
 }
 
-TEST(ModelFamilies, EveryFamilyWorksOrSaysInWordsWhatIsMissing) {
+TEST(ModelFamilies, EveryFamilyWorksOrNamesTheMissingPart) {
   for (const ModelFamily& family : ModelFamilies()) {
     SCOPED_TRACE(family.name);
     if (Works(family)) {
@@ -67,7 +67,7 @@ TEST(ModelFamilies, PartsThatOnlyTensorsShowHaveWords) {
   }
 }
 
-TEST(ModelFamilies, AreThoseOfTheDocumentationInItsOrder) {
+TEST(ModelFamilies, MatchTheDocumentationInItsOrder) {
   std::ifstream page(std::string(TESSERA_SOURCE_DIR) + "/docs/models.md");
   std::vector<std::string> rows;
   for (std::string line; std::getline(page, line);) {

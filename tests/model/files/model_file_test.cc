@@ -59,7 +59,7 @@ TEST(ModelFile, WeightsThatAreReadAtOnceHaveTheSameBytes) {
 }
 
 // A .tsr file whose units are another model's: each kind of difference is named.
-TEST(ModelFile, UnitsThatAreNotThoseOfTheHeaderAreNamed) {
+TEST(ModelFile, UnitsThatDifferFromTheHeaderAreNamed) {
   const PackedTiny model({});
   const auto file = Must(GgufFile::Open(model.gguf()));
   const PackPlan plan = Must(PackPlan::Make(*file));

@@ -79,7 +79,7 @@ TEST(NamePattern, NamesMatchAsInPython) {
   }
 }
 
-TEST(NamePattern, WhatIsNoPatternOrNotReadIsNamed) {
+TEST(NamePattern, InvalidAndUnsupportedPatternsAreNamed) {
   struct Bad { const char* pattern; const char* message; };
   for (const Bad& bad : {
            Bad{"a**", "byte 2: found \"*\", expected one repeat"},

@@ -182,7 +182,7 @@ TEST_F(OffGrid, ASplitModelBecomesOneFile) {
   EXPECT_EQ(moved->Find("split.count"), nullptr);
 }
 
-TEST_F(OffGrid, WhatCannotBeMovedIsNamedAndTheOldFileStays) {
+TEST_F(OffGrid, AModelThatCannotBeMovedIsNamedAndTheOldFileStays) {
   ASSERT_EQ(WriteFileAtomically(new_, "as it was"), absl::OkStatus());
   GgufBuilder large = TinyModelBuilder({.without = {"blk.0.attn_norm.weight", "blk.0.attn_q.weight"}});
   large.Tensor("blk.0.attn_norm.weight", {64}, 0, FloatsOf(std::vector<float>(64, 1e38f)));

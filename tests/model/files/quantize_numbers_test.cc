@@ -49,7 +49,7 @@ TEST(QuantizeNumbers, HeaderExample) {
 }
 
 // Several pieces, a last one that is not full, and a last unit that is less than a block of 256.
-TEST(QuantizeNumbers, BytesAreThoseOfTheWholeWhateverTheThreads) {
+TEST(QuantizeNumbers, BytesDoNotDependOnTheThreads) {
   constexpr int64_t kCount = 2 * kQuantizedTogether + 333 * 32;
   const auto number_at = [](int64_t i) { return std::sin(static_cast<float>(i % 100'003)); };
   std::vector<float> all(kCount);
@@ -74,7 +74,7 @@ TEST(QuantizeNumbers, EachNumberHasTheImportanceOfItsInput) {
   }
 }
 
-TEST(QuantizeNumbers, WhatAFormatCannotHoldIsNamed) {
+TEST(QuantizeNumbers, ANumberThatAFormatCannotHoldIsNamed) {
   ThreadPool pool(2);
   const auto append = [](absl::Span<const std::byte>) { return absl::OkStatus(); };
   for (const BlockFormatInfo& format : AllBlockFormats()) {
@@ -92,7 +92,7 @@ TEST(QuantizeNumbers, WhatAFormatCannotHoldIsNamed) {
   }
 }
 
-TEST(QuantizeNumbers, ErrorsOfEitherSideEndIt) {
+TEST(QuantizeNumbers, ErrorsOfEitherSideEndTheQuantization) {
   ThreadPool pool(2);
   const NumbersToQuantize matrix = {"matrix", BlockFormat::kQ4_0, 6400};
   const auto fill = [](Share, float* out) { return absl::OkStatus(); };

@@ -137,7 +137,7 @@ TEST_F(Quantize, StatisticsOfOtherInputsAreRefused) {
   EXPECT_EQ(folder_.Files(), 1) << "the model alone";
 }
 
-TEST_F(Quantize, ChangesWhatIsAskedForAndNothingElse) {
+TEST_F(Quantize, ChangesTheNamedTensorsAndNothingElse) {
   const auto file = *GgufFile::Open(Written(TinyModelBuilder({.architecture = "gemma3"}).Number<uint32_t>("general.file_type", 7)));
   const std::pair<std::string, Formats> cases[] = {{"head=Q5_1,embedding=Q5_1", {.head = BlockFormat::kQ5_1}},
                                                    {"Q4_0", {.layers = BlockFormat::kQ4_0}},
@@ -252,7 +252,7 @@ TEST_F(Quantize, FormsThatGgufCannotHoldAreNamed) {
   EXPECT_EQ(name("Q4_0,head=Q8_0"), "");
 }
 
-TEST_F(Quantize, ARuleForWhatTheModelDoesNotHaveIsAnError) {
+TEST_F(Quantize, ARuleForAMissingTensorIsAnError) {
   const auto file = *GgufFile::Open(Written(TinyModelBuilder({.tied = true})));
   const absl::Status status = Run(*file, "embedding=Q4_0");
   EXPECT_TRUE(absl::IsInvalidArgument(status));
@@ -267,7 +267,7 @@ GgufBuilder ModelWithTable(const std::vector<float>& numbers) {
   return builder;
 }
 
-TEST_F(Quantize, WhatCannotBeRoundedIsNamedAndTheOldFileStays) {
+TEST_F(Quantize, ANumberThatCannotBeRoundedIsNamedAndTheOldFileStays) {
   ASSERT_EQ(WriteFileAtomically(new_, "as it was"), absl::OkStatus());
   std::vector<float> numbers(64 * kTinyVocabulary, 1);
   const auto expect = [&](const std::string& expected, BlockFormat format) {

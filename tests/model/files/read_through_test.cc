@@ -83,7 +83,7 @@ TEST_F(ReadThroughTest, HeaderExample) {
   EXPECT_EQ(used, 9216 + 3072);
 }
 
-TEST_F(ReadThroughTest, PartsHaveTheFilesBytesWhereverTheyComeFrom) {
+TEST_F(ReadThroughTest, PartsHaveTheFilesBytesFromAnySource) {
   for (const int64_t size : {int64_t{1}, int64_t{4096}, int64_t{100'000}, (int64_t{5} << 20) + 123, int64_t{4} << 20}) {
     const std::shared_ptr<const RandomAccessFile> file = FileOf(size);
     for (uint64_t seed = 1; seed <= 3; ++seed) {
@@ -104,7 +104,7 @@ TEST_F(ReadThroughTest, NothingAndPartsOfNothingAreNotUsed) {
   ExpectTheFiles(file, {{.offset = 0, .size = 0}, {.offset = 10, .size = 0}, {.offset = 10, .size = 7}, {.offset = 17, .size = 0}});
 }
 
-TEST_F(ReadThroughTest, AnErrorOfTheUserEndsIt) {
+TEST_F(ReadThroughTest, AnErrorOfTheCallerEndsTheReading) {
   const std::shared_ptr<const RandomAccessFile> file = FileOf(int64_t{6} << 20);
   for (const bool cached : {false, true}) {
     if (!cached) DropFromPageCache(file->descriptor());

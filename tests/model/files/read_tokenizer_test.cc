@@ -97,7 +97,7 @@ TEST(ReadTokenizer, TheTemplateIsTheOneForTheDialogue) {
   EXPECT_EQ(WrittenBy({".tool_use"}, true), ".tool_use:hi");
 }
 
-TEST(ReadTokenizer, AFileWithoutATemplateForDialoguesTellsWhichItHas) {
+TEST(ReadTokenizer, AFileWithoutATemplateForDialoguesNamesItsTemplates) {
   for (const bool with_tools : {false, true}) {
     const std::string other = WrittenBy({".rag", ".long"}, with_tools), none = WrittenBy({}, with_tools);
     EXPECT_NE(other.find("found none for dialogues (only \"long\", \"rag\"), expected a chat template; name one of chatml"),
@@ -140,7 +140,7 @@ TEST(ReadTokenizer, ErrorsNameThePlaceInTheFile) {
 }
 
 // A fact of the wrong type is an error for the kind that needs it, and none for others.
-TEST(ReadTokenizer, AKindMindsOnlyWhatItNeeds) {
+TEST(ReadTokenizer, AKindChecksOnlyItsOwnFacts) {
   TokenizerMetadata bytes = SmallBytePair(), pieces = SmallSentencePiece();
   bytes.Set("tokenizer.ggml.scores", TokenizerMetadata::String("none"));
   pieces.Set("tokenizer.ggml.merges", TokenizerMetadata::Uint(0));

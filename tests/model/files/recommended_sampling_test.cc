@@ -45,7 +45,7 @@ TEST(RecommendedSampling, HeaderExample) {
   EXPECT_EQ(warnings, std::vector<std::string>{"general.sampling.mirostat"});
 }
 
-TEST(RecommendedSampling, HasWhatTheFileSaysAndNothingElse) {
+TEST(RecommendedSampling, HasTheKeysOfTheFileAndNothingElse) {
   EXPECT_TRUE(Must(Read(GgufBuilder())).empty());
   GgufBuilder builder;
   builder.Number("general.sampling.temp", 0.0f).Number("general.sampling.top_k", 20).Number("general.sampling.top_p", 0.9f);
@@ -68,7 +68,7 @@ TEST(RecommendedSampling, NumbersBelowZeroStandForNoLimit) {
   EXPECT_EQ(sampling.penalty_window, std::numeric_limits<int>::max());
 }
 
-TEST(RecommendedSampling, WhatTheSamplerDoesNotHaveIsNamed) {
+TEST(RecommendedSampling, KeysThatTheSamplerLacksAreNamed) {
   GgufBuilder builder;
   builder.Number("general.sampling.mirostat", 0).Number("general.sampling.mirostat_tau", 5.0f);
   builder.Number("general.sampling.xtc_probability", 0.5f).Number("general.sampling.xtc_threshold", 0.1f);

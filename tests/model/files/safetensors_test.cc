@@ -70,7 +70,7 @@ absl::StatusOr<int64_t> Example(const std::string& path) {
 
 TEST_F(Safetensors, HeaderExample) { EXPECT_EQ(Must(Example(Written(SafetensorsBuilder().Build()))), 34); }
 
-TEST_F(Safetensors, TensorsAreWhatTheHeaderSays) {
+TEST_F(Safetensors, TensorsMatchTheHeader) {
   const auto file = Must(SafetensorsFile::Open(Written(SafetensorsBuilder().Build())));
   const size_t data = 8 + SafetensorsBuilder().Header().size();
   ASSERT_EQ(file->tensors().size(), 4u);

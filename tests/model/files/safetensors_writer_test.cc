@@ -97,7 +97,7 @@ TEST_F(SafetensorsWriterTest, AFileOfNothingIsOne) {
   EXPECT_TRUE(Must(SafetensorsFile::Open(path_))->tensors().empty());
 }
 
-TEST_F(SafetensorsWriterTest, WhatIsNotWholeLeavesTheOldFile) {
+TEST_F(SafetensorsWriterTest, AnIncompleteFileLeavesTheOldFile) {
   std::ofstream(path_) << "old";
   {
     SafetensorsWriter writer = Must(SafetensorsWriter::Create(path_, {{"a", Type::kU8, {4}}}));
@@ -111,7 +111,7 @@ TEST_F(SafetensorsWriterTest, WhatIsNotWholeLeavesTheOldFile) {
   EXPECT_EQ(folder_.Files(), 1);
 }
 
-TEST_F(SafetensorsWriterTest, WhatWouldBeRefusedIsNotWritten) {
+TEST_F(SafetensorsWriterTest, AFileThatWouldBeRefusedIsNotWritten) {
   const std::string p = path_ + ": ";
   EXPECT_EQ(Refusal({{"", Type::kU8, {}}}), p + "tensor \"\": found a name of 0 bytes, expected 1 to 1024");
   EXPECT_EQ(Refusal({{"a\n", Type::kU8, {}}}), p + "tensor \"a\\n\": found this name, expected printable UTF-8");

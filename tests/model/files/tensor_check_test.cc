@@ -146,7 +146,7 @@ TEST_F(TensorCheckTest, ATensorThatChangesNoTextRefusesNoFile) {
   }
 }
 
-TEST_F(TensorCheckTest, WhatIsHarmlessForOneArchitectureMayNotBeForAnother) {
+TEST_F(TensorCheckTest, ATensorHarmlessForOneArchitectureMayBeRefusedForAnother) {
   for (const char* tensor : {"v.blk.0.attn_q.weight", "cls.output.weight"}) {
     ExpectRefused(TinyModelBuilder({}).Tensor(tensor, {2}, kF32, Zeros(2)), tensor, ": found a tensor that no part of a llama");
     ExpectRefused(TinyModelBuilder({}).Tensor(tensor, {2}, kUnknown, Zeros(2)), tensor, " type at byte ");
@@ -208,7 +208,7 @@ TEST_F(TensorCheckTest, AHeadOfItsOwnIsUsedWhereTheTableCouldBe) {
 }
 
 // Loading stops at a problem that verifying finds, too.
-TEST_F(TensorCheckTest, VerifyingFindsWhatLoadingRefuses) {
+TEST_F(TensorCheckTest, VerifyingFindsTheProblemsThatLoadingRefuses) {
   int refused = 0;
   for (const BadFile& bad : BadModelFiles()) {
     const auto parsed = Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(bad.bytes.data()), bad.bytes.size()}, "bad"));

@@ -95,7 +95,7 @@ std::vector<std::byte> TilesOf(const GgufFile& file, const GgufTensor& tensor, T
   return tiles;
 }
 
-TEST(WeightsInTiles, TakeTheBytesOfTilesAndTheHeadThoseOfPanels) {
+TEST(WeightsInTiles, TakeTheBytesOfTilesAndTheHeadTheBytesOfPanels) {
   for (const bool tied : {false, true}) {
     const TemporaryFolder folder;
     const std::string path = folder.Path("m.gguf");
@@ -115,7 +115,7 @@ TEST(WeightsInTiles, TakeTheBytesOfTilesAndTheHeadThoseOfPanels) {
   }
 }
 
-TEST(WeightsInTiles, HoldWhatQuantizingTheWholeMatrixGivesHoweverTheyAreCut) {
+TEST(WeightsInTiles, EqualTheQuantizedWholeMatrixWithAnyCut) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("m.gguf");
   TinyModelBuilder({.feed_forward = 160, .formats = {F::kQ4_0, F::kQ8_0, F::kQ4_1, F::kIQ4_NL}}).WriteTo(path);
@@ -137,7 +137,7 @@ TEST(WeightsInTiles, HoldWhatQuantizingTheWholeMatrixGivesHoweverTheyAreCut) {
   }
 }
 
-TEST(WeightsOfOtherFormats, HoldWhatQuantizingGives) {
+TEST(WeightsOfOtherFormats, EqualTheQuantizedNumbers) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("m.gguf");
   TinyModelBuilder({.formats = {F::kF16}}).WriteTo(path);
@@ -202,7 +202,7 @@ TEST(FillUnit, ANumberThatNoScaleCanHoldIsNamed) {
       << message("Q8_0", WeightEncoding::kPacked);
 }
 
-TEST(PackModel, ARecipeIsKeptInTheFileAndItsUnitsAreThoseThatLoadingMakes) {
+TEST(PackModel, ARecipeIsKeptInTheFileAndItsUnitsEqualTheUnitsOfLoading) {
   const TemporaryFolder folder;
   const std::string gguf = folder.Path("m.gguf"), tsr = folder.Path("m.tsr");
   TinyModelBuilder({.architecture = "gemma3", .formats = {F::kQ4_0, F::kQ4_1}}).WriteTo(gguf);
@@ -333,7 +333,7 @@ TEST(ModelFile, AHostileRecipeIsRefused) {
   EXPECT_TRUE(absl::StartsWith(other, tsr + ": unit 1 entry ")) << other << ": the units are of other forms";
 }
 
-TEST(ExactBlocks, AreThoseOfTheFile) {
+TEST(ExactBlocks, EqualTheBlocksOfTheFile) {
   for (const F format : {F::kQ4_0, F::kIQ4_NL, F::kQ8_0}) {
     const std::vector<std::byte> blocks = RandomBlocks(format, 32 * 500, /*seed=*/7);
     std::vector<float> numbers(32 * 500);

@@ -101,7 +101,7 @@ TEST_F(Verify, NamesATemplateAndSamplingThatCannotBe) {
   EXPECT_NE(report.problems[1].message.find("\"general.sampling.top_p\" value at byte "), std::string::npos);
 }
 
-TEST_F(Verify, CountsAreOfAllPiecesAndThreads) {
+TEST_F(Verify, CountsCoverAllChunksAndThreads) {
   const int64_t rows = 46'880, values = 64 * rows;
   std::vector<float> numbers(values, 1.0f);
   for (const int64_t at : {values - 1, int64_t{1'500'000}, int64_t{700'001}}) numbers[at] = 1.0f / 0.0f;

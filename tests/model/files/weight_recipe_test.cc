@@ -47,7 +47,7 @@ TEST(WeightRecipe, RulesGiveEachPartItsForm) {
   EXPECT_FALSE(Must(WeightRecipe::Parse("Q8_0")).has_tiles());
 }
 
-TEST(WeightRecipe, CommonTilesHoldTheFilesNumbersWhereTheyCan) {
+TEST(WeightRecipe, CommonTilesHoldTheFilesNumbersWherePossible) {
   const WeightRecipe recipe = Must(WeightRecipe::Parse("ggml-hexagon"));
   const auto tile = [&](BlockFormat format) { return *recipe.FormOf("blk.0.ffn_up.weight", false, format, 576).tile; };
   EXPECT_TRUE(tile(BlockFormat::kQ4_0) == (TileScheme{TileCode::kInt4, TileScales::kCommonGroup}));
@@ -77,7 +77,7 @@ TEST(WeightRecipe, SaysWhoseScalesAreSearched) {
   EXPECT_EQ(search("int4-common", BlockFormat::kQ8_0), ScaleSearch::kSearched);
 }
 
-TEST(WeightRecipe, KnownOnesAreWhatTheyArePublishedAs) {
+TEST(WeightRecipe, KnownRecipesMatchTheirPublishedText) {
   for (const KnownRecipe& known : KnownRecipes()) {
     const WeightRecipe recipe = Must(WeightRecipe::Parse(known.name));
     EXPECT_TRUE(recipe == Must(WeightRecipe::Parse(known.text))) << known.name;
@@ -106,7 +106,7 @@ TEST(WeightRecipe, EqualOnesHaveTheSameText) {
   }
 }
 
-TEST(WeightRecipe, WrongOnesSayWhatWasFound) {
+TEST(WeightRecipe, WrongRecipesSayTheFoundRule) {
   const auto message = [](absl::string_view text) { return std::string(WeightRecipe::Parse(text).status().message()); };
   const std::string names = "001, ggml-hexagon, qnn, qnn-a8, fp16";
   const std::string empty = absl::StrCat(", expected a recipe (", names, "), or FORM and PART=FORM");

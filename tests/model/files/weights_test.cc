@@ -176,7 +176,7 @@ std::string GiantHeader(ModelConfig& config, int queries) {
 }
 
 // A plan has an entry for each unit: one of petabytes would take gigabytes.
-TEST(WeightLayout, MoreThan4TebibytesAreRefusedBeforeTheyAreCut) {
+TEST(WeightLayout, MoreThan4TebibytesAreRefusedBeforeCutting) {
   const auto plan = [](int queries) {
     ModelConfig config;
     const std::string header = GiantHeader(config, queries);

@@ -63,7 +63,7 @@ TEST(Windows, APatternWithoutAWidthIsRefused) {
   EXPECT_EQ(WindowsOf(Must(Read(model, [](GgufBuilder& b) { b.Number(kGemmaPattern, 1u); }))), (std::vector<int>(4)));
 }
 
-TEST(Windows, OtherArchitecturesMustSayWhichLayersHaveOne) {
+TEST(Windows, OtherArchitecturesMustNameTheLayersWithAWindow) {
   const auto window = [](uint32_t width) { return [=](GgufBuilder& b) { b.Number("llama.attention.sliding_window", width); }; };
   EXPECT_NE(Refusal(kLlama, window(127)).find("found 127, expected 0, or at least the context length 128, or a key "
                                               "llama.attention.sliding_window_pattern that says which layers have the window"),

@@ -29,7 +29,7 @@ TEST(ChatTemplate, AllRenderingsOfADialogueHaveTheLimitsOfOne) {
   EXPECT_TRUE(absl::StrContains(status.message(), "steps")) << status;
 }
 
-TEST(ChatTemplate, WhatItWritesAndMakesOnTheWayIsBounded) {
+TEST(ChatTemplate, OutputAndWorkingMemoryAreBounded) {
   const ChatTemplate chat = FromText(
       "{% set ns = namespace(all='') %}{% for m in messages %}{% set ns.all = ns.all ~ m.content %}{% endfor %}{{ ns.all }}");
   const std::vector<ChatMessage> messages(20, {"user", std::string(1000, 'a')});

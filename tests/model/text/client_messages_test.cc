@@ -140,7 +140,7 @@ TEST(ClientMessages, ANullAndAnEmptyContentBesideCallsReachATemplateThatTakesOne
             "Q<f {}><g {}>") << "beside a text, though an empty one, it reads no calls";
 }
 
-TEST(ClientMessages, BlankPartsReachATemplateInTheFormThatItTakes) {
+TEST(ClientMessages, BlankPartsReachATemplateInItsOwnForm) {
   for (const char* content : {"[]", R"([{"type": "text", "text": ""}])", R"([{"type": "text", "text": " "}])"}) {
     const auto of_role = [&](const char* role) { return absl::StrCat("[{\"role\": \"", role, "\", \"content\": ", content, "}]"); };
     const std::string blank = absl::StrContains(content, "\" \"") ? " " : "";

@@ -31,7 +31,7 @@ TEST(EncodeBehind, HeaderExample) {
 }
 
 // A text that comes in two pieces has the tokens of the whole, but for merges at the border.
-TEST(EncodeBehind, ATextInPiecesHasTheSpacePrefixWhereTheWholeHasIt) {
+TEST(EncodeBehind, ASplitTextHasTheSpacePrefixOfTheWhole) {
   const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SmallSentencePiece());
   const EncodeOptions special = {.parse_special = true};
   for (const std::string before : {"", "a", "a ", "a<s>", "<s>", "a[x]", "a</s> ", "\n", "\xC3"}) {
@@ -66,7 +66,7 @@ TEST(EncodeBehind, AVocabularyWithoutASpacePrefixEncodesEverywhereAlike) {
   }
 }
 
-TEST(EncodeAnswer, BehindWhiteSpaceItContinuesAndElsewhereHasThePrefix) {
+TEST(EncodeAnswer, BehindWhiteSpaceAnAnswerContinuesAndElsewhereHasThePrefix) {
   const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SpacePrefixVocabulary());
   const auto of = [&](const std::string& prompt) {
     return EncodeAnswer(*tokenizer, tokenizer->Encode(prompt, {.parse_special = true}), "a");

@@ -102,7 +102,7 @@ TEST(TemplateMarks, HeaderExample) {
   EXPECT_TRUE(FindTemplateMarks("{{ '<|' + message['role'] + '|>' }}").composes_bars);
 }
 
-TEST(TemplateMarks, OnlyWhatIsWrittenIsSearched) {
+TEST(TemplateMarks, OnlyWrittenTextIsSearched) {
   const auto texts = [](absl::string_view source) { return FindTemplateMarks(source).texts; };
   EXPECT_TRUE(texts("{% if messages[a] < b and c > d %}{# <s> #}{{ messages[x] }}{% endif %}").empty());
   EXPECT_EQ(texts("[INST] {{ \"a[/INST]\\n<x>\" }}{% set y = '<y>' %}</s>"),
@@ -150,7 +150,7 @@ TEST(Ends, TheSlashSOfAFineTuneEndsAText) {
 }
 
 // Gemma has it as a tag of HTML, Qwen as an ordinary result of merging.
-TEST(Ends, AVocabularyInWhichSlashSIsTextGoesOn) {
+TEST(Ends, SlashSAsOrdinaryTextIsNoEnd) {
   for (Type type : {kNormal, kUserDefined}) {
     const std::vector<Entry> gemma = {{"<unk>", kUnknown}, {"<eos>", kControl}, {"<bos>", kControl}};
     TokenizerMetadata metadata = PiecesWith({{"<s>", type}, {"</s>", type}, {"<end_of_turn>", kControl}}, gemma);
@@ -180,7 +180,7 @@ TEST(Ends, AMarkThatEndsAPartAloneGoesOn) {  // gpt-oss: <|end|> ends the reason
   EXPECT_TRUE(oss->IsEnd(kFirstPair + 1) && oss->IsEnd(kFirstPair + 2));
 }
 
-TEST(Ends, WhatAFileNamesEndsAText) {
+TEST(Ends, EveryEndTokenOfAFileEndsAText) {
   for (const char* key : {"eos", "eot", "eom", "fim_pre", "fim_suf", "fim_mid", "fim_pad", "fim_rep", "fim_sep",
                           "prefix", "suffix", "middle"}) {
     TokenizerMetadata metadata = PairsWith({{"anything", kNormal}});

@@ -42,7 +42,7 @@ TEST(NormalFormC, ComposesOrdersAndReplacesAsUnicodeSays) {
   for (const auto& expected : kCases) EXPECT_EQ(Normal(expected.text), expected.normal) << expected.text;
 }
 
-TEST(NormalFormC, LeavesWhatIsNoTextAndWhatLaterVersionsAdded) {
+TEST(NormalFormC, LeavesInvalidBytesAndLaterUnicodeUnchanged) {
   EXPECT_EQ(Normal("e\xff\u0301e\u0301\xcc"), "e\xff\u0301\u00e9\xcc");
   EXPECT_EQ(Normal("\U00011382\U000113c9e\u0301"), "\U00011382\U000113c9\u00e9");  // Unicode 16 composes the first two.
   EXPECT_EQ(Normal(std::string("\0e\u0301\0", 5)), std::string("\0\u00e9\0", 4));

@@ -71,7 +71,7 @@ TEST(PreTokenizer, GivesInvalidBytesWordsOfTheirOwn) {
   EXPECT_EQ(Cut("gpt-2", "a\xFF\xE2\x82z\xC3"), (Words{"a", "\xFF", "\xE2\x82", "z", "\xC3"}));
 }
 
-TEST(PreTokenizer, TakesWhatLaterVersionsOfUnicodeAddedForUnassigned) {
+TEST(PreTokenizer, TreatsCharactersOfLaterUnicodeAsUnassigned) {
   EXPECT_EQ(Cut("gpt-2", "a\U00010D4Ab"), (Words{"a", "\U00010D4A", "b"}));  // A letter of Unicode 16.
   EXPECT_EQ(Cut("gpt-2", "a\U00010D41 b"), (Words{"a", "\U00010D41", " b"}));  // A digit of Unicode 16.
   EXPECT_EQ(Cut("gpt-2", "a\U00011F04b"), (Words{"a\U00011F04b"}));            // A letter of Unicode 15.
@@ -104,7 +104,7 @@ TEST(PreTokenizer, CutsTheWordsOfEachFamily) {
   for (const auto& example : kCases) EXPECT_EQ(Cut(example.rule, example.text), example.words) << example.rule;
 }
 
-TEST(PreTokenizer, NamesTheRulesItKnows) {
+TEST(PreTokenizer, NamesTheKnownRules) {
   const auto refused = PreTokenizer::ByName("gemma4");
   ASSERT_FALSE(refused.ok());
   const std::string names = WordRuleNames();

@@ -160,7 +160,7 @@ TEST(Sampler, TopKZeroIsTheSameAsTheWholeVocabulary) {
   for (int i = 0; i < 500; ++i) ASSERT_EQ(Choose(off, logits, 0, i), Choose(whole, logits, 0, i));
 }
 
-TEST(Sampler, TopPLeavesTheFewestThatReachIt) {
+TEST(Sampler, TopPLeavesTheFewestTokensThatReachTheShare) {
   const std::vector<float> logits = LogitsOf({0.1, 0.4, 0.2, 0.3});
   SamplingOptions options = Unfiltered();
   options.top_p = 0.3f;
@@ -186,7 +186,7 @@ TEST(Sampler, TopPDoesNotDependOnTemperature) {
   EXPECT_EQ(Drawn(options, LogitsOf({0.1, 0.4, 0.2, 0.3})), (std::set<TokenId>{1, 3}));
 }
 
-TEST(Sampler, MinPLeavesThoseNearTheMostLikely) {
+TEST(Sampler, MinPLeavesTokensNearTheMostLikely) {
   const std::vector<float> logits = LogitsOf({0.1, 0.4, 0.2, 0.3});
   SamplingOptions options = Unfiltered();
   options.min_p = 0.45f;
@@ -271,7 +271,7 @@ TEST(Sampler, TokensAreTheSameOnEveryMachine) {
   EXPECT_EQ(digest, 2131244842729352153u);
 }
 
-TEST(Sampler, NeverChoosesWhatIsNotANumber) {
+TEST(Sampler, NeverChoosesANan) {
   const std::vector<float> logits = {kNaN, -3, kNaN, -kInfinity, -3.5f, -std::nanf("")};
   EXPECT_EQ(Drawn(Unfiltered(), logits), (std::set<TokenId>{1, 4}));
   EXPECT_EQ(Drawn({}, logits), (std::set<TokenId>{1, 4}));

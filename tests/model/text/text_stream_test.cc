@@ -125,7 +125,7 @@ TEST(TextStream, ShowsControlTokensOnRequest) {
   EXPECT_EQ(shown.Append(257), "<end>");
 }
 
-TEST(StopStrings, ShowsWhatStandsBeforeTheStopAndNothingAfter) {
+TEST(StopStrings, ShowsTheTextBeforeTheStopAndNothingAfter) {
   StopStrings stops({"STOP"});
   EXPECT_EQ(stops.Append("one S"), "one ");
   EXPECT_EQ(stops.Append("T"), "");

@@ -27,7 +27,7 @@ TEST(TokenizerFacts, HeaderExample) {
 }
 
 // The tokenizer copies what it needs: what the facts view may go.
-TEST(TokenizerFacts, ATokenizerOutlivesWhatItsFactsView) {
+TEST(TokenizerFacts, ATokenizerOutlivesTheBytesOfItsFacts) {
   auto texts = std::make_unique<std::string>();
   for (const char* text : {"<unk>", "abc"}) AppendLengthPrefixed(text, *texts);
   TokenizerFacts facts;

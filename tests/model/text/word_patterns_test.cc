@@ -28,7 +28,7 @@ TEST(UnicodeTraits, HeaderExample) {
   EXPECT_TRUE(TraitsOf(0x3042) & kOtherLetter && !(TraitsOf(0x3042) & kHan));
 }
 
-TEST(UnicodeTraits, KnowsTheFirstAndTheLastCodePointAndThoseAtTheBordersOfBlocks) {
+TEST(UnicodeTraits, KnowsTheFirstAndLastCodePointsAndTheBordersOfBlocks) {
   const struct { uint32_t code, traits; } kCases[] = {
       {0, 1u << 25}, {' ', 1u << 22 | kWhiteSpace}, {'9', kDecimal}, {'_', kConnector}, {0xff, kLower}, {0x100, kUpper}, {0x1c5, kTitle},
       {0x300, 1u << 5}, {0x4e00, kOtherLetter | kHan}, {0x9fff, kOtherLetter | kHan}, {0xa000, kOtherLetter}, {0x2e80, 1u << 21 | kHan},

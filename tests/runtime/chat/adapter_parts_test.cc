@@ -53,7 +53,7 @@ TEST(AdapterParts, ScalesAndSeveralNamesAreRead) {
   EXPECT_EQ(AdapterPartsName({{"a", 1}, {"b", 0.5f}}), "a,b@0.5");
 }
 
-TEST(AdapterParts, WhatIsWrongIsRefusedWithWhatWasFound) {
+TEST(AdapterParts, AWrongAdapterIsRefusedWithTheFoundValue) {
   const std::string known = "expected one of style, facts, at@home, at, or null for none";
   const std::string number = "expected NAME@SCALE with a finite number that 32 bits hold";
   std::string many = "[\"style\"";

@@ -37,7 +37,7 @@ TEST(Answerer, HeaderExample) {
   EXPECT_EQ(*Must(JsonValue::Parse(std::move(json).Take())).Int("prompt_tokens"), 3);
 }
 
-TEST(Answerer, WhatItsSessionHoldsIsNotComputedAgainAndChangesNoToken) {
+TEST(Answerer, TokensHeldByTheSessionAreNotComputedAgainAndChangeNoToken) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const AnswererOptions greedy = {.sampling = {.temperature = 0}};
   const std::vector<TokenId> first = {70, 71, 72, 73}, second = {70, 71, 72, 80, 81};
@@ -54,7 +54,7 @@ TEST(Answerer, WhatItsSessionHoldsIsNotComputedAgainAndChangesNoToken) {
   EXPECT_EQ(answerer.length(), 0);
 }
 
-TEST(Answerer, WhatAStopTextHidLeavesItsSession) {
+TEST(Answerer, TextHiddenByAStopStringLeavesTheSession) {
   const auto engine = TinyEngine({.writes_letters = true}, {.compute = {.threads = 1}});
   const std::vector<TokenId> prompt = {'x', ' ', 'y'};
   for (const std::string drafters : {"none", "lookup,suffix"}) {
@@ -74,7 +74,7 @@ TEST(Answerer, WhatAStopTextHidLeavesItsSession) {
   }
 }
 
-TEST(Answerer, FirstTokensAreThoseOfItsPromptAndAnswersBeginWithThem) {
+TEST(Answerer, FirstTokensFollowThePromptAndAnswersBeginWithThem) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const std::vector<TokenId> prompt = {70, 71, 72, 73};
   std::vector<int64_t> read;
@@ -245,7 +245,7 @@ TEST(ChatSpeculation, MoreDraftersThanOneTreeTakesAreRefusedBeforeTheEngineIsOpe
   EXPECT_EQ(PlanSpeculation(speculation, options), absl::OkStatus());
 }
 
-TEST(ChatSpeculation, TextsAtOnceHaveSpeculatorsOfTheirOwnWhichLaterTextsTake) {
+TEST(ChatSpeculation, TextsAtOnceHaveTheirOwnSpeculatorsAndLaterTextsReuseThem) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const auto drafts = Must(Speculation::Create(*engine, {.speculate = "lookup"}));
   Speculator* const first = Must(drafts->Take());

@@ -100,7 +100,7 @@ TEST(ParallelAnswers, EachIsTheAnswerThatIsWrittenAlone) {
   }
 }
 
-TEST(ParallelAnswers, ToOnePromptDifferByTheirStreamAndShareIt) {
+TEST(ParallelAnswers, ToOnePromptDifferByStreamAndShareThePrompt) {
   constexpr int kAnswers = 5;
   const ParallelOptions options = {.texts = kAnswers};
   const auto engine = EngineFor(options);
@@ -160,7 +160,7 @@ TEST(ParallelAnswers, MayBeginWithTheLikeliestTokensAndReadTheirPromptOnce) {
   }
 }
 
-TEST(ParallelAnswers, WhatIsWrongWithAPromptIsToldInPlaceOfFirstTokens) {
+TEST(ParallelAnswers, AWrongPromptIsReportedInPlaceOfFirstTokens) {
   const ParallelOptions options = {.texts = 2};
   const auto engine = EngineFor(options);
   const auto answers = Must(ParallelAnswers::Create(*engine, options));

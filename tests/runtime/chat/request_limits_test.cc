@@ -53,7 +53,7 @@ TEST(RequestLimits, WithoutABudgetFollowFromTheContextAlone) {
   EXPECT_TRUE(absl::StrContains(status.message(), "a context of 10 tokens")) << status;
 }
 
-TEST(RequestLimits, OfTheSameContextAreTheSameUnderABudgetThatHasRoomForIt) {
+TEST(RequestLimits, OfTheSameContextAreUnchangedByABudgetWithEnoughRoom) {
   EngineOptions options = Budgeted(64);
   const int64_t without = RequestLimits::Of(*Must(Engine::Open(options))).text;
   PlanRequests({}, options);
@@ -65,7 +65,7 @@ TEST(RequestLimits, OfTheSameContextAreTheSameUnderABudgetThatHasRoomForIt) {
 }
 
 // The model's longest piece has more than the 8 bytes that a budget has room for, for each token of the context.
-TEST(RequestLimits, UnderABudgetNameItWhereAContextWouldAllowMore) {
+TEST(RequestLimits, UnderABudgetNameTheBudgetWhereAContextWouldAllowMore) {
   EngineOptions options = Budgeted(100'000);
   options.streaming.memory_budget = int64_t{512} << 20;
   PlanRequests({}, options);
@@ -76,7 +76,7 @@ TEST(RequestLimits, UnderABudgetNameItWhereAContextWouldAllowMore) {
   EXPECT_EQ(LimitOf(limits.CheckText(limits.text + 1)), "memory_budget");
 }
 
-TEST(RequestLimits, OfTextsThatAreCutIntoWindowsAreThoseOfTheBudgetAlone) {
+TEST(RequestLimits, OfTextsCutIntoWindowsFollowTheBudgetAlone) {
   EngineOptions options = Budgeted(64);
   EXPECT_EQ(RequestLimits::OfCutTexts(*Must(Engine::Open(options))).text, RequestLimits::kMostLine);
   PlanRequests({}, options);

@@ -47,7 +47,7 @@ TEST(Request, ABadLineIsRefusedWithItsSource) {
   }
 }
 
-TEST(Request, AnIdComesBackAsItWas) {
+TEST(Request, AnIdComesBackUnchanged) {
   for (const std::string id : {"\"a\"", "0", "-5", "18446744073709551615"}) {
     JsonWriter answer = BeginAnswer(Must(Request::Parse("{\"id\": " + id + "}", "line 1")));
     answer.EndObject();
@@ -80,7 +80,7 @@ TEST(Request, PromptsAreTokensOrTextAndNothingElse) {
   EXPECT_TRUE(absl::IsResourceExhausted(read(", \"text\": \"" + std::string(1 << 20, 'a') + "\"").status()));
 }
 
-TEST(Request, AFieldThatIsNotReadIsAnErrorThatNamesIt) {
+TEST(Request, AnUnreadFieldIsAnErrorThatNamesTheField) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const auto error = [&](const std::string& members) {
     const auto read = ReadTextRequest(Must(Request::Parse("{\"id\": 1, " + members + "}", "line 1")), *engine, {});
@@ -140,7 +140,7 @@ TEST(Request, SaysHowItsTextIsWritten) {
   EXPECT_EQ(Must(read(R"(, "stop": [])")).stop, std::vector<std::string>());
 }
 
-TEST(Request, AWrongFieldIsAnErrorWithWhatIsExpected) {
+TEST(Request, AWrongFieldIsAnErrorWithTheExpectedValue) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const std::pair<const char*, const char*> cases[] = {
       {R"("n": 1, "n_predict": 1)", "both n and n_predict, expected one of them"},
@@ -177,7 +177,7 @@ TEST(Request, AWrongFieldIsAnErrorWithWhatIsExpected) {
   }
 }
 
-TEST(Request, NamesAnAdapterOfThoseThatAreLoaded) {
+TEST(Request, NamesAnAdapterAmongTheLoaded) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const std::vector<std::string> names = {"pirate", "plain"};
   const auto read = [&](const std::string& members) {
@@ -193,7 +193,7 @@ TEST(Request, NamesAnAdapterOfThoseThatAreLoaded) {
             "line 1: adapter: found \"Plain\", expected one of pirate, plain, or null for none; did you mean \"plain\"?");
 }
 
-TEST(Request, AnswersSayWhatTheyTook) {
+TEST(Request, AnswersReportTheirCountsAndTimes) {
   const Request request = Must(Request::Parse(R"({"id": "a"})", "line 1"));
   TimedAnswer answer = {.text = {.tokens = {5, 6}, .text = "x", .reason = FinishReason::kStopString}};
   constexpr char kUnknown[] = R"("output_tokens":[5,6],"output_text":"x","finish":"stop string",)"

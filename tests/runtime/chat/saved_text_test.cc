@@ -48,7 +48,7 @@ TEST(SavedText, KeepsEveryByte) {
   EXPECT_FALSE(Must(SavedText::Parse("", "file", 10)).is_dialogue);
 }
 
-TEST(SavedText, WhatItCannotHaveWrittenIsNamed) {
+TEST(SavedText, ImpossibleNotesAreNamed) {
   const auto notes = [](const std::vector<std::string>& strings) {
     std::string bytes;
     for (const std::string& string : strings) AppendLengthPrefixed(string, bytes);

@@ -95,7 +95,7 @@ TEST(ShownText, ATokenThatEndsTheTextGoesAndAllElseStays) {
 }
 
 // The tokens that stay and those of the rest are the text that was shown, whatever the text, the stop text and the vocabulary.
-TEST(ShownText, IsWhatWasShown) {
+TEST(ShownText, EqualsTheTextThatWasShown) {
   std::mt19937 random(1);
   for (const TokenizerMetadata& metadata : {SmallBytePair(), SmallSentencePiece(), SpacePrefixVocabulary()}) {
     const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);

@@ -34,7 +34,7 @@ void WriteDrafted(Engine& target, const std::shared_ptr<Engine>& draft, Timeline
   EXPECT_EQ(speculator.report().sources[0].account.failures, 0);
 }
 
-TEST(DraftTrace, HasEachPassOfTheDraftWithItsRowsBesideThoseOfTheTarget) {
+TEST(DraftTrace, HasEachDraftPassWithItsRowsBesideTheTargetsPasses) {
   Timeline timeline({});
   ThreadPool pool(2);
   const auto target = TinyEngine(kModel, {.compute = {.pool = &pool}, .timeline = &timeline});
@@ -53,7 +53,7 @@ TEST(DraftTrace, HasEachPassOfTheDraftWithItsRowsBesideThoseOfTheTarget) {
 }
 
 // Each pass with a draft ends with one: the tokens that its tree gave, between the pass and the next draft.
-TEST(DraftTrace, HasWhatIsKeptOfEachDraft) {
+TEST(DraftTrace, HasTheKeptTokensOfEachDraft) {
   Timeline timeline({});
   ThreadPool pool(1);
   const auto target = TinyEngine(kModel, {.compute = {.pool = &pool}, .timeline = &timeline});

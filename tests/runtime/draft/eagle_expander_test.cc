@@ -103,7 +103,7 @@ TEST(EagleExpander, HeaderExample) {
   EXPECT_EQ(Must(run()), 4);
 }
 
-TEST(EagleExpander, TextsAreThoseOfTheModelWhateverTheHeadProposes) {
+TEST(EagleExpander, TextsEqualTheModelsWhateverTheHeadProposes) {
   Teller teller(kLetters);
   const std::unique_ptr<Engine> engine = TinyEngine(kLetters, {.compute = {.threads = 1}});
   const SamplingOptions greedy = {.temperature = 0}, sampled = {.temperature = 0.8f, .seed = 5};
@@ -140,7 +140,7 @@ void ExpectSame(const TopTokens& a, const TopTokens& b) {
   }
 }
 
-TEST(EagleExpander, WhatBecameTextCountsByWhatTheModelTold) {
+TEST(EagleExpander, TextRowsUseTheFeaturesToldByTheModel) {
   Teller teller(kLetters);
   const auto head = HeadFor(teller.engine(), kLetterHead);
   const std::vector<TokenId> text = {'t', 'h', 'e', ' ', 'c', 'a', 't', ' ', 's', 'a', 't'};
@@ -185,7 +185,7 @@ TEST(EagleExpander, TheSameCallsSayTheSameWhetherNodesCameTogetherOrAlone) {
   EXPECT_NE(said[0][3][0].probability, said[0][4][0].probability);   // The same token after another one.
 }
 
-TEST(EagleExpander, WhatWasNotToldIsNotKnown) {
+TEST(EagleExpander, TokensWithoutFeaturesAreUnknown) {
   Teller teller(kLetters);
   const auto head = HeadFor(teller.engine(), kLetterHead);
   const std::vector<TokenId> text = {'f', 'r', 'o', 'm', ' ', 'a', ' ', 'f', 'i', 'l', 'e'};
@@ -241,7 +241,7 @@ TEST(EagleExpander, LongTextsAreSeenByTheirEnd) {
   EXPECT_GE(expander.Seconds(1), 0);
 }
 
-TEST(EagleExpander, AFailedExpansionIsAsIfItHadNotBeen) {
+TEST(EagleExpander, AFailedExpansionChangesNothing) {
   Teller teller(kLetters);
   const auto head = HeadFor(teller.engine(), kLetterHead);
   const std::vector<TokenId> text = {'o', 'n', 'e'};

@@ -138,7 +138,7 @@ class Notes : public LayerListener {
   std::vector<std::vector<float>> told_;
 };
 
-TEST(SessionListener, IsToldOfEachTokenOnceAndOfWhatIsForgotten) {
+TEST(SessionListener, HearsOfEachTokenOnceAndOfTruncation) {
   const auto engine = SmallEngine();
   const std::vector<TokenId> tokens = RandomTokens(50, 8);
   Notes whole, parts;

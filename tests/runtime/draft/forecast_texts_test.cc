@@ -212,7 +212,7 @@ std::vector<TopTokens> AheadOf(EngineCore& core, const PlacedForecasts& placed, 
   return ahead;
 }
 
-TEST(ForecastTexts, WhatIsSaidAheadIsOfTheNodeThatTheTextCameTo) {
+TEST(ForecastTexts, ForecastsBelongToTheNodeThatTheTextReached) {
   const auto engine = TinyEngine(kLetters, Options(/*context=*/256));
   const std::vector<TokenId> prompt = RandomTokens(12, 9);
   PromptWriter writer(*engine, prompt);
@@ -237,7 +237,7 @@ TEST(ForecastTexts, WhatIsSaidAheadIsOfTheNodeThatTheTextCameTo) {
 }
 
 // Until the context is full, and with few tokens wanted: the last passes have no room for forecasts, or no use.
-TEST(ForecastTexts, EndsAreThoseOfPlainDecoding) {
+TEST(ForecastTexts, EndsMatchPlainDecoding) {
   const auto engine = TinyEngine(kLetters, Options(/*context=*/48));
   PromptWriter writer(*engine, RandomTokens(15, 4));
   const auto placed = PlacedIn(*engine);
@@ -346,7 +346,7 @@ TEST(ForecastTexts, OfAStreamedModelAreTheSame) {
   EXPECT_GE(CoreOf(*engine).cache().free_slots(), free - kSizes.slots - 52) << "slots of forecasts are lost";
 }
 
-TEST(ForecastTexts, ThoseOfAnotherEngineAreRefused) {
+TEST(ForecastTexts, ForecastsOfAnotherEngineAreRefused) {
   const auto engine = TinyEngine(kLetters, Options()), other = TinyEngine(kLetters, Options());
   Speculator speculator = ByForecasts(PlacedIn(*other), {1});
   const std::string expected = "forecasts: found those in another engine's cache, expected this one's";

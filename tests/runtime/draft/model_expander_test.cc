@@ -165,7 +165,7 @@ class ModelExpanderRows : public testing::Test {
   TopTokens said_;
 };
 
-TEST_F(ModelExpanderRows, WhatBecameTextIsNotComputedAgain) {
+TEST_F(ModelExpanderRows, AcceptedTokensAreNotComputedAgain) {
   const std::vector<TokenId> text = RandomTokens(20, 1);
   Must(expander_->Begin(text));
   EXPECT_EQ(draft_->stats().rows, 0) << "nobody has asked";
@@ -214,7 +214,7 @@ TEST_F(ModelExpanderRows, ANodeThatBecomesTheRootIsKnown) {
   EXPECT_EQ(Asks(TokenTree(7), TokenTree::kRoot), 4) << "the child, 9, 8, and the root";
 }
 
-TEST_F(ModelExpanderRows, ATextThatBeginsAlikeIsReadFromWhereItDiffers) {
+TEST_F(ModelExpanderRows, ATextWithASharedPrefixIsReadFromTheFirstDifference) {
   const std::vector<TokenId> text = RandomTokens(30, 1);
   Must(expander_->Begin(text));
   EXPECT_EQ(Asks(TokenTree(text.back()), TokenTree::kRoot), 30);
@@ -228,7 +228,7 @@ TEST_F(ModelExpanderRows, ATextThatBeginsAlikeIsReadFromWhereItDiffers) {
   ExpectSame(said_, After(*Draft(), other, 2));
 }
 
-TEST_F(ModelExpanderRows, AllGoesWithIt) {
+TEST_F(ModelExpanderRows, DestroyingTheExpanderFreesAllSlots) {
   {
     const auto other = Must(ModelExpander::Create(draft_, {}));
     Must(other->Begin(RandomTokens(20, 1)));
@@ -239,7 +239,7 @@ TEST_F(ModelExpanderRows, AllGoesWithIt) {
 }
 
 // Whatever part of the model cannot be read, and whenever the engine is told to stop.
-TEST(ModelExpanderErrors, AfterAnErrorItIsAsIfNothingWasAsked) {
+TEST(ModelExpanderErrors, AfterAnErrorTheExpanderIsUnchanged) {
   std::atomic<bool> cancel{false};
   const std::shared_ptr<Engine> draft = Draft({.compute = {.row_capacity = 8}, .cancel = &cancel});
   FailingSource source(draft->model().weights());
@@ -309,7 +309,7 @@ TEST(ModelExpanderErrors, NoRoomBesideOtherSessionsIsSaidAndMayPass) {
   Must(expander->Expand(tree, {TokenTree::kRoot}, 2));
 }
 
-TEST(ModelExpanderErrors, WhatCannotDraftIsRefused) {
+TEST(ModelExpanderErrors, AnEngineThatCannotDraftIsRefused) {
   const TemporaryFolder folder;
   TinyModelBuilder(kDraft).WriteTo(folder.Path("tiny.gguf"));
   std::shared_ptr<Engine> opened = Must(Engine::Open({.model_path = folder.Path("tiny.gguf"), .compute = {.threads = 1}}));
@@ -328,7 +328,7 @@ TEST(ModelExpander, OnlyTokensOfTheTargetAreCandidates) {
   ExpectSame(said, TopTokensOf(session->logits().first(100), 6));
 }
 
-TEST(ModelExpander, SecondsAreLearntFromPassesButThoseOfPrompts) {
+TEST(ModelExpander, SecondsAreLearntFromPassesExceptPrompts) {
   const TickingClock clock(1'000'000);
   const std::shared_ptr<Engine> draft = Draft();
   CostProfile shared;

@@ -201,7 +201,7 @@ TEST_F(PruningTest, CostsLearnTheRowsThatALayerHadOnAverage) {
   EXPECT_FALSE(absl::StrContains(learnt, "\"rows\": 9,")) << learnt;
 }
 
-TEST_F(PruningTest, TheAblationsChangeWhatGoes) {
+TEST_F(PruningTest, TheAblationsChangeThePrunedRows) {
   const ExitPredictor predictor = PredictorFor(*engine_, "width", 2);
   const int64_t all = Write(predictor, {.threshold = 0.3f}).written.pruned.dropped;
   const int64_t no_shadow = Write(predictor, {.threshold = 0.3f, .with_shadow_tokens = false}).written.pruned.dropped;
@@ -256,7 +256,7 @@ TEST_F(PruningTest, CostsDecideUnlessToldOtherwise) {
   }
 }
 
-TEST_F(PruningTest, WhatCannotBeIsRefused) {
+TEST_F(PruningTest, ImpossiblePruningIsRefused) {
   const ExitPredictor predictor = PredictorFor(*engine_, "vocabulary", 1);
   const auto other = TinyEngine({.layers = 3}, Options()), twin = TinyEngine(ModelOf("llama"), Options());
   const ExitPredictor of_other = PredictorFor(*other, "vocabulary", 1), of_twin = PredictorFor(*twin, "width", 1);

@@ -107,7 +107,7 @@ TEST_F(RejectionText, AcceptsMoreThanMatchesWould) {
   EXPECT_LT(rejection, match * 95 / 100);
 }
 
-TEST_F(RejectionText, WithoutTheRuleItHasTheBits) {
+TEST_F(RejectionText, WithoutTheRuleTheTextHasTheSameBits) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     const auto session = Must(prompt_->Fork(prompt_->length()));
     const Generation plain = Must(Generate(*session, Must(Sampler::Create(Sampling(seed))), {.max_tokens = kTokens, .ignore_end = true}));

@@ -75,7 +75,7 @@ class Siblings : public testing::Test {
       TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 2}, .cache = {.context = 64, .cache_tokens = 600}});
 };
 
-TEST_F(Siblings, SamplesThatDraftFromEachOtherAreThoseWithoutDrafts) {
+TEST_F(Siblings, SamplesThatDraftFromEachOtherEqualSamplesWithoutDrafts) {
   for (const float temperature : {0.0f, 0.4f, 1.0f}) {
     const SamplingOptions sampling = {.temperature = temperature, .top_k = 8, .seed = 3};
     const SampleRun plain = Write(/*count=*/8, /*together=*/8, sampling, nullptr);
@@ -90,7 +90,7 @@ TEST_F(Siblings, SamplesThatDraftFromEachOtherAreThoseWithoutDrafts) {
 }
 
 // Greedy samples are all the same: each that begins later finds its whole text.
-TEST_F(Siblings, WhatEndedSamplesWroteIsDraftedForLaterOnes) {
+TEST_F(Siblings, TextsOfEndedSamplesAreDraftedForLaterSamples) {
   const SamplingOptions greedy = {.temperature = 0};
   const SampleRun plain = Write(/*count=*/6, /*together=*/1, greedy, nullptr), shared = Write(6, 1, greedy, NewSet(1000));
   EXPECT_EQ(shared.samples, plain.samples);
@@ -144,7 +144,7 @@ ParallelOptions Options(const std::string& speculate) {
   return options;
 }
 
-TEST(SiblingAnswers, AnswersToOnePromptHaveASetIfTheirDraftersReadIt) {
+TEST(SiblingAnswers, AnswersToOnePromptHaveASetIfTheirDraftersReadSets) {
   const std::pair<const char*, bool> cases[] = {{"auto", true}, {"siblings", true}, {"lookup", false}, {"none", false}};
   for (const auto& [speculate, drafts] : cases) {
     const ParallelOptions options = Options(speculate);

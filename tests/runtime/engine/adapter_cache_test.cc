@@ -96,7 +96,7 @@ TEST(AdapterCache, AsManyGoAsAreNeeded) {
   EXPECT_EQ(sized.cache.stats().evictions, 3);
 }
 
-TEST(AdapterCache, WhatIsUsedStays) {
+TEST(AdapterCache, AdaptersInUseStay) {
   Sized sized(200, {100, 100, 100});
   AdapterLease first = Must(sized.cache.Lease(0));
   const LoraAdapter* const where = first.get();
@@ -173,7 +173,7 @@ TEST(AdapterCache, OneThatIsExchangedForAForgedOneIsRefused) {
   EXPECT_TRUE(absl::IsFailedPrecondition(changed) && absl::StrContains(changed.message(), "SHA-256: found ")) << changed;
 }
 
-TEST(AdapterCache, WhatTextsNeedIsTheLargestOfThem) {
+TEST(AdapterCache, TheLeastBytesAreTheSumOfTheLargestAdapters) {
   const Sized sized(250, {50, 100, 20});
   EXPECT_EQ(sized.cache.LeastBytes(0), 0);
   EXPECT_EQ(sized.cache.LeastBytes(1), 100);
@@ -183,7 +183,7 @@ TEST(AdapterCache, WhatTextsNeedIsTheLargestOfThem) {
   EXPECT_EQ(Sized(120, {50, 100, 20}).cache.MostBytes(), 120);
 }
 
-TEST(AdapterCache, RoomIsWhatNothingHasToGoFor) {
+TEST(AdapterCache, HasRoomOnlyWithoutEvictions) {
   Sized sized(150, {50, 100, 20});
   EXPECT_TRUE(sized.cache.HasRoomFor(1));
   Must(sized.cache.Lease(1));

@@ -81,7 +81,7 @@ TEST(AdapterMixes, OneThatHadToLeaveMemoryComesBackAsTheSame) {
   EXPECT_EQ(Must(mixed.Lease(mix))->id(), id);
 }
 
-TEST(AdapterMixes, RoomIsMadeBeforeOneIsMadeAndPartsMayGoAfterIt) {
+TEST(AdapterMixes, RoomIsMadeBeforeAMixAndItsPartsMayGoAfterwards) {
   Mixed mixed(4);
   const AdapterLease lease = Must(mixed.Lease({{0, 1}, {1, 1}}));
   EXPECT_EQ(lease->bytes(), 2 * kBytes);
@@ -94,7 +94,7 @@ TEST(AdapterMixes, RoomIsMadeBeforeOneIsMadeAndPartsMayGoAfterIt) {
   EXPECT_TRUE(absl::StrContains(full.message(), "adapter \"mix\": ")) << full;
 }
 
-TEST(AdapterMixes, OneThatNeverFitsIsRefusedWithWhatItNeeds) {
+TEST(AdapterMixes, AMixThatNeverFitsIsRefusedWithItsNeeds) {
   Mixed mixed(3);
   const absl::Status status = mixed.Lease({{0, 1}, {1, 1}}).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
@@ -124,7 +124,7 @@ TEST(AdapterMixes, OneThatWasForgottenIsANewAdapterAndOneThatIsUsedIsNotForgotte
   EXPECT_EQ(mixed.mixes.known(), 3) << "three are used";
 }
 
-TEST(AdapterMixes, PaddingIsCountedAndRanksBeyondItAreRefused) {
+TEST(AdapterMixes, PaddingIsCountedAndRanksBeyondThePaddingAreRefused) {
   std::vector<int> ranks = Part(0).Ranks();
   for (int& rank : ranks) rank += 1;
   Mixed mixed(20, AdapterMixes::kMostKnown, ranks);

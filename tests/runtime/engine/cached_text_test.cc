@@ -44,7 +44,7 @@ TEST(CachedText, HeaderExample) {
   EXPECT_EQ(Tokens(text.tokens()), (std::vector<TokenId>{3, 3, 3, 3, 3, 3, 3, 3, 5, 6}));
 }
 
-TEST(CachedText, RowsSayWhatTheyAttendTo) {
+TEST(CachedText, RowsNameTheirAttendedPositions) {
   const auto cache = SmallCache();
   CachedText text(*cache);
   text.Append({1, 2, 3});
@@ -58,7 +58,7 @@ TEST(CachedText, RowsSayWhatTheyAttendTo) {
   EXPECT_EQ(positions, 3) << "itself included";
 }
 
-TEST(CachedText, WhatIsSetBackIsToBeComputedAgainAndNothingOfTheTextIsLost) {
+TEST(CachedText, APreemptedTextIsRecomputedAndLosesNoToken) {
   const auto cache = SmallCache();
   CachedText text(*cache);
   text.Append({1, 2, 3, 4});
@@ -132,7 +132,7 @@ int PositionsOf(const PassRow& row) {
   return positions;
 }
 
-TEST(CachedText, AGrowingTreeIsPlacedWhereItGoesOn) {
+TEST(CachedText, AGrowingTreePlacesOnlyNewNodes) {
   const auto owned = SmallCache();
   KvCache& cache = *owned;
   CachedText text(cache);
@@ -162,7 +162,7 @@ TEST(CachedText, AGrowingTreeIsPlacedWhereItGoesOn) {
   EXPECT_EQ(cache.free_slots(), 64 - 5);
 }
 
-TEST(CachedText, WhatWasPlacedLastIsTakenBackAlone) {
+TEST(CachedText, OnlyTheLastPlacedNodesAreTakenBack) {
   const auto cache = SmallCache();
   CachedText text(*cache);
   text.Append({1, 2});
@@ -185,7 +185,7 @@ TEST(CachedText, WhatWasPlacedLastIsTakenBackAlone) {
   EXPECT_EQ(text.held(), 4);
 }
 
-TEST(CachedText, NodesThatFindNoRoomLeaveWhatWasPlaced) {
+TEST(CachedText, NodesWithoutRoomLeaveThePlacedNodes) {
   const auto cache = SmallCache(/*slots=*/16);
   CachedText text(*cache);
   text.Append(std::vector<TokenId>(14, 1));
@@ -227,7 +227,7 @@ TEST(CachedText, ALiftedRootIsPlacedAndNoText) {
   EXPECT_EQ(cache->free_slots(), 64 - 38);
 }
 
-TEST(CachedText, AForkSharesItsBeginning) {
+TEST(CachedText, AForkSharesItsPrefix) {
   const auto cache = SmallCache();
   auto text = std::make_unique<CachedText>(*cache);
   text->Append({1, 2, 3, 4});
@@ -240,7 +240,7 @@ TEST(CachedText, AForkSharesItsBeginning) {
   EXPECT_EQ(fork->held(), 3);
 }
 
-TEST(CachedText, WhatIsAbandonedNoLongerTouchesTheCache) {
+TEST(CachedText, AnAbandonedTextNoLongerTouchesTheCache) {
   auto cache = SmallCache();
   CachedText text(*cache);
   text.Append({1, 2});

@@ -41,7 +41,7 @@ TEST(Core, AnEngineAndItsSessionsHaveOne) {
   EXPECT_EQ(&CoreOf(*engine), &CoreOf(*session));
 }
 
-TEST(Core, OneCallHoldsItAtATime) {
+TEST(Core, OneCallHoldsTheCoreAtATime) {
   const auto engine = TinyEngine({}, {.compute = {.threads = 1}});
   EngineCore& core = CoreOf(*engine);
   {

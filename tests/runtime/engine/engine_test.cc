@@ -34,7 +34,7 @@ TEST(Engine, HeaderExample) {
   EXPECT_EQ(Must(run()), 271u);
 }
 
-TEST(Engine, ShowsWhatItWasBuiltFrom) {
+TEST(Engine, ShowsItsModelAndOptions) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 2}, .cache = {.context = 100}}));
   EXPECT_EQ(engine->model().gguf().path(), kLlama);
   EXPECT_EQ(engine->config().architecture, "llama");
@@ -48,7 +48,7 @@ TEST(Engine, ShowsWhatItWasBuiltFrom) {
   EXPECT_EQ(engine->memory().cache, 2 * 112 * (2 * 16 + 2 * 16) * 2);  // Layers, slots, keys and values of two heads, FP16.
 }
 
-TEST(Engine, DefaultsAreTheModelsContextAndAllCpusItMayUse) {
+TEST(Engine, DefaultsAreTheModelsContextAndAllAvailableCpus) {
   const auto engine = Must(Engine::Load({.model_path = kLlama}));
   EXPECT_EQ(engine->context(), 512);
   EXPECT_EQ(engine->threads(), Must(ThreadsOf({})));

@@ -61,7 +61,7 @@ TEST(FitContext, TheLargestMultipleOf256ThatTheBudgetHasRoomFor) {
   }
 }
 
-TEST(FitContext, TheUsualOneWhereThereIsRoomForIt) {
+TEST(FitContext, TheUsualContextIsKeptWhereTheBudgetHasRoom) {
   const int64_t enough = LeastFor(Model().path(), kUsual);
   for (const int64_t budget : {enough, 2 * enough, int64_t{0}}) {
     const std::unique_ptr<Engine> engine = Must(Engine::Open(OptionsFor(Model().path(), budget)));
@@ -70,7 +70,7 @@ TEST(FitContext, TheUsualOneWhereThereIsRoomForIt) {
   }
 }
 
-TEST(FitContext, OneThatIsAskedForIsRefusedAsItStands) {
+TEST(FitContext, ARequestedContextIsRefusedUnchanged) {
   const int64_t budget = LeastFor(Model().path(), 512);
   const std::unique_ptr<Engine> engine = Must(Engine::Open(OptionsFor(Model().path(), budget, 1024)));
   EXPECT_EQ(engine->context(), 1024);
@@ -80,7 +80,7 @@ TEST(FitContext, OneThatIsAskedForIsRefusedAsItStands) {
   EXPECT_TRUE(absl::StrContains(refused.message(), "keys and values for a context of 1024 tokens")) << refused;
 }
 
-TEST(FitContext, ABudgetWithoutRoomForTheLeastContextIsRefusedWithIt) {
+TEST(FitContext, ABudgetWithoutRoomForTheLeastContextIsRefusedWithThatContext) {
   const std::unique_ptr<Engine> engine = Must(Engine::Open(OptionsFor(Model().path(), LeastFor(Model().path(), 256) - 1)));
   EXPECT_EQ(engine->wanted_context(), engine->context()) << "none was found, so none is told of";
   const absl::Status refused = engine->LoadWeights();

@@ -33,7 +33,7 @@ TEST(LoadedModel, HeaderExample) {
   EXPECT_GT(Must(run()), 0u);
 }
 
-TEST(LoadedModel, StreamsWhatAPlanDoesNotPin) {
+TEST(LoadedModel, StreamsTheUnpinnedUnits) {
   const PackedModel packed(TinyModelBuilder({.layers = 8}));  // More than a ring has room for.
   const auto model = Must(LoadedModel::Open(packed.path(), {}));
   Must(model->AwaitTokenizer());

@@ -100,7 +100,7 @@ TEST_F(PlanOfAWorkload, KeepsRoomForAdapters) {
   EXPECT_EQ(LeastAccepted(with), LeastAccepted(without) + 70000);
 }
 
-TEST_F(PlanOfAWorkload, IsRefusedWhereItIsNotKnownWhatTheProcessHas) {
+TEST_F(PlanOfAWorkload, IsRefusedWithUnknownProcessMemory) {
   const MemoryPlanner planner = Planner({}, std::nullopt);
   const absl::Status status = planner.PlanBudget(int64_t{1} << 40).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
@@ -133,13 +133,13 @@ TEST_F(PlanOfAWorkload, ShrinksToPinsThatFitOrIsRefused) {
   EXPECT_EQ(planner.Shrink(plan, 4000).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
-TEST(ChooseRows, ThoseThatAreAskedForAreTakenWhateverTheyNeed) {
+TEST(ChooseRows, RequestedRowsAreTakenWhateverTheirScratch) {
   const auto huge = [](int) -> absl::StatusOr<int64_t> { return int64_t{1} << 40; };
   EXPECT_EQ(Must(ChooseRows(600, 8192, huge)), 600);
   EXPECT_EQ(Must(ChooseRows(600, 100, huge)), 100) << "more rows than positions cannot come";
 }
 
-TEST(ChooseRows, ByDefaultTheyFitTheScratchOrAreTheFewestThatKeepAPromptFast) {
+TEST(ChooseRows, DefaultRowsFitTheScratchOrAreTheFewestThatKeepAPromptFast) {
   std::vector<int> asked;
   const auto of_row = [&](int64_t bytes) {
     asked.clear();

@@ -153,7 +153,7 @@ TEST(PlacedForecasts, RowsSeeThePrefixThePathAndTheForecastsBefore) {
 
 // On the fast path, in both formats, with slots anywhere: nodes have the bits that they have without forecasts, and forecasts those that
 // they have beside no other node.
-TEST(PlacedForecasts, NoRowsBitsDependOnTheRowsBesideIt) {
+TEST(PlacedForecasts, NoRowsBitsDependOnOtherRows) {
   for (const auto& [format, scatter] :
        {std::pair{KvFormat::kHalf, uint64_t{0}}, {KvFormat::kHalf, uint64_t{3}}, {KvFormat::kInt8, uint64_t{5}}}) {
     EngineOptions options = Options();
@@ -221,7 +221,7 @@ TEST(PlacedForecasts, SlotsAreTakenOnceAndGivenBack) {
   EXPECT_EQ(cache.free_slots(), free);
 }
 
-TEST(PlacedForecasts, WhatDoesNotFitIsRefused) {
+TEST(PlacedForecasts, ForecastsThatDoNotFitAreRefused) {
   const auto engine = TinyEngine({}, Options()), deep = TinyEngine({.layers = 3}, Options());
   const auto heads = TinyEngine({.kv_heads = 4}, Options()), wide = TinyEngine({.width = 96}, Options());
   const auto refused = [&](Engine& of, Engine& in) {

@@ -60,7 +60,7 @@ TEST_F(PrefixIndexTest, TakesTheLongestOfTheSameAdapterAndLeavesALastToken) {
   EXPECT_EQ(prefixes.Take({2}, 0), nullptr);
 }
 
-TEST_F(PrefixIndexTest, TheLongestIsWhatIsTaken) {
+TEST_F(PrefixIndexTest, TheLongestPrefixIsTaken) {
   PrefixIndex prefixes;
   prefixes.Keep(Held({1, 2, 3, 4}), 0);
   prefixes.Keep(Held({1, 2, 9}), 0);
@@ -97,7 +97,7 @@ TEST_F(PrefixIndexTest, KeysTellAdaptersAndScalesApart) {
   EXPECT_EQ(prefixes.Longest({1, 2, 3, 4, 5}, PrefixIndex::KeyOf(nullptr)), 0);
 }
 
-TEST_F(PrefixIndexTest, WhatBeginsAnotherIsNotKeptBesideIt) {
+TEST_F(PrefixIndexTest, APrefixOfAKeptTextIsNotKeptBesideThatText) {
   PrefixIndex prefixes;
   prefixes.Keep(Held({1, 2, 3}), 0);
   prefixes.Keep(Held({1, 2}), 0);

@@ -28,7 +28,7 @@ TEST(WeightPlan, HeaderExample) {
   EXPECT_EQ(run(), absl::OkStatus());
 }
 
-TEST(WeightPlan, NeedsAreThoseOfTheLayout) {
+TEST(WeightPlan, NeedsFollowTheLayout) {
   for (const bool tied : {false, true}) {
     const LoadedWeights model(TinyModelBuilder({.layers = 3, .tied = tied}));
     const StreamNeeds needs = WeightNeedsOf(model.config(), model.layout());

@@ -122,7 +122,7 @@ class StoppingClock : public Clock {
   std::atomic<bool>& flag_;
 };
 
-TEST(BeamEndings, IsCancelledWhileItWritesAndWhileItScores) {
+TEST(BeamEndings, IsCancelledDuringWritingAndDuringScoring) {
   for (const bool of_engine : {false, true}) {
     for (const int calls : {1, 7, 20}) {
       std::atomic<bool> cancel = false;
@@ -146,7 +146,7 @@ TEST(BeamEndings, IsCancelledWhileItWritesAndWhileItScores) {
   }
 }
 
-TEST(BeamEndings, WhatCannotBeIsNamed) {
+TEST(BeamEndings, ImpossibleOptionsAreNamed) {
   const auto field = [](const BeamRunOptions& options) { return FieldOf(CheckBeams(options)); };
   EXPECT_EQ(field({.beams = {.width = 0}}), "width");
   EXPECT_EQ(field({.beams = {.delimiter = ""}}), "delimiter");

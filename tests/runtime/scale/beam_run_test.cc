@@ -26,7 +26,7 @@ TEST(BeamRun, HeaderExample) {
   EXPECT_EQ(written.texts.size(), 4u);
 }
 
-TEST(BeamRun, TextsAreThoseOfASearchThatWritesEachStepAlone) {
+TEST(BeamRun, TextsEqualASearchThatWritesEachStepAlone) {
   int ended = 0, cut = 0;
   for (uint64_t seed = 0; seed < 6; ++seed) {
     BeamRunOptions options = {.beams = {.width = 1 + static_cast<int>(seed % 3), .expansions = 2 + static_cast<int>(seed % 2),
@@ -133,7 +133,7 @@ TEST(BeamRun, WhereTheCacheIsFullTextsWaitAndAreTheSame) {
   EXPECT_GT(written.passes.waited + written.passes.preempted, 0);
 }
 
-TEST(BeamRun, KeptStepsSayWhereTheyComeFrom) {
+TEST(BeamRun, KeptStepsNameTheirOrigin) {
   const BeamRunOptions options = {.beams = {.width = 3, .expansions = 2, .delimiter = "e", .most_steps = 4},
                                   .max_step_tokens = 6, .max_tokens = 14, .sampling = {.temperature = 1, .seed = 8}};
   const auto engine = EngineFor(LettersModel(), options);

@@ -92,7 +92,7 @@ std::vector<Candidate> BruteForce(RandomTexts& texts, const BeamOptions& options
   return any_ended ? ended : living;
 }
 
-TEST(BeamSearch, FindsWhatEnumerationFinds) {
+TEST(BeamSearch, FindsTheResultsOfEnumeration) {
   int cut = 0, whole = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const BeamOptions options = {.width = 1 + static_cast<int>(seed % 4), .expansions = 1 + static_cast<int>(seed / 4 % 4),
@@ -116,7 +116,7 @@ TEST(BeamSearch, FindsWhatEnumerationFinds) {
 }
 
 // With room for every text that can be written, the best of all that end is found.
-TEST(BeamSearch, WithRoomForAllItFindsTheBestThatEnds) {
+TEST(BeamSearch, WithRoomForAllTheBestEndedTextIsFound) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     RandomTexts texts(seed);
     BeamSearch search = Must(BeamSearch::Create({.width = 64, .expansions = 2, .delimiter = "\n", .most_steps = 4}));
@@ -149,7 +149,7 @@ TEST(BeamSearch, ABeamThatHasEndedLeavesWithItsPlace) {
   EXPECT_EQ(search.results()[1].steps, 2);
 }
 
-TEST(BeamSearch, WhatFollowsADelimiterIsNoPartOfTheStep) {
+TEST(BeamSearch, TextAfterADelimiterIsNoPartOfTheStep) {
   BeamSearch search = Must(BeamSearch::Create({.width = 1, .expansions = 1, .delimiter = "\n\n"}));
   search.Advance({{"one\n\ntwo\n\nthree", 1, true}});
   ASSERT_FALSE(search.done()) << "the end was left out, too";

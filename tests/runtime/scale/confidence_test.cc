@@ -27,7 +27,7 @@ TEST(Confidence, WithoutTokensBothAreZero) {
 }
 
 // As the papers write them: the mean of log p(token), and -1/(nV) of the sum of log(V p(j)) over all tokens j of the vocabulary.
-TEST(Confidence, FiguresAreThoseOfThePapersFormulas) {
+TEST(Confidence, FiguresMatchThePapersFormulas) {
   SeededRandom random(5);
   const int vocabulary = 37, count = 11;
   TextConfidence confidence;

@@ -32,7 +32,7 @@ TEST(ReadConfidence, HeaderExample) {
   Must(run());
 }
 
-TEST(ReadConfidence, SaysWhatTheModelSaidAsItWroteTheText) {
+TEST(ReadConfidence, RepeatsTheModelsConfidenceDuringWriting) {
   for (const int row_capacity : {0, 4}) {
     const std::unique_ptr<Engine> engine = SmallEngine(row_capacity);
     const std::unique_ptr<Session> writes = Must(engine->NewSession()), reads = Must(engine->NewSession());

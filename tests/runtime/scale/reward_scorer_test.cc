@@ -102,7 +102,7 @@ TEST_F(RewardScorerTest, HeaderExample) {
   Must(run());
 }
 
-TEST_F(RewardScorerTest, BitsAreThoseOfTheTextAlone) {
+TEST_F(RewardScorerTest, BitsDependOnlyOnTheText) {
   std::vector<Tokens> samples;
   for (uint64_t seed = 1; seed <= 6; ++seed) samples.push_back(RandomTokens(static_cast<int>(3 * seed), seed));
   samples.push_back(Joined(samples[5], samples[1]));   // Goes on from another.
@@ -123,7 +123,7 @@ TEST_F(RewardScorerTest, BitsAreThoseOfTheTextAlone) {
   }
 }
 
-TEST_F(RewardScorerTest, BitsAreTheSameWhereWindowsHaveLostTheBeginning) {
+TEST_F(RewardScorerTest, BitsAreTheSameWhereWindowsHaveLostThePrefix) {
   model_ = {.architecture = "gemma3", .layers = 6, .window = 8, .seed = 4};
   const Tokens a = RandomTokens(40, 7), b = RandomTokens(33, 8);
   const double of_a = Expected(Joined(prompt_, a)), of_b = Expected(Joined(prompt_, b));
@@ -135,7 +135,7 @@ TEST_F(RewardScorerTest, BitsAreTheSameWhereWindowsHaveLostTheBeginning) {
   }
 }
 
-TEST_F(RewardScorerTest, WhatTheCacheHoldsIsNotComputedAgain) {
+TEST_F(RewardScorerTest, CachedTokensAreNotComputedAgain) {
   const std::unique_ptr<RewardScorer> scorer = ScorerWith(*engine_);
   const Tokens sample = RandomTokens(10, 2), other = RandomTokens(12, 3);
   const auto rows_for = [&](const Tokens& tokens) {
@@ -199,7 +199,7 @@ TEST_F(RewardScorerTest, AnOpenLastStepIsClosedWhereThatIsWanted) {
   EXPECT_EQ(Must(ScorerWith(*engine_)->Score({.prompt = prompt_, .tokens = open})), Expected(Joined(prompt_, open)));
 }
 
-TEST_F(RewardScorerTest, WhatClosesAStepHasNoSpacePrefix) {
+TEST_F(RewardScorerTest, AClosingDelimiterHasNoSpacePrefix) {
   const TemporaryFolder folder;
   SpacePrefixModelBuilder().WriteTo(folder.Path("spaced.gguf"));
   const auto spaced = Must(Engine::Load({.model_path = folder.Path("spaced.gguf"), .compute = {.threads = 1}}));
@@ -217,7 +217,7 @@ TEST_F(RewardScorerTest, ALayerBelowTheLastIsRead) {
   EXPECT_NE(first, Expected(Joined(prompt_, tokens)));
 }
 
-TEST_F(RewardScorerTest, TokensThatEndATextAreNoPartOfIt) {
+TEST_F(RewardScorerTest, EndTokensAreNoPartOfTheText) {
   const Tokens tokens = RandomTokens(5, 6);
   const std::unique_ptr<RewardScorer> scorer = ScorerWith(*engine_);
   EXPECT_EQ(Must(scorer->Score({.prompt = prompt_, .tokens = Joined(tokens, {kImEnd})})), Expected(Joined(prompt_, tokens)));
@@ -251,7 +251,7 @@ TEST_F(RewardScorerTest, ATextThatFilledTheContextIsScoredWithoutTheTokenThatHas
   EXPECT_EQ(Must(closing->Score({.prompt = prompt_, .tokens = most})), Expected(Joined(prompt_, in_place))) << "no place to close it";
 }
 
-TEST_F(RewardScorerTest, WhatCannotBeScoredIsNamed) {
+TEST_F(RewardScorerTest, UnscorableTextsAndOptionsAreNamed) {
   const std::unique_ptr<RewardScorer> scorer = ScorerWith(*engine_);
   const auto message = [&](const SampleText& sample) { return std::string(scorer->Score(sample).status().message()); };
   EXPECT_EQ(message({}), "text to be scored: found no tokens, expected at least one");

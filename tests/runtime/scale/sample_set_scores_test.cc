@@ -52,7 +52,7 @@ void AddOther(ParallelAnswers& answers, std::optional<TimedAnswer>& other) {
 }
 
 // The others are gone by then, and another answer goes on.
-TEST(SampleSet, AnErrorOfOneSampleNamesItAndEndsTheSet) {
+TEST(SampleSet, AnErrorOfOneSampleNamesTheSampleAndEndsTheSet) {
   const auto engine = EngineFor(4);
   const auto answers = AnswersOf(*engine, 4);
   std::optional<TimedAnswer> other;

@@ -47,7 +47,7 @@ TEST(SampleSet, HeaderExample) {
   EXPECT_FALSE(text.empty());
 }
 
-TEST(SampleSet, EachSampleIsWhatItIsAlone) {
+TEST(SampleSet, EachSampleEqualsTheSampleAlone) {
   constexpr int kSamples = 7;
   const auto engine = EngineFor(kSamples);
   const NewAnswer asked = Asked(3);
@@ -118,7 +118,7 @@ void ExpectSameChoice(Engine& engine, int together, const NewAnswer& asked, Samp
   saved.tokens += static_cast<int>(all.tokens - early.tokens);
 }
 
-TEST(SampleSet, WhatIsChosenIsTheSameWithAndWithoutEarlyStop) {
+TEST(SampleSet, TheChoiceIsTheSameWithAndWithoutEarlyStop) {
   const auto engine = EngineFor(8);
   for (const Selection selection : {Selection::kMajority, Selection::kWeighted}) {
     Saved saved;
@@ -203,7 +203,7 @@ TEST(SampleSet, AnEndedSampleGivesItsRowsToTheNextAtOnce) {
   EXPECT_EQ(answers->report().most_texts, kTogether);
 }
 
-TEST(SampleSet, ACancelledEngineEndsItWithoutAResult) {
+TEST(SampleSet, ACancelledEngineEndsTheSetWithoutAResult) {
   std::atomic<bool> cancel = false;
   const auto engine = EngineFor(2, {.cancel = &cancel});
   const auto answers = AnswersOf(*engine, 2);
@@ -224,7 +224,7 @@ TEST(SampleSet, ScoresThatAreNotNeededAreReportedAllTheSame) {
   for (const SetSample& sample : result.samples) EXPECT_EQ(sample.score, sample.self_certainty);
 }
 
-TEST(SampleSet, WhatCannotChooseIsRefused) {
+TEST(SampleSet, OptionsThatCannotChooseAreRefused) {
   EXPECT_EQ(FieldOf(CheckSampleSet({.samples = 0, .selection = Selection::kMajority})), "samples");
   EXPECT_EQ(CheckSampleSet({}).message(), "scorer: found none for best of N, expected one: it goes by scores");
   EXPECT_EQ(FieldOf(CheckSampleSet({.selection = Selection::kWeighted})), "scorer");
@@ -232,7 +232,7 @@ TEST(SampleSet, WhatCannotChooseIsRefused) {
 }
 
 // A usual text for the first, and 100 tokens for each other one; never more than as many as are written at once.
-TEST(SampleSet, APlanCountsTheBeginningOnce) {
+TEST(SampleSet, APlanCountsTheSharedPrefixOnce) {
   const auto share = [](int texts, int samples, int max_tokens) {
     EngineOptions options = {.cache = {.context = 4096}};
     Must(PlanParallel({.texts = texts, .speculation = {.speculate = "none"}}, options));

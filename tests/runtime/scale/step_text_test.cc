@@ -118,7 +118,7 @@ TEST(StepText, TheTextEndsAtAnEndTokenALimitOrAStopString) {
       << "what might have been one is shown";
 }
 
-TEST(StepText, WhatAStopStringTakesOfEarlierStepsIsInNoStep) {
+TEST(StepText, TextTakenByAStopStringFromEarlierStepsIsInNoStep) {
   const StepTextOptions options = {.delimiter = ";", .stop = {"b;c"}};
   StepText text(SmallTokenizer(), options);
   for (const TokenId token : {'a', 'b', ';'}) text.Add(token);

@@ -31,7 +31,7 @@ TEST(Vote, HeaderExample) {
   EXPECT_EQ(count.Leader(), 3);
 }
 
-TEST(Vote, AnswersOfOneGroupAreThoseThatSayTheSame) {
+TEST(Vote, AnswersOfOneGroupAreEqual) {
   const auto same_first = [](absl::string_view a, absl::string_view b) { return a[0] == b[0]; };
   EXPECT_EQ(GroupAnswers(Answers{"ab", "b", "a", std::nullopt, "bb", "c"}, same_first), (std::vector<int>{0, 1, 0, kNoAnswer, 1, 2}));
   EXPECT_EQ(GroupAnswers({}, SameText), std::vector<int>());
@@ -139,7 +139,7 @@ class AllVotes {
   int checked_ = 0, decided_early_ = 0;
 };
 
-TEST(Vote, IsDecidedExactlyWhereNothingThatMayComeChangesIt) {
+TEST(Vote, IsDecidedExactlyWhereNoFurtherVoteChangesTheChoice) {
   const std::vector<Ending> endings = {{kNoAnswer}, {0}, {1}, {2}};
   std::vector<Ending> completions = endings;
   completions.push_back({7});   // An answer that is new.

@@ -82,7 +82,7 @@ TEST(Generate, TextHeldBackForAStopStringComesInTheEnd) {
   EXPECT_EQ(result.reason, FinishReason::kLength);
 }
 
-TEST(Generate, CancelEndsItBeforeTheNextToken) {
+TEST(Generate, CancelEndsTheTextBeforeTheNextToken) {
   std::atomic<bool> cancel = false;
   const auto engine = Letters({.compute = {.threads = 1}, .cancel = &cancel});
   int parts = 0;
@@ -92,7 +92,7 @@ TEST(Generate, CancelEndsItBeforeTheNextToken) {
   EXPECT_EQ(result.tokens.size(), 3u);
 }
 
-TEST(Generate, AFullContextEndsIt) {
+TEST(Generate, AFullContextEndsTheText) {
   const auto engine = Letters({.compute = {.threads = 1}, .cache = {.context = 21}});
   const auto session = Prompted(*engine, 19);
   const Generation result = Must(Generate(*session, Greedy(), {}));
@@ -113,7 +113,7 @@ TEST(Generate, TheSeedAndTheStreamDecideTheText) {
   EXPECT_NE(write(1, 512, 3, 1), tokens);
 }
 
-TEST(Generate, AnEndTokenEndsItAndIsNotShown) {
+TEST(Generate, AnEndTokenEndsTheTextAndIsNotShown) {
   const auto engine = TinyEngine({.seed = 10}, {.compute = {.threads = 1}, .cache = {.context = 2048}});
   const Sampler wild = Must(Sampler::Create({.temperature = 8, .top_k = 0, .top_p = 1, .min_p = 0, .seed = 1}));
   const auto session = Prompted(*engine);
@@ -129,7 +129,7 @@ TEST(Generate, AnEndTokenEndsItAndIsNotShown) {
   EXPECT_EQ(longer.tokens[result.tokens.size() - 1], kImEnd);
 }
 
-TEST(Generate, AStopStringThatIsASpecialTokenEndsItThere) {
+TEST(Generate, AStopStringThatIsASpecialTokenEndsTheTextThere) {
   const auto engine = TinyEngine({.seed = 10}, {.compute = {.threads = 1}, .cache = {.context = 2048}});
   const Sampler wild = Must(Sampler::Create({.temperature = 8, .top_k = 0, .top_p = 1, .min_p = 0, .seed = 1}));
   const Generation all = Must(Generate(*Prompted(*engine), wild, {.max_tokens = 1500, .ignore_end = true}));

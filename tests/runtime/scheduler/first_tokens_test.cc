@@ -283,7 +283,7 @@ TEST_F(FirstTokens, OneOutsideTheVocabularyIsRefused) {
   EXPECT_EQ(Must(Generate(*session, sampler, {.max_tokens = 3, .first = 'a'})).tokens.size(), 3u) << "the session goes on";
 }
 
-TEST_F(FirstTokens, WhatIsWrongWithTheReaderIsTold) {
+TEST_F(FirstTokens, ErrorsOfTheReaderAreReported) {
   const auto stepper = Must(Stepper::Create(*alone_, {}));
   const std::atomic<bool> cancelled{true};
   const auto told = [&](std::vector<TokenId> prompt, int count, const std::atomic<bool>* cancel) {

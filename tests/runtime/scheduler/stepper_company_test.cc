@@ -72,7 +72,7 @@ TEST(StepperCompany, AReaderThatHasStoppedStopsNoOtherText) {
 }
 
 // A session's end waits for the core: it must not come while a step holds that.
-TEST(StepperCompany, WhatCallersGiveMayHoldSessions) {
+TEST(StepperCompany, CallbacksOfCallersMayHoldSessions) {
   const auto engine = SmallEngine();
   const auto stepper = Must(Stepper::Create(*engine, {}));
   int ends = 0;
@@ -129,7 +129,7 @@ TEST(StepperCompany, ACallWithinAPassIsRefusedAndDisturbsNoText) {
   for (int number = 0; number < 3; ++number) EXPECT_EQ(answers.texts[number].tokens, Alone(TextNumber(number)).tokens) << number;
 }
 
-TEST(StepperCompany, BeginningsGiveWayToASessionThatIsLoaded) {
+TEST(StepperCompany, PrefixesGiveWayToALoadedSession) {
   const TemporaryFolder folder;
   const auto engine = SmallEngine(/*context=*/96);
   const std::vector<TokenId> tokens = RandomTokens(64, 3);
@@ -151,7 +151,7 @@ TEST(StepperCompany, BeginningsGiveWayToASessionThatIsLoaded) {
 }
 
 // Where windows are given up, a longer beginning cannot be cut where a shorter one ends.
-TEST(StepperCompany, WhatCanBeExtendedIsKeptBesideALongerOneWhoseWindowsAreGone) {
+TEST(StepperCompany, AnExtendablePrefixIsKeptBesideALongerPrefixThatLostItsWindows) {
   const auto cache = Must(KvCache::Create({.layers = 2, .heads = 1, .head_size = 16, .slots = 128, .windows = {0, 8}, .largest_pass = 8,
                                            .sequences = 1}));
   const std::vector<TokenId> tokens = RandomTokens(60, 1);

@@ -53,7 +53,7 @@ TEST(StepperFork, GoesOnFromAllThatIsWritten) {
   EXPECT_EQ(stepper->report().prompt_rows, 40 + 3);
 }
 
-TEST(StepperFork, OfATextThatWaitsIsATextLikeIt) {
+TEST(StepperFork, OfAWaitingTextIsWrittenFromTheSamePrompt) {
   const auto engine = SmallEngine();
   const auto stepper = Must(Stepper::Create(*engine, {.most_texts = 1}));
   const GenerateOptions text = {.max_tokens = 6, .ignore_end = true};

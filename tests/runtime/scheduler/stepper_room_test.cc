@@ -40,7 +40,7 @@ TEST(StepperRoom, APromptThatFindsNoRoomBesideSessionsIsAnError) {
   EXPECT_EQ(LimitOf(error), "cache_tokens");
 }
 
-TEST(StepperRoom, ATextWhoseContextIsNotFullDoesNotEndAsIfItWere) {
+TEST(StepperRoom, ATextWhoseContextIsNotFullDoesNotEndAsContextFull) {
   const auto engine = SmallEngine(/*context=*/96);
   const auto session = Holding(*engine, 80);
   int tokens = 0;
@@ -65,7 +65,7 @@ std::unique_ptr<Stepper> WithPrefixes(Engine& engine) {
   return stepper;
 }
 
-TEST(StepperRoom, BeginningsGiveWayToASession) {
+TEST(StepperRoom, PrefixesGiveWayToASession) {
   const auto engine = SmallEngine(/*context=*/96);
   const auto stepper = WithPrefixes(*engine);
   const std::vector<TokenId> tokens = RandomTokens(70, 5);
@@ -78,7 +78,7 @@ TEST(StepperRoom, BeginningsGiveWayToASession) {
   EXPECT_EQ(Must(stepper->Step()), false);
 }
 
-TEST(StepperRoom, BeginningsGiveWayToADraft) {
+TEST(StepperRoom, PrefixesGiveWayToADraft) {
   const auto engine = SmallEngine(/*context=*/96);
   const auto session = Holding(*engine, 20);
   const auto stepper = WithPrefixes(*engine);
@@ -89,7 +89,7 @@ TEST(StepperRoom, BeginningsGiveWayToADraft) {
   session->Keep({}, {});
 }
 
-TEST(StepperRoom, BeginningsGiveWayToAnotherStepper) {
+TEST(StepperRoom, PrefixesGiveWayToAnotherStepper) {
   const auto engine = SmallEngine(/*context=*/96);
   const auto first = WithPrefixes(*engine);
   const auto second = Must(Stepper::Create(*engine, {}));
@@ -106,7 +106,7 @@ TEST(StepperRoom, BeginningsGiveWayToAnotherStepper) {
   }
 }
 
-TEST(StepperRoom, BeginningsOfAStepperThatHasEndedGiveWay) {
+TEST(StepperRoom, PrefixesOfAnEndedStepperGiveWay) {
   const auto engine = SmallEngine(/*context=*/96);
   WithPrefixes(*engine).reset();
   Holding(*engine, 96);

@@ -27,7 +27,7 @@ TEST(StepperSwitching, APromptThatIsReadAloneMovesGraphs) {
 }
 
 // As long as one text is there, its prompt takes as long as in a session.
-TEST(StepperSwitching, APromptThatIsReadAloneTakesWhatItTakesInASession) {
+TEST(StepperSwitching, APromptReadAloneTakesAsLongAsInASession) {
   SwitchingPhone one(SwitchRule::kPlanned), other(SwitchRule::kPlanned);
   const auto nanos = [](SwitchingPhone& phone, auto call) {
     const int64_t begin = phone.clock.NowNanos();

@@ -50,7 +50,7 @@ TEST(Stepper, HeaderExample) {
   EXPECT_EQ(shown, 2);
 }
 
-TEST(Stepper, EachTextIsWhatItIsAlone) {
+TEST(Stepper, EachTextEqualsTheTextAlone) {
   const auto engine = SmallEngine();
   const auto stepper = Must(Stepper::Create(*engine, {}));
   Answers answers;
@@ -68,7 +68,7 @@ TEST(Stepper, MoreTextsThanTheCacheHoldsWaitTheirTurn) {
   EXPECT_GT(stepper->report().waited, 0);
 }
 
-TEST(Stepper, TextsThatFillTheCacheTogetherAreSetBackAndLoseNothing) {
+TEST(Stepper, TextsThatFillTheCacheTogetherArePreemptedAndLoseNothing) {
   const auto engine = SmallEngine(/*context=*/96);
   const auto stepper = Must(Stepper::Create(*engine, {}));
   Answers answers;
@@ -107,7 +107,7 @@ TEST(Stepper, DraftsChangeNoText) {
   EXPECT_LT(answers.texts[1].passes, 10) << "an oracle's draft is accepted";
 }
 
-TEST(Stepper, ABeginningIsComputedOnce) {
+TEST(Stepper, APrefixIsComputedOnce) {
   const auto engine = SmallEngine();
   const auto stepper = Must(Stepper::Create(*engine, {}));
   Answers answers;
@@ -129,7 +129,7 @@ TEST(Stepper, ABeginningIsComputedOnce) {
   }
 }
 
-TEST(Stepper, WhatIsWrongWithATextEndsItAlone) {
+TEST(Stepper, AnErrorOfATextEndsThatTextAlone) {
   const auto engine = SmallEngine();
   const auto stepper = Must(Stepper::Create(*engine, {}));
   Answers answers;
@@ -167,7 +167,7 @@ TEST(Stepper, ACancelledTextEndsAndTheOthersGoOn) {
   EXPECT_EQ(answers.texts[2].tokens, Alone(TextNumber(2)).tokens);
 }
 
-TEST(Stepper, AFullContextEndsATextAsItDoesAlone) {
+TEST(Stepper, AFullContextEndsATextLikeATextAlone) {
   const auto engine = SmallEngine(/*context=*/64);
   const auto stepper = Must(Stepper::Create(*engine, {}));
   Answers answers;
@@ -222,7 +222,7 @@ TEST(Stepper, ATextSubmittedAtTheEndOfAnotherIsWrittenInTheSameRun) {
 }
 
 // Texts that wait for a beginning, which is computed for another, are not told that there is no room.
-TEST(Stepper, BeginningsOfRunningTextsAreSharedWhetherEndedOnesAreKeptOrNot) {
+TEST(Stepper, PrefixesOfRunningTextsAreSharedWhetherEndedTextsAreKeptOrNot) {
   for (const bool keeps : {false, true}) {
     const auto engine = SmallEngine();
     const auto stepper = Must(Stepper::Create(*engine, {.keeps_prefixes = keeps}));
@@ -279,7 +279,7 @@ TEST(Stepper, ATextThatSharesMostOfItsPromptIsLetInBesideTheOther) {
 }
 
 // The layers with windows have slots for a part of the prompt alone.
-TEST(Stepper, APromptLongerThanWhatWindowsHoldIsReadBesideARunningText) {
+TEST(Stepper, APromptLongerThanTheWindowsIsReadBesideARunningText) {
   const auto engine = TinyEngine({.architecture = "gemma3", .layers = 7, .context = 256, .window = 6},
                                  {.compute = {.threads = 1, .row_capacity = 16}, .cache = {.context = 256}, .workload = {.sessions = 2}});
   const auto stepper = Must(Stepper::Create(*engine, {.most_gap = 1000}));

@@ -35,7 +35,7 @@ TEST(StepperTurns, OfTextsThatFillTheCacheTogetherTheOldestEndsFirst) {
   EXPECT_EQ(ends, (std::vector<int>{0, 1}));
 }
 
-TEST(StepperTurns, ATextThatWasSetBackComesBeforeThoseThatWaitedBehindIt) {
+TEST(StepperTurns, APreemptedTextComesBeforeTextsThatWaitedBehind) {
   const auto engine = SmallEngine(/*context=*/96);
   const auto stepper = Must(Stepper::Create(*engine, {.most_texts = 2}));
   std::vector<int> ends;

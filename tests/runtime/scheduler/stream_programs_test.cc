@@ -102,7 +102,7 @@ TEST_P(StreamPrograms, TextsKeepTheirBitsInAnyCompany) {
   EXPECT_EQ(counts.failed + counts.refused, 0);
 }
 
-TEST_P(StreamPrograms, TextsThatFillTheCacheWaitOrAreSetBackAndKeepTheirBits) {
+TEST_P(StreamPrograms, TextsThatFillTheCacheWaitOrArePreemptedAndKeepTheirBits) {
   EngineOptions options = Options(/*rows=*/16, /*context=*/64, /*scatter_seed=*/5);
   options.cache.cache_tokens = 96;
   const Counts counts = Run(Mixed(), options, {.steps = Steps(kSmall), .row_seconds = 1e-3, .session_every = 25});

@@ -88,7 +88,7 @@ TEST_F(StreamTest, HeaderExample) {
   EXPECT_EQ(written.tokens, Alone(tokens, {.max_tokens = 12}).tokens);
 }
 
-TEST_F(StreamTest, APassThatFailsLeavesItAsItWas) {
+TEST_F(StreamTest, AFailedPassLeavesTheStreamUnchanged) {
   const auto stream = Must(Stream::Create(CoreOf(*engine_), {.prompt = {1, 2, 3, 4}, .sampling = {.temperature = 0}}));
   stream->Start(nullptr);
   std::vector<PassRow> rows;
@@ -97,7 +97,7 @@ TEST_F(StreamTest, APassThatFailsLeavesItAsItWas) {
   EXPECT_EQ(stream->pending(), 4);
 }
 
-TEST_F(StreamTest, WhatIsSetBackGoesOnWhereItWas) {
+TEST_F(StreamTest, APreemptedSequenceContinuesAtItsOldPosition) {
   const std::vector<TokenId> prompt = RandomTokens(6, 4);
   EngineCore& core = CoreOf(*engine_);
   const auto stream = Must(Stream::Create(core, {.prompt = prompt, .sampling = {.temperature = 0}, .text = {.max_tokens = 8}}));
@@ -119,7 +119,7 @@ TEST_F(StreamTest, WhatIsSetBackGoesOnWhereItWas) {
 }
 
 // Told of its text again, a drafter would have it twice, and not know where it is.
-TEST_F(StreamTest, ASpeculatorIsToldOnceOfATextThatIsSetBack) {
+TEST_F(StreamTest, ASpeculatorIsToldOnceOfAPreemptedText) {
   const std::vector<TokenId> prompt = RandomTokens(6, 4), expected = Alone(prompt, {.max_tokens = 20, .ignore_end = true}).tokens;
   EngineCore& core = CoreOf(*engine_);
   int prefixes = 0;
@@ -145,7 +145,7 @@ TEST_F(StreamTest, ASpeculatorIsToldOnceOfATextThatIsSetBack) {
   EXPECT_EQ(stream->result().passes, 7) << "of three tokens each, but for the first token and the last pass";
 }
 
-TEST_F(StreamTest, WhatIsChosenAheadIsWhatIsChosenAnyway) {
+TEST_F(StreamTest, ChoosingAheadChangesNoChoice) {
   const std::vector<TokenId> prompt = RandomTokens(6, 4);
   const SamplingOptions sampling = {.temperature = 1, .repetition_penalty = 1.2f, .seed = 8};
   EngineCore& core = CoreOf(*engine_);
@@ -173,7 +173,7 @@ TEST_F(StreamTest, WhatIsChosenAheadIsWhatIsChosenAnyway) {
   for (const std::vector<TokenId>& text : texts) EXPECT_EQ(text, texts[0]);
 }
 
-TEST_F(StreamTest, WhatCannotBeWrittenIsRefusedWithWhatWasFound) {
+TEST_F(StreamTest, AnImpossibleRequestIsRefusedWithTheFoundValue) {
   EngineCore& core = CoreOf(*engine_);
   EXPECT_EQ(Stream::Create(core, {}).status().message(), "stream: found a prompt without tokens, expected at least one");
   EXPECT_EQ(Stream::Create(core, {.prompt = {1, -2}}).status().code(), absl::StatusCode::kInvalidArgument);

@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-TEST(TextQueue, IsFullUntilItIsRead) {
+TEST(TextQueue, IsFullUntilTheNextRead) {
   TextQueue queue(4);
   int calls = 0;
   queue.OnRoom([&] { ++calls; });
@@ -43,7 +43,7 @@ TEST(TextQueue, OneThatHoldsJustItsBytesIsFullAndTellsOfRoom) {
   EXPECT_EQ(calls, 1) << "whoever writes waits for it";
 }
 
-TEST(TextQueue, WhatWasWrittenBeforeTheEndIsRead) {
+TEST(TextQueue, TextWrittenBeforeTheEndIsRead) {
   TextQueue queue(100);
   queue.Write("last words");
   queue.End();
@@ -51,7 +51,7 @@ TEST(TextQueue, WhatWasWrittenBeforeTheEndIsRead) {
   EXPECT_EQ(queue.Read(), std::nullopt);
 }
 
-TEST(TextQueue, OnceDroppedItIsNeverFull) {
+TEST(TextQueue, ADroppedQueueIsNeverFull) {
   TextQueue queue(2);
   int calls = 0;
   queue.OnRoom([&] { ++calls; });

@@ -21,7 +21,7 @@ TEST(MeasureCosts, HeaderExample) {
   EXPECT_EQ(session->length(), 0);
 }
 
-TEST(MeasureCosts, LeavesTheSessionAsItWas) {
+TEST(MeasureCosts, LeavesTheSessionUnchanged) {
   const auto engine = TinyEngine({.seed = 2}, {.compute = {.threads = 1}});
   const std::vector<TokenId> text = RandomTokens(20, 3);
   const auto plain = Must(engine->NewSession());
@@ -34,7 +34,7 @@ TEST(MeasureCosts, LeavesTheSessionAsItWas) {
   for (size_t i = 0; i < plain->logits().size(); ++i) ASSERT_EQ(plain->logits()[i], measured->logits()[i]);
 }
 
-TEST(MeasureCosts, LeavesALiveSessionAsItWas) {
+TEST(MeasureCosts, LeavesALiveSessionUnchanged) {
   const auto engine = TinyEngine({.seed = 2}, {.compute = {.threads = 1}, .cache = {.context = 40}});
   const std::vector<TokenId> text = RandomTokens(20, 3), more = RandomTokens(20, 4);
   for (const int room : {20, 3, 1, 0}) {   // Fewer rows than would be measured; none.
@@ -51,7 +51,7 @@ TEST(MeasureCosts, LeavesALiveSessionAsItWas) {
   }
 }
 
-TEST(MeasureCosts, ACancelEndsItAndLeavesTheSession) {
+TEST(MeasureCosts, ACancelEndsTheMeasurementAndLeavesTheSession) {
   std::atomic<bool> cancel = false;
   const auto engine = TinyEngine({.seed = 2}, {.compute = {.threads = 1}, .cancel = &cancel});
   const auto session = Must(engine->NewSession());
@@ -65,7 +65,7 @@ TEST(MeasureCosts, ACancelEndsItAndLeavesTheSession) {
 }
 
 // A pass is one look at the clock before it and one after it, so with any number of rows it takes a tick.
-TEST(MeasureCosts, PassesAndLogitsTakeWhatTheGivenClockSays) {
+TEST(MeasureCosts, PassesAndLogitsTakeTheTimeOfTheGivenClock) {
   const auto engine = TinyEngine({}, {.compute = {.threads = 1}});
   const auto session = Must(engine->NewSession());
   const TickingClock clock(1'000'000);

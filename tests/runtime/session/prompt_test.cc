@@ -83,7 +83,7 @@ TEST_F(AppendingAPrompt, ChangesNoBit) {
   }
 }
 
-TEST_F(AppendingAPrompt, GivesWhatTheModelSaysAfterThePlacesItChose) {
+TEST_F(AppendingAPrompt, GivesTheModelsTopTokensAtTheChosenPlaces) {
   const std::vector<TokenId> first = RandomTokens(120, 1), second = RandomTokens(150, 2);
   std::vector<TokenId> text = first;
   text.insert(text.end(), second.begin(), second.end());

@@ -90,7 +90,7 @@ TEST_F(SessionAdapter, EachRowOfASessionHasItsAdapter) {
   }
 }
 
-TEST_F(SessionAdapter, ATreeHasItTooAndSoHaveTokensThatAreComputedAgain) {
+TEST_F(SessionAdapter, TreesAndRecomputedTokensUseTheAdapter) {
   for (const LoraAdapter* const adapter : all_) {
     const auto session = Prompted(adapter), plain = Prompted(adapter);
     Must(plain->Append({7, 8}));
@@ -180,7 +180,7 @@ TEST_F(SessionAdapter, TwoWithOneOldNumberShareNothing) {
 }
 
 // Texts that begin alike, one after another and all at once: what the cache has serves those of the same adapter and scale alone.
-TEST_F(SessionAdapter, ABeginningIsNeverTakenForOneOfAnotherAdapterOrScale) {
+TEST_F(SessionAdapter, APrefixIsNeverSharedAcrossAdaptersOrScales) {
   for (const bool at_once : {false, true}) {
     const auto engine = Must(Engine::Load(options_));
     const auto stepper = Must(Stepper::Create(*engine, {}));
@@ -207,7 +207,7 @@ TEST_F(SessionAdapter, ABeginningIsNeverTakenForOneOfAnotherAdapterOrScale) {
   }
 }
 
-TEST_F(SessionAdapter, AnAnswererForgetsWhatWasComputedWithAnother) {
+TEST_F(SessionAdapter, AnAnswererForgetsTheTextOfAnotherAdapter) {
   Answerer answerer = Must(Answerer::Create(*engine_, {.sampling = {.temperature = 0}}));
   for (int round = 0; round < 2; ++round) {
     for (const LoraAdapter* const adapter : all_) {

@@ -129,7 +129,7 @@ EngineOptions WithFormat(KvFormat format) {
 }
 
 // Other rows of a pass, slots and a smaller context: none of them matters.
-TEST_F(SessionFile, ALoadedSessionGoesOnAsIfItHadNeverStopped) {
+TEST_F(SessionFile, ALoadedSessionContinuesAsIfNeverStopped) {
   for (const KvFormat format : kFormats) {
     SCOPED_TRACE(KvFormatName(format));
     EngineOptions options = WithFormat(format);
@@ -155,7 +155,7 @@ std::unique_ptr<Engine> Windowed(KvFormat format, int context, int sessions, uin
   return TinyEngine({.architecture = "gemma3", .layers = 6, .context = 512, .window = 24, .writes_letters = true}, options);
 }
 
-TEST_F(SessionFile, WindowsGoOnFromWhatIsHeldOfThem) {
+TEST_F(SessionFile, WindowsContinueFromTheirHeldPositions) {
   for (const KvFormat format : kFormats) {
     SCOPED_TRACE(KvFormatName(format));
     const auto small = Windowed(format, 384, 2), large = Windowed(format, 512, 2, /*scatter_seed=*/4), full = Windowed(format, 512, 100);

@@ -58,7 +58,7 @@ TEST(Session, TruncatingNothingKeepsTheLogits) {
   EXPECT_EQ(session->logits(), absl::MakeConstSpan(logits));
 }
 
-TEST(Session, ACancelledAppendLeavesTheSequenceAsItWas) {
+TEST(Session, ACancelledAppendLeavesTheSequenceUnchanged) {
   std::atomic<bool> cancel = false;
   const auto engine = TinyEngine({}, {.compute = {.threads = 2, .row_capacity = 8}, .cancel = &cancel});
   const auto session = Must(engine->NewSession()), other = Must(engine->NewSession());
@@ -140,7 +140,7 @@ TEST(Session, HeadsThatWorkersShareChangeNoBit) {
   }
 }
 
-TEST(Session, AppendEachGivesWhatAppendGivesAfterEachToken) {
+TEST(Session, AppendEachGivesTheLogitsOfAppendAfterEachToken) {
   const auto engine = TinyEngine({}, {.compute = {.threads = 2, .row_capacity = 40},
                                       .cache = {.context = 256}});  // 70 tokens: two passes, of two groups of logits each.
   const auto each = Must(engine->NewSession()), single = Must(engine->NewSession());
@@ -276,7 +276,7 @@ TEST(Session, LogitsOfAPassThatAnotherSessionsFollowedAreRefused) {
 }
 
 // A call that fails leaves the sequence and its logits as they were.
-TEST(Session, ErrorsLeaveItAsItWas) {
+TEST(Session, ErrorsLeaveTheSessionUnchanged) {
   const auto engine = TinyEngine({}, {.compute = {.threads = 1, .row_capacity = 8}, .cache = {.context = 40}});
   const auto session = Must(engine->NewSession());
   const std::vector<TokenId> tokens = RandomTokens(10, 5);

@@ -64,7 +64,7 @@ TEST(SessionWindows, RejectedDraftsChangeNoBit) {
 }
 
 // However far a session is cut back, and wherever in the ring.
-TEST(SessionWindows, ATruncatedSessionGoesOnWithTheBitsItWouldHaveHad) {
+TEST(SessionWindows, ATruncatedSessionContinuesWithTheSameBits) {
   const std::vector<TokenId> tokens = RandomTokens(200, 3);
   const std::vector<Logits> expected = LogitsAfterEach(tokens);
   int computed_again = 0;
@@ -86,7 +86,7 @@ TEST(SessionWindows, ATruncatedSessionGoesOnWithTheBitsItWouldHaveHad) {
   EXPECT_GT(computed_again, 20);
 }
 
-TEST(SessionWindows, AppendingNothingComputesWhatIsLost) {
+TEST(SessionWindows, AppendingNothingComputesLostPositions) {
   const auto engine = WindowedEngine();
   const auto session = Must(engine->NewSession());
   Must(session->Append(RandomTokens(100, 4)));
@@ -98,7 +98,7 @@ TEST(SessionWindows, AppendingNothingComputesWhatIsLost) {
   EXPECT_TRUE(session->logits().empty());
 }
 
-TEST(SessionWindows, AForkComputesOnceMoreWhatItsOriginHasLost) {
+TEST(SessionWindows, AForkRecomputesThePositionsLostByItsOrigin) {
   const std::vector<TokenId> tokens = RandomTokens(120, 8);
   const std::vector<Logits> expected = LogitsAfterEach(tokens);
   const auto engine = WindowedEngine({.workload = {.sessions = 2}});
@@ -139,7 +139,7 @@ TEST(SessionWindows, AnAppendThatFailsLosesNoToken) {
 }
 
 // Made for one session, the windows of two have room for single tokens, but not for passes of eight.
-TEST(SessionWindows, MoreLongSessionsThanItIsMadeForAreAnError) {
+TEST(SessionWindows, MoreLongSessionsThanPlannedAreAnError) {
   const std::vector<TokenId> tokens = RandomTokens(200, 7);
   const std::vector<Logits> expected = LogitsAfterEach(tokens);
   for (const int sessions : {1, 2}) {

@@ -25,7 +25,7 @@ TEST(StepClock, NoStepTakesLessThanNothing) {
   EXPECT_EQ(clock.SecondsSince(begin + 1), 0) << "as where reading ahead took a second and the given clock went on by half of it";
 }
 
-TEST(StepClock, AStepIsChargedForReadingTheBytesItUses) {
+TEST(StepClock, AStepIsChargedForReadingItsOwnBytes) {
   // The device reads 100 MB/s all the time. A step of 1 s computes with 40 MB and leaves 60 MB to the next, which uses 100 MB in 0.4 s.
   const LayerStreamer::Stats before = {.bytes_read = 100'000'000, .bytes_used = 100'000'000, .read_nanos = 1'000'000'000};
   const LayerStreamer::Stats between = {.bytes_read = 200'000'000, .bytes_used = 140'000'000, .read_nanos = 2'000'000'000};

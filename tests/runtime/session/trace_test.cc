@@ -96,7 +96,7 @@ TEST(Trace, EventsOfAResourceNeverCross) {
 }
 
 // As a trace viewer reads it: complete events on a track for the CPU and one for memory, where all weights are.
-TEST(Trace, AViewerCanOpenIt) {
+TEST(Trace, AViewerCanOpenTheTrace) {
   Timeline timeline({});
   RunTraced(&timeline);
   const JsonValue trace = Must(JsonValue::Parse(TraceJson(timeline), "trace"));
@@ -115,7 +115,7 @@ TEST(Trace, AViewerCanOpenIt) {
 }
 
 // Recording changes no token, and without a timeline nothing is recorded or read.
-TEST(Trace, ItChangesNothing) {
+TEST(Trace, RecordingChangesNothing) {
   class CountingClock : public Clock {
    public:
     int64_t NowNanos() const override { return ++reads; }
@@ -131,7 +131,7 @@ TEST(Trace, ItChangesNothing) {
   EXPECT_EQ(without.tokens, with.tokens);
 }
 
-TEST(Trace, AFullTimelineCountsWhatItDrops) {
+TEST(Trace, AFullTimelineCountsTheDroppedEvents) {
   Timeline timeline({.capacity = 10});
   RunTraced(&timeline);
   EXPECT_EQ(timeline.Events().size(), 10u);

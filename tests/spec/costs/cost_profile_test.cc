@@ -88,7 +88,7 @@ TEST(CostProfile, OneUnluckyTimeKeepsNobodyFromTryingAgain) {
   EXPECT_GT(costs.PassSeconds({.rows = 8}), 0.030);
 }
 
-TEST(CostProfile, WhatSlowsAllSlowsWhatWasMeasuredBefore) {
+TEST(CostProfile, AGeneralSlowdownSlowsEarlierMeasurements) {
   CostProfile costs;
   for (int i = 0; i < 20; ++i) costs.AddPass({.rows = 1}, 0.006);
   for (int i = 0; i < 20; ++i) costs.AddPass({.rows = 8}, 0.012);
@@ -98,7 +98,7 @@ TEST(CostProfile, WhatSlowsAllSlowsWhatWasMeasuredBefore) {
 }
 
 // Reading takes as long for one row as for many: nobody would try many if a guess forbade it.
-TEST(CostProfile, RowsOfAStreamedModelAreFreeUntilTheyAreMeasured) {
+TEST(CostProfile, RowsOfAStreamedModelAreFreeUntilMeasured) {
   CostProfile costs, streamed;
   streamed.ExpectFreeRows();
   for (CostProfile* const of : {&costs, &streamed}) of->AddPass({.rows = 1}, 0.1);
@@ -115,7 +115,7 @@ TEST(CostProfile, RowsOfAStreamedModelAreFreeUntilTheyAreMeasured) {
 }
 
 // Noise only adds, so the mean of many lies above the curve, which follows the low ones: what leaves cost must not be that distance.
-TEST(CostProfile, NoiseIsNotTakenForWhatLeavesCost) {
+TEST(CostProfile, NoiseIsNotTakenForTheCostOfLeaves) {
   SeededRandom random(1);
   CostProfile costs;
   for (int i = 0; i < 2000; ++i) {
@@ -159,7 +159,7 @@ TEST(CostProfile, TextsAreLearntBesideRowsAndLeaves) {
   EXPECT_GT(costs.PassSeconds({.rows = 9, .leaves = 9, .texts = 9}), costs.PassSeconds({.rows = 9, .leaves = 8, .texts = 8}));
 }
 
-TEST(CostProfile, PassesOfManyTextsTeachWhatTheyCostAndSpoilNoPassOfOne) {
+TEST(CostProfile, PassesOfManyTextsTeachTheirOwnCostAndSpoilNoPassOfOne) {
   SeededRandom random(4);
   CostProfile costs;
   const auto seconds = [](int rows, int texts) { return 0.005 + 0.0004 * rows + 0.0003 * (texts - 1); };
@@ -186,7 +186,7 @@ TEST(CostProfile, LargePassesAreToldApart) {
 }
 
 // A draft's few rows say what many more would take, until these are measured.
-TEST(CostProfile, BeyondWhatWasMeasuredTheMeanSlopeGoesOn) {
+TEST(CostProfile, BeyondTheMeasuredRowsTheMeanSlopeContinues) {
   CostProfile costs;
   for (int i = 0; i < 3; ++i) {
     for (const int rows : {1, 8, 16}) costs.AddPass({.rows = rows}, 0.005 + 0.0002 * rows);
@@ -195,7 +195,7 @@ TEST(CostProfile, BeyondWhatWasMeasuredTheMeanSlopeGoesOn) {
 }
 
 // Eight texts from the first step on: their drafts are tried by a guess of what a row takes, not of what a text takes.
-TEST(CostProfile, AStepOfManyTextsIsEnoughToGuessWhatARowTakes) {
+TEST(CostProfile, AStepOfManyTextsIsEnoughToGuessTheCostOfARow) {
   CostProfile costs;
   EXPECT_FALSE(costs.KnowsSteps());
   const CostProfile::Shape eight = {.rows = 8, .leaves = 8, .texts = 8};
@@ -260,7 +260,7 @@ TEST(CostProfile, TakesNoTimeThatIsNone) {
   EXPECT_FALSE(costs.KnowsPlain());
 }
 
-TEST(CostProfile, ReadsWhatItWrites) {
+TEST(CostProfile, ReadsItsOwnJson) {
   const absl::StatusOr<CostProfile> costs = CostProfile::Parse(kSmall, "costs.json");
   ASSERT_TRUE(costs.ok()) << costs.status();
   EXPECT_TRUE(costs->frozen());
@@ -273,7 +273,7 @@ TEST(CostProfile, ReadsWhatItWrites) {
   EXPECT_EQ(again->ToJson(), costs->ToJson());
 }
 
-TEST(CostProfile, KeepsWhatDraftsGave) {
+TEST(CostProfile, KeepsTheYieldsOfDrafts) {
   CostProfile costs = CostProfile::Parse(kSmall, "costs.json").value();
   costs.SetYield("draft", {.tokens = 2, .rows = 3});
   EXPECT_FALSE(costs.YieldOf("draft").has_value()) << "it is frozen";
@@ -295,7 +295,7 @@ TEST(CostProfile, KeepsWhatDraftsGave) {
   EXPECT_EQ(read.ToJson(), learning.ToJson());
 }
 
-TEST(CostProfile, AFileWithoutTextsIsReadAsOneWhereTheyCostNothing) {
+TEST(CostProfile, AFileWithoutTextCostsIsReadWithFreeTexts) {
   std::string old = kSmall;
   old.replace(old.find("\"text_seconds\": 0.0003, "), 24, "");
   const absl::StatusOr<CostProfile> costs = CostProfile::Parse(old, "costs.json");

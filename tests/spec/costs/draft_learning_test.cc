@@ -68,7 +68,7 @@ TEST(DraftLearning, HeaderExample) {
   EXPECT_LT(learning.acceptance[0].Probability(guess), learning.acceptance[1].Probability(guess));
 }
 
-TEST(DraftLearning, WhatOneTextLearnsAllOfItsSetKnow) {
+TEST(DraftLearning, LearningOfOneTextIsSharedByItsSet) {
   const std::shared_ptr<SharedHistory> set = NewSet();
   Text alone(nullptr), first(set), second(set);
   const float believed = alone.Step(), learnt = AfterSteps(first, 20);
@@ -79,7 +79,7 @@ TEST(DraftLearning, WhatOneTextLearnsAllOfItsSetKnow) {
   EXPECT_FLOAT_EQ(other.Step(), believed);
 }
 
-TEST(DraftLearning, ATextBringsWhatItKnowsAndKeepsWhatItsSetLearnt) {
+TEST(DraftLearning, ATextBringsItsKnowledgeAndKeepsTheLearningOfItsSet) {
   Text text(nullptr), fresh(nullptr);
   const float known = AfterSteps(text, 20);
   const std::shared_ptr<SharedHistory> set = NewSet();
@@ -119,7 +119,7 @@ TEST(DraftLearning, WithoutRoomOrWithOtherDraftersATextLearnsForItself) {
   EXPECT_FLOAT_EQ(two.Step(), two_alone.Step());
 }
 
-TEST(DraftLearning, ItTakesRoomOnceAndGivesItBackWithItsSet) {
+TEST(DraftLearning, LearningTakesRoomOnceAndReturnsTheRoomWithItsSet) {
   const auto room = std::make_shared<SharedHistory::Room>(1000);
   {
     const auto set = std::make_shared<SharedHistory>(room);
@@ -136,7 +136,7 @@ TEST(DraftLearning, ItTakesRoomOnceAndGivesItBackWithItsSet) {
 }
 
 // Eight texts whose drafters are always wrong.
-TEST(DraftLearning, ASetPausesInFewStepsWhatEachOfItsTextsWouldPauseLater) {
+TEST(DraftLearning, ASetPausesInFewStepsADrafterThatEachTextWouldPauseLater) {
   CostProfile costs;
   for (const int rows : {1, 16, 64, 1, 16, 64, 1, 16, 64}) costs.AddPass({.rows = rows}, 0.005 + 3e-4 * rows);
   for (const int rows : {1, 16, 64, 1, 16, 64, 1, 16, 64}) costs.AddHead(rows, 0.001 + 1e-5 * rows);
@@ -176,7 +176,7 @@ class Seldom : public CountingDrafter {
 };
 
 // By itself it gains; what it takes to ask it, which is nobody's, is more.
-TEST(DraftLearning, WhatAllTakeTogetherPausesAllWhereNoneLosesAlone) {
+TEST(DraftLearning, ASharedCostPausesAllDraftersWhereNoneLosesAlone) {
   for (const double merging : {0.0, 2e-3}) {
     CostProfile costs;
     for (const int rows : {1, 16, 1, 16, 1, 16}) costs.AddPass({.rows = rows}, 0.005 + 1e-5 * rows);

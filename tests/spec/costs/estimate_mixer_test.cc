@@ -87,7 +87,7 @@ TEST(EstimateMixer, AgreementIsLearntToBeWorthMore) {
 }
 
 // The text tells of the nodes whose parents came, of no others.
-TEST(EstimateMixer, NodesBelowWhatDidNotComeTeachNothing) {
+TEST(EstimateMixer, NodesBelowARejectedNodeTeachNothing) {
   TokenTree tree(0);
   tree.Add(0, 1, 0.5f);
   tree.Add(1, 2, 0.5f);

@@ -44,14 +44,14 @@ TEST(PauseRule, ALossOfAnySizeEndsInPlainSpeed) {
   }
 }
 
-TEST(PauseRule, WhatGainsIsNeverPaused) {
+TEST(PauseRule, ADrafterThatGainsIsNeverPaused) {
   PauseRule rule;
   for (int step = 0; step < 200; ++step) rule.Add({.gain = step % 4 == 0 ? 1.0 : -0.3, .fixed_cost = 0.01});
   EXPECT_EQ(rule.pauses(), 0);
 }
 
 // A pause by bad luck ends, and the drafter is there for most of the steps.
-TEST(PauseRule, WhatSeldomGainsIsMostlyActive) {
+TEST(PauseRule, ADrafterThatSeldomGainsIsMostlyActive) {
   SeededRandom random(5);
   PauseRule rule;
   for (int step = 0; step < 20000; ++step) {
@@ -64,13 +64,13 @@ TEST(PauseRule, WhatSeldomGainsIsMostlyActive) {
   EXPECT_LT(rule.skipped(), 5000);
 }
 
-TEST(PauseRule, WhatCostsAlmostNothingIsNeverPaused) {
+TEST(PauseRule, AnAlmostFreeDrafterIsNeverPaused) {
   PauseRule rule;
   for (int step = 0; step < 200; ++step) rule.Add({.gain = -0.005, .fixed_cost = 0.005});
   EXPECT_EQ(rule.pauses(), 0);
 }
 
-TEST(PauseRule, ComesBackWhenItGainsAgain) {
+TEST(PauseRule, ADrafterReturnsWhenTheGainReturns) {
   PauseRule rule;
   Lost(rule, 40, 0.1);
   ASSERT_GT(rule.pauses(), 0);

@@ -19,14 +19,14 @@ TEST(StepTime, HeaderExample) {
   EXPECT_NEAR(costs.HeadSeconds(8), 0.003, 1e-9);
 }
 
-TEST(StepTime, RowsThatCameOneByOneTeachWhatOneTakes) {
+TEST(StepTime, RowsThatCameOneByOneTeachTheCostOfOneRow) {
   CostProfile costs;
   LearnStep({}, {.pass_seconds = 0.004, .first_rows = 2, .first_seconds = 0.003, .later_rows = 4, .later_seconds = 0.008}, costs);
   EXPECT_NEAR(costs.HeadSeconds(1), 0.002, 1e-9);
   EXPECT_NEAR(costs.HeadSeconds(2), 0.003, 1e-9);
 }
 
-TEST(StepTime, WhatWasNotComputedTeachesNothing) {
+TEST(StepTime, UncomputedRowsTeachNothing) {
   CostProfile costs;
   LearnStep({}, {.pass_seconds = 0.004}, costs);
   EXPECT_EQ(costs.HeadSeconds(1), 0);

@@ -99,7 +99,7 @@ TEST(CalibratedTree, TakesTwentyFourBytesATokenOfThePrompt) {
   }
 }
 
-TEST(CalibratedTree, LearnsOnlyWhatIsNewOfATextThatGoesOn) {
+TEST(CalibratedTree, LearnsOnlyTheNewTokensOfAContinuedText) {
   CalibratedTree calibrated;
   calibrated.Begin({{1, 2, 3}});
   calibrated.LearnPrompt(0, {{{{7, 0.5f}}, {{8, 0.5f}}}});
@@ -118,7 +118,7 @@ TEST(CalibratedTree, LearnsOnlyWhatIsNewOfATextThatGoesOn) {
   EXPECT_EQ(calibrated.bytes(), 0);
 }
 
-TEST(CalibratedTree, WhatIsNoProbabilityIsLeftOut) {
+TEST(CalibratedTree, AnInvalidProbabilityIsLeftOut) {
   CalibratedTree calibrated;
   calibrated.Begin({{1, 1}});
   calibrated.LearnPrompt(0, {{{{2, std::nanf("")}, {3, -1.0f}, {4, 0.0f}, {5, 1e-30f}, {-1, 0.5f}, {1 << 24, 0.5f}, {6, 7.0f}}}});
@@ -128,7 +128,7 @@ TEST(CalibratedTree, WhatIsNoProbabilityIsLeftOut) {
   EXPECT_EQ(tree[1].probability, 1.0f);
 }
 
-TEST(CalibratedTree, AnyStepsLeaveItSoundAndReproducible) {
+TEST(CalibratedTree, AnyStepsLeaveTheDrafterSoundAndReproducible) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     CalibratedTree one, other;
     const RandomSteps::Options options = {.seed = seed, .most_bytes = 40 * 28};

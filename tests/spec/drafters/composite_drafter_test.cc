@@ -72,7 +72,7 @@ TEST(CompositeDrafter, OneTreeOfAllWithTheMoreProbableSource) {
   EXPECT_NEAR(tree[tree.Child(five, 7)].probability, 4.0f / 14, 1e-5f);
 }
 
-TEST(CompositeDrafter, KeepsWhatTheTextReachesMostProbably) {
+TEST(CompositeDrafter, KeepsTheNodesThatTheTextReachesMostProbably) {
   CompositeDrafter composite = Of({{{{5, 0.3f}, {6, 0.9f}}}, {{{7, 0.5f}, {8, 0.1f}}}});
   composite.Begin({{1}});
   TokenTree three(1), shallow(1);
@@ -160,7 +160,7 @@ class SlowDraft : public testing::Test {
   CompositeDrafter composite_{Slow(clock_), clock_};
 };
 
-TEST_F(SlowDraft, AStepInWhichNobodyWasAskedIsNotChargedForTheOneBefore) {
+TEST_F(SlowDraft, AStepWithoutAProposalIsNotChargedForTheStepBefore) {
   Step(1);
   Step(5);
   EXPECT_GE(composite_.step_seconds(0), 0.05);

@@ -128,7 +128,7 @@ TEST_F(ReuseAfterMismatch, EveryRejectedPathOfATreeLeavesItsRun) {
   EXPECT_TRUE(Has(DraftOf(reuse_, 9), {6}));
 }
 
-TEST_F(ReuseAfterMismatch, ComesAfterTheEndOfWhatOthersDraft) {
+TEST_F(ReuseAfterMismatch, ComesAfterTheEndOfOtherDrafts) {
   Step({2, 3, 4, 5}, {30, 3, 4, 5, 6});
   TokenTree tree = Chain(30, {31, 32});
   tree.Add(0, 40, 0.1f);
@@ -164,7 +164,7 @@ TEST_F(ReuseAfterMismatch, LivesForAStepAndThenWhileNewerOnesLeaveRoom) {
   EXPECT_FALSE(Has(DraftOf(reuse_, root_), {11}));
 }
 
-TEST_F(ReuseAfterMismatch, GoesOnceTheTextHasTakenItUp) {
+TEST_F(ReuseAfterMismatch, IsDroppedOnceTheTextHasUsedTheDraft) {
   Step({2, 3, 4, 5}, {30, 3, 4, 5, 6});
   Step({3, 4}, {3, 4, 50});
   EXPECT_EQ(DraftOf(reuse_, root_).size(), 1);
@@ -176,7 +176,7 @@ TEST_F(ReuseAfterMismatch, KeepsToItsBudget) {
   EXPECT_EQ(DraftOf(reuse_, 30, {.max_nodes = 31, .max_depth = 1}).Depth(), 1);
 }
 
-TEST(DraftReuse, AnyStepsLeaveItSoundAndReproducible) {
+TEST(DraftReuse, AnyStepsLeaveTheDrafterSoundAndReproducible) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     DraftReuse one({}), other({});
     const RandomSteps::Options options = {.vocabulary = 4, .seed = seed, .most_bytes = 16 << 10};

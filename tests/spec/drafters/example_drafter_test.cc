@@ -27,7 +27,7 @@ TEST(ExampleDrafter, IsQuotedByTheDocument) {
             std::string::npos);
 }
 
-TEST(ExampleDrafter, DraftsWhatCameAfterEachTokenTheLastTime) {
+TEST(ExampleDrafter, DraftsTheLastFollowersOfEachToken) {
   FollowerDrafter drafter;
   drafter.Begin(std::vector<TokenId>{1, 9, 2, 3, 1, 2, 3, 1});
   TokenTree tree(1);

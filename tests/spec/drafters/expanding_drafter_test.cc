@@ -118,7 +118,7 @@ TEST(ExpandingDrafter, MergesWithDraftersThatReadTheText) {
   EXPECT_NE(next.Child(TokenTree::kRoot, 14), TokenTree::kNone);   // The draft is in step with the text.
 }
 
-TEST(ExpandingDrafter, AProposalOfWhichNothingCameIsForgotten) {
+TEST(ExpandingDrafter, AnUncommittedProposalIsForgotten) {
   const auto drafter = Make(Doubles(), "chain:tokens=2");
   drafter->Begin({{1}});
   for (int time = 0; time < 3; ++time) {
@@ -133,7 +133,7 @@ TEST(ExpandingDrafter, AProposalOfWhichNothingCameIsForgotten) {
   EXPECT_EQ(next[1].token, 16);
 }
 
-TEST(ExpandingDrafter, ErrorsAreThoseOfEveryProposalUntilTheNextText) {
+TEST(ExpandingDrafter, ErrorsRepeatInEveryProposalUntilTheNextText) {
   auto owned = std::make_unique<TableExpander>(Doubles());
   TableExpander& expander = *owned;
   ExpandingDrafter drafter(std::move(owned), Must(MakeTreePolicy("chain", {})), {});

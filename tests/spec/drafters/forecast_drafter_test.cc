@@ -82,7 +82,7 @@ TEST(ForecastDrafter, ProposesNothingWithoutForecasts) {
   EXPECT_EQ(proposed(), 0);
 }
 
-TEST(ForecastDrafter, CandidatesAreThoseOfTheDepth) {
+TEST(ForecastDrafter, CandidatesFollowTheDepth) {
   ForecastDrafter drafter(nullptr, {.forecasts = 2, .branches = {1, 1}});
   drafter.Begin({{1}});
   CommitOne(drafter, 1, 2, {Said(10, 3), Said(20, 2)});
@@ -120,7 +120,7 @@ void WriteTask(const Task& task, int steps, uint64_t seed, ForecastDrafter& draf
 }
 
 // Table 7 of paper 004: tasks differ in what is best for them.
-TEST(ForecastDrafter, ChoosesWhatWouldHaveBeenAccepted) {
+TEST(ForecastDrafter, ChoosesTheBranchesThatWouldHaveBeenAccepted) {
   const std::pair<Task, std::string> tasks[] = {
       {{{0.1, 0.1, 0.1}, {0.9, 0.1, 0.1}, {15, 2, 2}}, "15"},               // The next token is among many, the others are unknown.
       {{{0.95, 0.9, 0.9}, {0.96, 0.95, 0.95}, {2, 2, 2}}, "1,2,2"},         // Nearly sure.
@@ -146,7 +146,7 @@ TEST(ForecastDrafter, MeansMoveWithTheText) {
   EXPECT_EQ(drafter.choice(), "1,2,2");
 }
 
-TEST(ForecastDrafter, WhatIsAcceptedOfOnePassIsLearntAsTokenByToken) {
+TEST(ForecastDrafter, AcceptedTokensOfOnePassAreLearntTokenByToken) {
   ForecastDrafter drafter(nullptr, {.forecasts = 2, .branches = {2, 2}});
   drafter.Begin({{1}});
   const double before = drafter.needs().forecast_tokens;
@@ -159,7 +159,7 @@ TEST(ForecastDrafter, WhatIsAcceptedOfOnePassIsLearntAsTokenByToken) {
   EXPECT_NEAR(drafter.needs().forecast_tokens, before + (2 - before) / 5, 1e-9);   // The assumption weighs as much as four.
 }
 
-TEST(ForecastDrafter, AfterLongWithoutForecastsTheyAreWorthATry) {
+TEST(ForecastDrafter, AfterLongWithoutForecastsAnotherTryIsMade) {
   ForecastDrafter drafter(nullptr, {.forecasts = 1, .branches = {1}});
   drafter.Begin({{1}});
   for (int i = 0; i < 200; ++i) CommitOne(drafter, 1, 2, {Said(50, 1)});   // Never right.

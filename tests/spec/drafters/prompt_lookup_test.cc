@@ -35,7 +35,7 @@ TEST(PromptLookup, KeepsToItsBudgetAndSaysNothingWithoutAMatch) {
   EXPECT_TRUE(DraftOf(lookup, 3, {.max_nodes = 5}).empty());
 }
 
-TEST(PromptLookup, LearnsWhatIsEmitted) {
+TEST(PromptLookup, LearnsTheEmittedTokens) {
   PromptLookup lookup({});
   lookup.Begin({{1, 2}});
   lookup.Commit(TokenTree(2), {.path = {0}, .emitted = {3, 1, 2}});

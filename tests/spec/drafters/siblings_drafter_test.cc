@@ -49,7 +49,7 @@ TEST(SiblingsDrafter, HeaderExample) {
   EXPECT_EQ(Path(tree), (std::vector<TokenId>{6}));
 }
 
-TEST(SiblingsDrafter, WhatOneWritesIsDraftedForTheOthersWhileItGrows) {
+TEST(SiblingsDrafter, TextOfOneSiblingIsDraftedForTheOthersDuringWriting) {
   const std::shared_ptr<SharedHistory> history = NewSet();
   SiblingsDrafter ahead, behind;
   for (SiblingsDrafter* const drafter : {&ahead, &behind}) drafter->Join(history);
@@ -62,7 +62,7 @@ TEST(SiblingsDrafter, WhatOneWritesIsDraftedForTheOthersWhileItGrows) {
 }
 
 // Where most went on with one token, that is the likeliest.
-TEST(SiblingsDrafter, WhatMoreOfThemWroteIsLikelier) {
+TEST(SiblingsDrafter, ATokenWrittenByMoreSiblingsIsLikelier) {
   const std::shared_ptr<SharedHistory> history = NewSet();
   std::vector<SiblingsDrafter> others(5);
   for (size_t i = 0; i < others.size(); ++i) {
@@ -76,7 +76,7 @@ TEST(SiblingsDrafter, WhatMoreOfThemWroteIsLikelier) {
   EXPECT_GT(tree[tree.Child(TokenTree::kRoot, 6)].probability, 2 * tree[tree.Child(TokenTree::kRoot, 8)].probability);
 }
 
-TEST(SiblingsDrafter, ATextThatEndedStaysASourceForThoseThatBeginLater) {
+TEST(SiblingsDrafter, AnEndedTextStaysASourceForLaterTexts) {
   const std::shared_ptr<SharedHistory> history = NewSet();
   SiblingsDrafter drafter;
   drafter.Join(history);
@@ -112,7 +112,7 @@ TEST(SiblingsDrafter, KeepsToItsBudget) {
   EXPECT_EQ(DraftOf(behind, 5, {.max_nodes = 0}).size(), 1);
 }
 
-TEST(SiblingsDrafter, WithoutRoomATextIsWrittenWithoutIt) {
+TEST(SiblingsDrafter, WithoutRoomATextIsWrittenWithoutSiblings) {
   const std::shared_ptr<SharedHistory> history = NewSet(/*tokens=*/3);
   SiblingsDrafter ahead, behind;
   for (SiblingsDrafter* const drafter : {&ahead, &behind}) drafter->Join(history);

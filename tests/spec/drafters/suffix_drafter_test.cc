@@ -60,7 +60,7 @@ TEST(SuffixDrafter, CopiesFromTheLatestPlaceAndKeepsOthersAsBranches) {
   EXPECT_NE(tree.Child(latest, 4), TokenTree::kNone);
 }
 
-TEST(SuffixDrafter, WhatFollowedMoreOftenIsLikelier) {
+TEST(SuffixDrafter, AMoreFrequentFollowerIsLikelier) {
   SuffixDrafter drafter({});
   drafter.Begin({{1, 2, 9, 1, 2, 9, 1, 2, 9, 1, 2, 9, 1, 2, 8, 7, 1, 2}});
   const TokenTree tree = DraftOf(drafter, 2, {.max_nodes = 20});
@@ -113,7 +113,7 @@ TEST(SuffixDrafter, KeepsToItsBudgetAndSaysNothingWithoutAMatch) {
   EXPECT_EQ(DraftOf(drafter, 3, {.max_nodes = 5}).size(), 1);
 }
 
-TEST(SuffixDrafter, LearnsWhatIsEmitted) {
+TEST(SuffixDrafter, LearnsTheEmittedTokens) {
   SuffixDrafter drafter({});
   drafter.Begin({{1, 2}});
   drafter.Commit(TokenTree(2), {.path = {0}, .emitted = {3, 1, 2}});
@@ -148,7 +148,7 @@ TEST(SuffixDrafter, FollowsAHistoryThatOthersChange) {
   EXPECT_NE(DraftOf(drafter, 22, {.max_nodes = 30}).Child(TokenTree::kRoot, 24), TokenTree::kNone);
 }
 
-TEST(SuffixDrafter, ALongTextIsForgottenFromItsBeginning) {
+TEST(SuffixDrafter, ALongTextForgetsItsOldestTokens) {
   const TemporaryFolder folder;
   const std::shared_ptr<HistoryStore> store = StoreIn(folder);
   store->Add({}, {{50, 51, 52}});

@@ -41,7 +41,7 @@ std::vector<TokenId> DraftedAfter(TokenRecycling& recycling, const std::vector<T
   return tokens;
 }
 
-TEST(TokenRecycling, WhatFollowedATokenWithTheOneBeforeItComesFirst) {
+TEST(TokenRecycling, FollowersOfATokenPairComeFirst) {
   TokenRecycling recycling({});
   const std::vector<TokenId> text = {1, 2, 5, 2};
   recycling.Begin(text);
@@ -51,7 +51,7 @@ TEST(TokenRecycling, WhatFollowedATokenWithTheOneBeforeItComesFirst) {
   EXPECT_EQ(DraftedAfter(recycling, {9, 2}), (std::vector<TokenId>{30, 40}));   // With neither: the mean of both.
 }
 
-TEST(TokenRecycling, WhatManyRowsSaidOutweighsTheLast) {
+TEST(TokenRecycling, ManyRowsOutweighTheLastRow) {
   TokenRecycling recycling({});
   for (const TokenId said : {8, 8, 8, 7}) {
     recycling.Begin({{1}});
@@ -74,7 +74,7 @@ TEST(TokenRecycling, RejectedRowsTeach) {
   EXPECT_EQ(DraftedAfter(recycling, {1, 2}), std::vector<TokenId>{6});
 }
 
-TEST(TokenRecycling, WhatNearlyCameMayComeLater) {
+TEST(TokenRecycling, CandidatesThatNearlyCameMayComeLater) {
   TokenRecycling recycling({});
   recycling.Begin({{1}});
   const auto likeliest = [&](TokenId root) {
@@ -90,7 +90,7 @@ TEST(TokenRecycling, WhatNearlyCameMayComeLater) {
   EXPECT_EQ(likeliest(4), 6);        // and likelier than 4, which has come.
 }
 
-TEST(TokenRecycling, WhatItLearntStaysFromTextToText) {
+TEST(TokenRecycling, LearntTokensStayFromTextToText) {
   TokenRecycling recycling({});
   recycling.Begin({{1}});
   recycling.Commit(TokenTree(1), {.path = {0}, .emitted = {2}, .top = {Top({2})}});
@@ -111,7 +111,7 @@ TEST(TokenRecycling, TheFirstFiledGoesFirstWhereThereIsNoRoom) {
   EXPECT_EQ(DraftedAfter(recycling, {3}), std::vector<TokenId>{13});
 }
 
-TEST(TokenRecycling, AnyStepsLeaveItSoundAndReproducible) {
+TEST(TokenRecycling, AnyStepsLeaveTheDrafterSoundAndReproducible) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     TokenRecycling one({.max_contexts = 8}), other({.max_contexts = 8});
     const RandomSteps::Options options = {.seed = seed, .most_bytes = 2000};

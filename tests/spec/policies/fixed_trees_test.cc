@@ -45,7 +45,7 @@ TEST(FixedTrees, AChainIsTheLikeliestTokensUntilOneIsNotLikelyEnough) {
   EXPECT_EQ(chain({}, {.max_nodes = 0}), Tokens());
 }
 
-TEST(FixedTrees, AThresholdKeepsWhatIsReachedOftenEnough) {
+TEST(FixedTrees, AThresholdKeepsNodesReachedOftenEnough) {
   const auto tree = [](double threshold, const DraftBudget& budget) {
     return Grown<ThresholdTree>(ThresholdTree::Options{.threshold = threshold}, budget);
   };

@@ -88,7 +88,7 @@ TEST(ForecastRows, NodesThatBringLessGoForThem) {
 }
 
 // A choice of 1 token in 2 seconds: a row of 0.1 seconds has to bring 0.05 tokens.
-TEST(ForecastRows, RowsThatCostMoreThanTheyBringGetNone) {
+TEST(ForecastRows, RowsThatCostMoreThanTheirGainGetNoForecasts) {
   const TokenTree draft(7);
   for (const auto& [row_seconds, tokens, expected] : {std::tuple(0.1, 0.11, true), {0.1, 0.09, false}, {1e-6, 0.09, true}}) {
     RowChoice choice = {.seconds = 2};

@@ -98,7 +98,7 @@ TEST(GainCostTree, WithoutStepsThePapersRuleIsAsGood) {
   }
 }
 
-TEST(GainCostTree, AStepIsWeighedTogetherWithTheRowsBehindIt) {
+TEST(GainCostTree, AStepIsWeighedTogetherWithItsFollowingRows) {
   const CostProfile costs = Costs({0.006, 0.012, 0.012, 0.012, 0.012, 0.012, 0.012, 0.012});
   const DraftBudget budget = {.max_nodes = 7, .max_depth = 7};
   EXPECT_EQ(Grow(Chain(0.9f), {}, {.costs = {&costs}}, budget).tree.size(), 8);
@@ -106,7 +106,7 @@ TEST(GainCostTree, AStepIsWeighedTogetherWithTheRowsBehindIt) {
   EXPECT_EQ(Grow(Chain(0.9f), {}, {.costs = {&costs}}, {.max_nodes = 1, .max_depth = 7}).tree.size(), 1);
 }
 
-TEST(GainCostTree, WithPricesOfLeavesAndDraftsItIsNearTheBest) {
+TEST(GainCostTree, WithPricesOfLeavesAndDraftsTheTreeIsNearTheBest) {
   SeededRandom random(3);
   double sum = 0, worst = 1;
   constexpr int kTrials = 60;
@@ -181,7 +181,7 @@ TEST(GainCostTree, NothingIsDraftedWhileNothingIsKnownOrThereIsNoRoom) {
   }
 }
 
-TEST(GainCostTree, WhatWasNotWorthDraftingIsTriedAgain) {
+TEST(GainCostTree, AnUnprofitableDraftIsTriedAgain) {
   const CostProfile costs = Costs({0.01, 0.0195, 0.029});
   TableExpander expander(Chain(0.2f), {.pass = 0.0001});
   Must(expander.Begin({kRootToken}));

@@ -67,7 +67,7 @@ TEST(PruneGate, ALateLayerSparesLittle) {
 }
 
 // Where every pruning costs a token of 8 ms, 4.8 ms are no gain; one of 64 passes sees whether that is still so.
-TEST(PruneGate, LossesSwitchItOffAndItTriesAgain) {
+TEST(PruneGate, LossesSwitchPruningOffAndPruningIsTriedAgain) {
   const CostProfile costs = Passes(0, 0.001);
   PruneGate::Question question = kQuestion;
   question.token_seconds = 0.008;
@@ -92,7 +92,7 @@ TEST(PruneGate, LossesSwitchItOffAndItTriesAgain) {
   EXPECT_GT(winning, 1000) << "it was not noticed that nothing is lost any more";
 }
 
-TEST(PruneGate, PruningsThatAreRefusedSwitchItOffToo) {
+TEST(PruneGate, RefusedPruningsSwitchPruningOffToo) {
   const CostProfile costs = Passes(0, 0.001);
   PruneGate gate;
   int tried = 0;

@@ -106,7 +106,7 @@ TEST(PruneRule, WithoutShadowTokensAnOnlyChildStays) {
   EXPECT_EQ(worked.Kept({.threshold = 0.3f, .with_shadow_tokens = false, .keep_near_root = 1}), (Nodes{0, 1, 2, 4, 5, 6}));
 }
 
-TEST(PruneRule, WithoutSafeguardsARemovableEdgeTakesAllBelowItAlong) {
+TEST(PruneRule, WithoutSafeguardsARemovableEdgeTakesItsWholeSubtree) {
   const Worked worked;
   EXPECT_EQ(worked.Kept({.threshold = 0.3f, .with_safeguards = false}), (Nodes{0, 1}));
   EXPECT_EQ(worked.Kept({.threshold = 0.2f, .with_safeguards = false}), (Nodes{0, 1, 2, 4, 5}));
@@ -162,7 +162,7 @@ std::vector<CandidateSet> RandomSets(const TokenTree& tree, SeededRandom& random
 
 bool Contains(const Nodes& nodes, int node) { return std::binary_search(nodes.begin(), nodes.end(), node); }
 
-TEST(PruneRule, WhatStaysIsATreeWithItsBackbone) {
+TEST(PruneRule, TheKeptNodesAreATreeWithItsBackbone) {
   SeededRandom random(5);
   for (int round = 0; round < 500; ++round) {
     const TokenTree tree = RandomTree(static_cast<int>(random.Below(25)), random);

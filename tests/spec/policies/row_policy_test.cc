@@ -60,7 +60,7 @@ TEST(RowPolicy, NoTreeGivesMoreTokensASecond) {
   }
 }
 
-TEST(RowPolicy, WithAPriceOfLeavesItIsNearTheBest) {
+TEST(RowPolicy, WithAPriceOfLeavesTheChoiceIsNearTheBest) {
   SeededRandom random(2);
   double worst = 1, sum = 0;
   constexpr int kTrials = 300;
@@ -77,7 +77,7 @@ TEST(RowPolicy, WithAPriceOfLeavesItIsNearTheBest) {
   EXPECT_GT(sum / kTrials, 0.998);
 }
 
-TEST(RowPolicy, AStepIsWeighedTogetherWithTheRowsBehindIt) {
+TEST(RowPolicy, AStepIsWeighedTogetherWithItsFollowingRows) {
   const CostProfile costs = Costs({0.006, 0.012, 0.012, 0.012, 0.012, 0.012, 0.012, 0.012});
   TokenTree tree(0);
   int node = TokenTree::kRoot;

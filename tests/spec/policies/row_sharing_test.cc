@@ -129,7 +129,7 @@ class PlainSearch {
   std::vector<bool> in_, has_child_;
 };
 
-TEST(RowSharing, OneTreeIsCutAsIfItWereSearchedStepByStep) {
+TEST(RowSharing, OneTreeIsCutLikeAStepByStepSearch) {
   SeededRandom random(1);
   for (int trial = 0; trial < 1000; ++trial) {
     const TokenTree tree = RandomTree(static_cast<int>(random.Below(40)), random);
@@ -203,7 +203,7 @@ TEST(RowSharing, NoOtherCutsGiveMoreTokensASecond) {
   EXPECT_GT(Compare(/*most_leaf_seconds=*/0, 300).worst, 1 - 1e-5);
 }
 
-TEST(RowSharing, WithAPriceOfLeavesItIsNearTheBestAndNoTreeAloneIsBetter) {
+TEST(RowSharing, WithAPriceOfLeavesSharingIsNearTheBestAndNoTreeAloneIsBetter) {
   const Compared small = Compare(/*most_leaf_seconds=*/3e-4, 300), large = Compare(/*most_leaf_seconds=*/2e-3, 300);
   EXPECT_GT(small.worst, 0.98);
   EXPECT_GT(small.sum / 300, 0.9995);
@@ -217,7 +217,7 @@ TokenTree Chain(int nodes, float probability) {
   return tree;
 }
 
-TEST(RowSharing, RowsGoWhereTheyAreExpectedToGiveMost) {
+TEST(RowSharing, RowsGoToTheTreesWithTheLargestExpectedGain) {
   const std::vector<TokenTree> trees = {Chain(8, 0.95f), Chain(8, 0.3f), Chain(8, 0.6f)};
   const std::vector<RowChoice> choices = ShareRows(ToCut(trees), Costs({0.006, 0.0061, 0.0062}), {.most_rows = 12});
   EXPECT_EQ(CutOf(trees, choices).shape.rows, 12);
@@ -275,7 +275,7 @@ TEST(RowSharing, SharesOfAllTextsAreThePassAndTheStep) {
   EXPECT_EQ(MarginalShare({.rows = 6, .leaves = 2, .texts = 2}, {.rows = 3}, CostProfile()), 0.5) << "without costs, by rows";
 }
 
-TEST(RowSharing, ATextWithADraftIsChargedForWhatItAdds) {
+TEST(RowSharing, ATextWithADraftIsChargedForItsOwnShare) {
   const CostProfile costs = Costs({0.006, 0.007, 0.008, 0.009, 0.010}, {.leaf = 5e-4});
   const CostProfile::Shape all = {.rows = 5, .leaves = 3, .texts = 2};
   EXPECT_NEAR(MarginalShare(all, {.rows = 1}, costs), 0.0035 / 0.0105, 1e-9);
@@ -379,7 +379,7 @@ TEST(PromptRows, AFewRowsAtLeastGoOn) {
 }
 
 // A text that has become long is slower by itself than what was measured while it was short. One slow pass says nothing.
-TEST(PromptRows, GapsAreTimesWhatPassesWithoutTakeNow) {
+TEST(PromptRows, GapsAreMultiplesOfTheCurrentPlainPassTime) {
   CostProfile costs;
   for (int i = 0; i < 20; ++i) costs.AddPass({}, 0.005);
   costs.AddPromptPass(50, 0.010);

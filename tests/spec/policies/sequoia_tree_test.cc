@@ -103,7 +103,7 @@ TEST(SequoiaTree, RowsThatCostMuchMakeASmallTree) {
 }
 
 // A draft whose second candidate is always right gets trees with second children.
-TEST(SequoiaTree, TheShapeFollowsWhatComes) {
+TEST(SequoiaTree, TheShapeFollowsTheAcceptedTokens) {
   const CostProfile costs = Costs({0.01, 0.011, 0.012, 0.013, 0.014});
   SequoiaTree sequoia({.costs = {.profile = &costs}});
   for (int step = 0; step < 400; ++step) {

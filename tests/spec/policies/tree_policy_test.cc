@@ -76,7 +76,7 @@ TEST(TreePolicy, KeysAreRead) {
   EXPECT_LT(grown("edgellm:threshold=0.5").size(), grown("edgellm:threshold=0.05").size());
 }
 
-TEST(TreePolicy, WhatIsWrongIsNamed) {
+TEST(TreePolicy, AWrongPolicyIsNamed) {
   const auto refusal = [](absl::string_view text) { return std::string(MakeTreePolicy(text, {}).status().message()); };
   EXPECT_EQ(refusal("leve"),
             "tree: found \"leve\", expected one of lever, chain, edgellm, specinfer, opt_tree, eagle2, sequoia; did you mean lever?");

@@ -88,7 +88,7 @@ TEST(DraftChoice, ADraftInPlaceOfAllThatIsReadDoesNotPay) {
 }
 
 // Three texts read for as long as one. Each row of each computes for 0.1, each guess of each is drafted in 0.05.
-TEST(DraftChoice, SeveralTextsShareTheReadingAndLeaveLessOfItToGuesses) {
+TEST(DraftChoice, SeveralTextsShareTheReadingAndLeaveLessTimeForGuesses) {
   DraftChoiceInputs inputs = Streamed();
   inputs.texts = 3;
   const DraftChoice three = ChooseDraft(inputs);
@@ -108,7 +108,7 @@ TEST(DraftChoice, SeveralTextsShareTheReadingAndLeaveLessOfItToGuesses) {
   EXPECT_NEAR(ten.of(MemoryUse::kRetrieval).tokens_per_second, 10 / 1.0, 1e-9);
 }
 
-TEST(DraftChoice, WhatAPassOfSeveralTextsTookIsKnownFromTheProfile) {
+TEST(DraftChoice, TheTimeOfAPassOfSeveralTextsComesFromTheProfile) {
   CostProfile costs;
   for (int time = 0; time < 4; ++time) {
     costs.AddPass({.rows = 1}, 0.04);
@@ -124,7 +124,7 @@ TEST(DraftChoice, WhatAPassOfSeveralTextsTookIsKnownFromTheProfile) {
   EXPECT_NEAR(ChooseDraft(inputs).of(MemoryUse::kPins).tokens_per_second, 4 / 0.08, 1) << "products of four rows would take 0.4";
 }
 
-TEST(DraftChoice, AChanceGivesTheTokensThatItWasFoundBy) {
+TEST(DraftChoice, AChanceGivesBackTheTokensOfItsMeasurement) {
   for (const double chance : {0.05, 0.45, 0.65, 0.99}) {
     double tokens = 0, reached = 1;
     for (int row = 0; row < 6; ++row, reached *= chance) tokens += reached;
@@ -135,7 +135,7 @@ TEST(DraftChoice, AChanceGivesTheTokensThatItWasFoundBy) {
   EXPECT_NEAR(ChanceOf({.tokens = 1.25, .rows = 1.5}).value, 0.5, 1e-9) << "half a guess per pass, half of which come true";
 }
 
-TEST(DraftChoice, AProfileSaysWhatEarlierRunsMeasured) {
+TEST(DraftChoice, AProfileSuppliesTheMeasurementsOfEarlierRuns) {
   CostProfile costs;
   costs.AddPass({.rows = 1}, 0.04);
   costs.AddHead(1, 0.01);

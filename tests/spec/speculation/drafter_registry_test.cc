@@ -75,7 +75,7 @@ TEST(DrafterRegistry, AutoIsAllAndNoneIsNone) {
   for (const std::string& name : BuiltIn().Names()) EXPECT_EQ(BuiltIn().Make(name, kSmall)->at(0)->name(), name);
 }
 
-TEST(DrafterRegistry, AHistoryIsReadByThoseThatSaySo) {
+TEST(DrafterRegistry, AHistoryIsReadOnlyByDraftersThatSaySo) {
   for (const char* list : {"auto", "suffix", "lookup,suffix"}) EXPECT_TRUE(BuiltIn().ReadsHistory(list)) << list;
   for (const char* list : {"none", "lookup", "recycling,calibrated,reuse", "sufix"}) EXPECT_FALSE(BuiltIn().ReadsHistory(list)) << list;
   DrafterRegistry registry;
@@ -85,7 +85,7 @@ TEST(DrafterRegistry, AHistoryIsReadByThoseThatSaySo) {
   EXPECT_TRUE(registry.ReadsHistory("echo"));
 }
 
-TEST(DrafterRegistry, AWrongNameIsToldWhatThereIs) {
+TEST(DrafterRegistry, AWrongNameIsAnsweredWithTheKnownNames) {
   const absl::Status status = BuiltIn().Parse("lokup").status();
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   for (const char* part : {"found \"lokup\"", "auto, none, lookup, suffix, recycling, calibrated, reuse", "did you mean lookup?"}) {

@@ -50,7 +50,7 @@ TEST(Speculator, ADrafterThatFailsCostsNoText) {
 }
 
 // As --speculate=none where programs are measured against themselves.
-TEST(Speculator, WithoutDraftersItIsPlainDecoding) {
+TEST(Speculator, WithoutDraftersASpeculatorIsPlainDecoding) {
   CostProfile costs;
   for (int i = 0; i < 4; ++i) {
     costs.AddPass({.rows = 1}, 0.004);
@@ -157,7 +157,7 @@ class Learner : public ScriptedDrafter {
   DrafterNeeds needs() const override { return {.top_of_rows = 4}; }
 };
 
-TEST(Speculator, WhatIsLearntForNothingIsPausedToo) {
+TEST(Speculator, UselessLearningIsPausedToo) {
   CostProfile costs = Frozen();
   const std::vector<TokenId> text = Counting(1000);
   const Replayed wrong = Replay(std::make_unique<Learner>(text, 1, 97), costs, text);
@@ -166,7 +166,7 @@ TEST(Speculator, WhatIsLearntForNothingIsPausedToo) {
   EXPECT_NE(wrong.report.Pauses().find("fake: paused"), std::string::npos) << wrong.report.Pauses();
 }
 
-TEST(Speculator, RightIsFasterByWhatRowsCost) {
+TEST(Speculator, RightDraftsAreFasterByTheCostOfRows) {
   CostProfile costs = Frozen();
   const std::vector<TokenId> text = Counting(300);
   const Replayed right = Replay(std::make_unique<ScriptedDrafter>(text), costs, text);
@@ -341,7 +341,7 @@ class Sayer : public Drafter {
   float& probability_;
 };
 
-TEST(Speculator, WhatIsNotWorthARowForLongIsAskedForNowAndThen) {
+TEST(Speculator, ADrafterNotWorthARowForLongIsAskedSeldom) {
   CostProfile costs;
   for (const int rows : {1, 16}) {
     costs.AddPass({.rows = rows}, 0.004 + 0.0005 * (rows - 1));

@@ -41,7 +41,7 @@ TEST(Branches, ThePapersConfigurationsHaveItsRows) {
 }
 
 // Against all lists of numbers.
-TEST(Branches, AllAreThoseThatCannotGrow) {
+TEST(Branches, AllConfigurationsAreMaximal) {
   for (const int rows : {3, 4, 9, 16, 32, 40}) {
     std::set<std::string> expected;
     for (int a = 1; a < rows; ++a) {
@@ -74,7 +74,7 @@ TEST(Branches, AcceptedStopsAtTheFirstThatWasNotAmongThem) {
   EXPECT_EQ(AcceptedOf(branches, {0, 0, 1, 7}), 2);
 }
 
-TEST(Branches, WhatIsNoConfigurationIsRefused) {
+TEST(Branches, AnInvalidConfigurationIsRefused) {
   const auto refused = [](const std::string& text) {
     const absl::Status status = ParseBranches(text, 32).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;

@@ -49,7 +49,7 @@ TEST(DraftPool, ReachedIsTheProductOfCorrectedProbabilities) {
   EXPECT_FLOAT_EQ(pool.candidates(1)[0].probability, 0.5f);   // As the draft says.
 }
 
-TEST(DraftPool, FollowsTheTextAsFarAsItWasExpanded) {
+TEST(DraftPool, FollowsTheTextThroughExpandedNodes) {
   WorkedDraft draft;
   EXPECT_TRUE(draft.pool.Follow({{1}}).empty());
   ASSERT_TRUE(draft.pool.Expand({TokenTree::kRoot}).ok());
@@ -86,7 +86,7 @@ TEST(DraftPool, PassesAreNoWiderThanTheExpanderAllows) {
   EXPECT_EQ(draft.pool.SecondsOf(2), 2);
 }
 
-TEST(DraftPool, SampledChildrenStandInTheOrderInWhichTheyWereDrawn) {
+TEST(DraftPool, SampledChildrenStandInTheOrderOfTheirDraws) {
   int swapped = 0;
   for (uint64_t seed = 0; seed < 50; ++seed) {
     TableExpander expander(WorkedDistribution());

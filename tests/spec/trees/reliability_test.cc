@@ -56,7 +56,7 @@ TEST(Reliability, FollowsTheShareOfHits) {
 }
 
 // What rho cannot say: a greedy text goes where the draft's first guess says, however little the draft believes in it.
-TEST(Reliability, RanksAreCorrectedByWhatCame) {
+TEST(Reliability, RanksAreCorrectedByTheAcceptedTokens) {
   Reliability reliability({});
   for (int i = 0; i < 200; ++i) reliability.Learn(1 + i % 3, kSaid, /*rank=*/0);
   EXPECT_GT(reliability.Chances(kSaid, 1)[0], 0.95f);

@@ -25,7 +25,7 @@ TEST(TopTokens, HeaderExample) {
   EXPECT_NEAR(top[0].probability, std::exp(3) / sum, 1e-6);  // With so few, all are summed one by one.
 }
 
-TEST(TopTokens, LeavesOutWhatIsNoNumber) {
+TEST(TopTokens, LeavesOutNansAndInfinities) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   const TopTokens top = TopTokensOf({{nan, -infinity, 1, 2, nan}}, 4);
   ASSERT_EQ(top.size(), 2u);

@@ -66,7 +66,7 @@ TEST(Verify, ATextThatEndsInADraftIsNotGoneBeyond) {
   EXPECT_EQ(verdict.path, (std::vector<int>{0}));
 }
 
-TEST(Verify, AnErrorKeepsWhatWasSettled) {
+TEST(Verify, AnErrorKeepsTheEmittedTokens) {
   TokenTree tree(0);
   const int right = tree.Add(0, 1, 0.5f);
   Counting model;

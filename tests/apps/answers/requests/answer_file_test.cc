@@ -84,7 +84,7 @@ TEST_F(AnswerFileTest, AnIdThatComesAgainAndOneOfAnotherPromptAreErrorsOfTheRequ
             "standard input, line 9: id: found 7 again, expected each id once, since --into skips ids that are there");
 }
 
-TEST_F(AnswerFileTest, APartOfALastLineIsCutOffWhereverItWasCut) {
+TEST_F(AnswerFileTest, AnUnfinishedLastLineIsCutOffAtAnyLength) {
   const std::string whole = absl::StrCat(kFirst, "\n", kSecond, "\n");
   const size_t first = sizeof(kFirst);   // With its break.
   for (size_t size = 0; size <= whole.size(); ++size) {

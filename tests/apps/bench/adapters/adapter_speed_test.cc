@@ -57,7 +57,7 @@ TEST_F(AdapterSpeedTest, HeaderExample) {
 }
 
 // A folder in memory has no drive to read from, which is said.
-TEST_F(AdapterSpeedTest, AnAdapterIsReadFromTheDriveOrItIsSaidWhyNot) {
+TEST_F(AdapterSpeedTest, AnAdapterIsReadFromTheDriveOrTheReportSaysWhyNot) {
   const AdapterSpeedOptions asked = {.adapters = 8, .rank = 4, .generate_tokens = 16, .depth = 2, .repetitions = 2};
   const auto engine = SmallEngine(asked);
   const AdapterSpeed speed = Must(MeasureAdapters(*engine, asked));
@@ -92,7 +92,7 @@ TEST_F(AdapterSpeedTest, ReadsExample) {
   EXPECT_GT(Must(run()), 0);
 }
 
-TEST_F(AdapterSpeedTest, EachFigureIsThereAndBytesAreThoseOfTheMatrices) {
+TEST_F(AdapterSpeedTest, EachFigureIsPresentAndBytesMatchTheMatrices) {
   const AdapterSpeedOptions asked = {.adapters = 10, .rank = 4, .generate_tokens = 16, .depth = 3, .repetitions = 2};
   const auto engine = SmallEngine(asked);
   const AdapterSpeed speed = Must(MeasureAdapters(*engine, asked));

@@ -117,7 +117,7 @@ TEST(BatchSpeed, RatiosStandBesideTheTimes) {
   }
 }
 
-TEST(BatchSpeed, WhatThereIsNothingToCompareWithHasNoRatio) {
+TEST(BatchSpeed, AFigureWithoutAReferenceHasNoRatio) {
   BatchSpeed speed = SmallSpeed();
   speed.together.erase(speed.together.begin());
   speed.gaps[1].gaps = 0;   // All texts had ended.
@@ -144,7 +144,7 @@ class BenchBatch : public testing::Test {
                                            "--repetitions=2"};
 };
 
-TEST_F(BenchBatch, MeasuresEachNumberOfTextsAndWhatComesBeside) {
+TEST_F(BenchBatch, MeasuresEachNumberOfTextsAndGapsAndFirstTokensBesideOthers) {
   std::vector<std::string> flags = short_;
   flags.insert(flags.end(), {"--speculate=none", "--json"});
   const Ended ended = Run(flags);
@@ -200,7 +200,7 @@ TEST_F(BenchBatch, CategoriesThatDoNotFitAreLeftOutAndNamed) {
   EXPECT_FALSE(absl::StrContains(ended.output, "with drafts")) << ended.output;
 }
 
-TEST_F(BenchBatch, SaysWhatItCannotMeasure) {
+TEST_F(BenchBatch, RefusesFlagsThatCannotBeMeasured) {
   const auto error = [&](const std::vector<std::string>& more) {
     std::vector<std::string> flags = short_;
     flags.push_back("--speculate=none");

@@ -150,7 +150,7 @@ TEST_F(BenchSamples, StreamsAShareOfAPackedModel) {
   EXPECT_TRUE(absl::StrContains(ended.output, "shared, tok/s")) << ended.output;
 }
 
-TEST_F(BenchSamples, SaysWhatItCannotMeasure) {
+TEST_F(BenchSamples, RefusesFlagsThatCannotBeMeasured) {
   const auto error = [&](const std::vector<std::string>& flags) {
     const Ended ended = Run(flags);
     EXPECT_NE(ended.code, 0);

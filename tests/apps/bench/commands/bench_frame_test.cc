@@ -42,7 +42,7 @@ TEST_F(BenchFrame, HeaderExample) {
   EXPECT_EQ(*shown.String("kernels"), "portable");
 }
 
-TEST_F(BenchFrame, TheHeadingTellsOnlyWhatTheMeasurementHas) {
+TEST_F(BenchFrame, TheHeadingHasOnlyFactsOfTheMeasurement) {
   const EngineOptions options = *OptionsForContext(0);
   EXPECT_EQ(BenchHeading::Of(options, 5, 7)->Text(), FLAGS_model + ", 1 threads, kernels portable, 5 repetitions, 7 tokens before\n\n");
   EXPECT_EQ(BenchHeading::Of(options, std::nullopt, std::nullopt)->Text(), FLAGS_model + ", 1 threads, kernels portable\n\n");

@@ -134,7 +134,7 @@ TEST(ComparisonTables, StatisticsAddRowsWhereScalesAreSearched) {
   EXPECT_NE(none.errors.find("statistics: found with a table of schemes whose scales are not searched"), std::string::npos) << none.errors;
 }
 
-TEST(ComparisonTables, WhatTheyLeaveNothingToDoIsRefused) {
+TEST(ComparisonTables, FlagsWithoutEffectAreRefused) {
   const auto refused = [](const std::string& program, std::vector<std::string> flags) {
     flags.push_back("--model=" + TinyPath("llama"));
     const Ended ended = RunProgram(program, flags, kText);

@@ -31,7 +31,7 @@ class MappedSourceTest : public testing::Test {
   StreamPlan plan_;
 };
 
-TEST_F(MappedSourceTest, UnitsAndPartsAreThoseOfTheFile) {
+TEST_F(MappedSourceTest, UnitsAndPartsEqualTheBytesOfTheFile) {
   const absl::StatusOr<std::unique_ptr<WeightSource>> source = OpenMapped(*file_, plan_);
   ASSERT_TRUE(source.ok()) << source.status();
   ASSERT_EQ((*source)->units(), static_cast<int>(kUnitBytes.size()));
@@ -80,7 +80,7 @@ TEST_F(MappedSourceTest, TheBenchmarkGeneratesFromAMappedFileUnderABudget) {
   EXPECT_EQ(RunProgram("tessera_bench speed", with_budget).code, 0);
 }
 
-TEST_F(MappedSourceTest, TheBenchmarkRefusesWhatAMappedFileHasNoUseFor) {
+TEST_F(MappedSourceTest, TheBenchmarkRefusesFlagsThatAMappedFileCannotUse) {
   const std::string model = folder_.path() + "/tiny.tsr", gguf = TinyPath("llama"), budget = "--memory_budget=1GiB";
   ASSERT_EQ(RunProgram("tessera_pack", {gguf, model}).code, 0);
   struct Case { std::vector<std::string> flags; std::string said; };

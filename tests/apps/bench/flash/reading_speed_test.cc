@@ -53,7 +53,7 @@ TEST_F(ReadingSpeedTest, NoMoreIsReadThanIsAllowed) {
   }
 }
 
-TEST_F(ReadingSpeedTest, CancellingEndsIt) {
+TEST_F(ReadingSpeedTest, CancellingEndsTheReading) {
   const std::atomic<bool> cancel{true};
   EXPECT_EQ(TimeReading(*file_, {.ring_bytes = 16 << 20, .cancel = &cancel}).status().code(), absl::StatusCode::kCancelled);
 }

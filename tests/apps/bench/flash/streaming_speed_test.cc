@@ -49,7 +49,7 @@ TEST(StreamedPasses, AreHeldAgainstTheGreaterOfComputingAndReading) {
   EXPECT_EQ(passes.MostOverLeast(), 0);
 }
 
-TEST(StreamingReports, ShowWhatWasAskedForBesideTheFigures) {
+TEST(StreamingReports, ShowTheRequiredBoundsBesideTheFigures) {
   StreamingSpeed speed = {
       .device = "pread", .probe = 4e9, .sequential = 4e9, .probe_of_sequential = 1, .memory_read = 20e9, .weight_bytes = 1000};
   speed.alone = {{VerifyPolicy::kAlways, {3e9, 0.125}, 0.75}};
@@ -62,7 +62,7 @@ TEST(StreamingReports, ShowWhatWasAskedForBesideTheFigures) {
   }
 }
 
-TEST(BenchStreaming, ReadsInAPassWhatIsNotPinned) {
+TEST(BenchStreaming, ReadsTheUnpinnedWeightsInAPass) {
   const Ended ended = RunProgram("tessera_bench streaming", {"--model=" + PackedModel(), "--repetitions=1", "--threads=1", "--json"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const absl::StatusOr<JsonValue> json = JsonValue::Parse(ended.output);
@@ -115,7 +115,7 @@ TEST(BenchStreaming, DoesNotCountItsOwnMemoryToABudget) {
   EXPECT_EQ(*budgets[0].Int("budget_bytes"), 50 << 20);
 }
 
-TEST(BenchStreaming, SaysWhatItCannotMeasure) {
+TEST(BenchStreaming, RefusesFlagsThatCannotBeMeasured) {
   const auto error = [](const std::vector<std::string>& arguments) {
     const Ended ended = RunProgram("tessera_bench streaming", arguments);
     EXPECT_NE(ended.code, 0);

@@ -38,7 +38,7 @@ double AllProducts(const PassWork& work) {
   return sum;
 }
 
-TEST(PassWorks, ProductsAreTwoAWeightAndARowButOneRowInTheHeadAndThoseWantedInTheLastLayer) {
+TEST(PassWorks, ProductsAreTwoPerWeightAndRowWithOneHeadRowAndOnlyWantedRowsInTheLastLayer) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("work.gguf");
   ThreadPool pool(1);
@@ -61,7 +61,7 @@ TEST(PassWorks, ProductsAreTwoAWeightAndARowButOneRowInTheHeadAndThoseWantedInTh
   std::filesystem::remove(path);
 }
 
-TEST(PassWorks, AttentionCountsWhatEachRowSeesWindowsIncluded) {
+TEST(PassWorks, AttentionCountsTheVisiblePositionsOfEachRowWindowsIncluded) {
   const auto engine = Load(TinyPath("gemma3"));
   const ModelConfig& config = engine->config();
   for (int depth : {0, 7, 100}) {
@@ -143,7 +143,7 @@ TEST(RowsCurves, TheListIsChecked) {
   }
 }
 
-TEST(RowsCurves, AreReadBackAsTheyAreWritten) {
+TEST(RowsCurves, AreReadBackAsWritten) {
   RowsCurve curve;
   curve.points = {{.rows = 1, .seconds = 0.5, .bound_seconds = 0.6}, {.rows = 4, .seconds = 0.75, .bound_seconds = 0.7}};
   JsonWriter json;
@@ -261,7 +261,7 @@ TEST(BenchCommands, RowsAreTimedAndDrawnBesideAPeer) {
   std::filesystem::remove(peer);
 }
 
-TEST(BenchCommands, RefuseWhatTheyCannotMeasure) {
+TEST(BenchCommands, RefuseFlagsThatCannotBeMeasured) {
   struct Case { std::string command; std::vector<std::string> flags; std::string error; };
   for (const Case& c : {Case{"attention", {"--depths=2,1"}, "--depths: found"},
                         Case{"attention", {"--generate_tokens=0"}, "--generate_tokens: found 0"},

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-TEST(ThreadFigures, EveryFigureHasALimitAndSaysWhetherItIsMet) {
+TEST(ThreadFigures, EveryFigureHasALimitAndSaysWhetherTheLimitIsMet) {
   if (AvailableCpus() < kThreadFigureCpus) GTEST_SKIP() << "takes two CPUs";
   const Ended ended = RunProgram("tessera_bench threads", {"--model=" + TinyPath("llama"), "--json", "--repetitions=1",
                                                            "--prompt_tokens=16", "--generate_tokens=6"});

@@ -115,7 +115,7 @@ TEST(SpecBenchRun, TheWritingOfMedianTimeCounts_UnlessOneIsAnotherText) {
   EXPECT_EQ(MedianText(writings, {4, 5}).tokens, (std::vector<TokenId>{4, 6}));
 }
 
-TEST(SpecBench, OnlyWhatLearnsNothingWritesATextSeveralTimes) {
+TEST(SpecBench, OnlyDraftersThatLearnNothingWriteATextSeveralTimes) {
   const Ended ended = RunBench({"--speculate=wrong", "--categories=code", "--writings=3", "--json"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue category = (*Json(ended.output).Array("categories"))[0];
@@ -130,7 +130,7 @@ TEST(SpecBench, OnlyWhatLearnsNothingWritesATextSeveralTimes) {
   }
 }
 
-TEST(SpecBench, TheChooserDraftsWhatOthersDraftAsFarAsItComes) {
+TEST(SpecBench, TheChooserDraftsTheCorrectPrefixOfTheOthersDraft) {
   std::vector<std::unique_ptr<Drafter>> drafters;
   drafters.push_back(std::make_unique<PromptLookup>(PromptLookup::Options()));   // It drafts 3, 4, 1, 2.
   OracleDrafter chooser(std::make_unique<CompositeDrafter>(std::move(drafters)));
@@ -160,7 +160,7 @@ TEST(SpecBench, DraftsOfEverySortGiveTheTextsOfPlainDecoding) {
   }
 }
 
-TEST(SpecBench, WhatKnowsTheTextAndWhatDoesNotDraftOfAStreamedModelToo) {
+TEST(SpecBench, OracleChooserAndWrongDraftForAStreamedModel) {
   const PackedModel packed(TinyPath("llama"));
   for (const char* drafter : {"oracle", "chooser", "wrong"}) {
     const Ended ended = RunProgram("tessera_bench spec", {"--data=" + Samples(), "--model=" + packed.path(), "--memory_budget=1GiB",
@@ -197,7 +197,7 @@ TEST(SpecBench, LeavesOutTextsWhoseThreadsWereTooFarApart) {
   EXPECT_NE(wrong.errors.find("--most_barrier_nanos: found -1"), std::string::npos) << wrong.errors;
 }
 
-TEST(SvgRanges, NamesAreTextWhateverTheyHold) {
+TEST(SvgRanges, AnyNameIsEscapedAsText) {
   const std::string svg = RangeChartSvg({"a < b", "x & y", "bound", {{"<script>", 1, 2, 3, 4}}});
   EXPECT_EQ(svg.find("<script>"), std::string::npos);
   EXPECT_NE(svg.find("&lt;script&gt;"), std::string::npos);

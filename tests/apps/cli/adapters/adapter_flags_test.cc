@@ -205,7 +205,7 @@ TEST(AdapterPrograms, ARequestNamesItsAdapter) {
   }
 }
 
-TEST(AdapterPrograms, PromptsDialoguesAndSeveralAnswersHaveIt) {
+TEST(AdapterPrograms, PromptsDialoguesAndSeveralAnswersUseTheAdapter) {
   const std::vector<std::string> flags = {"--adapter=" + All("a"), "--n_predict=12"};
   const auto text = [&](std::vector<std::string> more, const std::string& input, bool adapted = true) {
     if (adapted) more.insert(more.end(), flags.begin(), flags.end());
@@ -248,7 +248,7 @@ TEST(AdapterPrograms, ASessionGoesOnWithItsAdapterAlone) {
   EXPECT_EQ(halves + run({adapter, kept}, "", 10).output, whole);
 }
 
-TEST(AdapterPrograms, PerplexityAndComparedTextsHaveIt) {
+TEST(AdapterPrograms, PerplexityAndComparedTextsUseTheAdapter) {
   const std::string input = "the in re the in it the in re the in it the in re the in it the in re the in it the in re";
   const auto perplexity = [&](const std::vector<std::string>& more) {
     std::vector<std::string> flags = {"--window=16", "--json"};

@@ -153,7 +153,7 @@ TEST_F(AdapterFolders, FlagsThatDoNotGoTogetherAreRefused) {
 }
 
 // Each as if its adapter were listed, and one that is none is an error of its request.
-TEST(AdapterFolderPrograms, RequestsNameWhatNobodyListed) {
+TEST(AdapterFolderPrograms, RequestsNameAdaptersThatNoFlagListed) {
   const Lora lora;
   const std::vector<std::string> model = {"--model=" + TinyPath("llama"), "--threads=1", "--jsonl", "--context=128"};
   const auto run = [&](std::vector<std::string> flags, const std::vector<std::string>& adapters) {

@@ -59,7 +59,7 @@ TEST_F(AdapterModes, EachWayHasItsMemory) {
   }
 }
 
-TEST_F(AdapterModes, WhatIsNoWayIsRefused) {
+TEST_F(AdapterModes, AnUnknownModeAndAModeWithoutAdaptersAreRefused) {
   FLAGS_lora_mode = "both";
   EXPECT_EQ(Read().status().message(), "lora_mode: found \"both\", expected input, mask or graph");
   FLAGS_adapter = "";
@@ -68,7 +68,7 @@ TEST_F(AdapterModes, WhatIsNoWayIsRefused) {
 }
 
 // Room for one of the two: the other is read when it is named, and then the first again.
-TEST_F(AdapterModes, AdaptersBeyondTheirMemoryAreReadAsTheyAreNamed) {
+TEST_F(AdapterModes, AdaptersBeyondTheMemoryAreReadWhenNamed) {
   FLAGS_adapter_memory = absl::StrCat(kAllBytes);
   const Adapters adapters = Must(Read());
   EXPECT_EQ(workload().adapter_bytes, kSomeBytes) << "the first fits, the second beside it does not";
@@ -157,7 +157,7 @@ TEST(AdapterModePrograms, TextsAreTheSameInEachWayAndWithLittleMemory) {
   EXPECT_EQ(answers({"--adapter_memory=1MiB", "--parallel=4", "--lora_mode=input"}), expected);
 }
 
-TEST(AdapterModePrograms, StatsAndJsonSayWhatPaddingTakes) {
+TEST(AdapterModePrograms, StatsAndJsonReportThePaddingBytes) {
   const std::vector<std::string> flags = {"--adapter=" + Both(), "--use_adapter=all", "--raw", "--prompt=the in", "--n_predict=2",
                                           "--lora_mode=input"};
   const auto run = [&](const std::vector<std::string>& more) {

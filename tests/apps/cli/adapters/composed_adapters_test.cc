@@ -57,7 +57,7 @@ std::string AllRequests() {
 }
 
 // Each as it is alone in a process, whatever the company, the way and the memory are.
-TEST(ComposedAdapterPrograms, AnswersAreThoseOfEachAlone) {
+TEST(ComposedAdapterPrograms, AnswersEqualEachRequestAlone) {
   const auto run = [](std::vector<std::string> flags, const std::string& requests) {
     flags.insert(flags.end(), {"--jsonl", "--context=128"});
     const Ended ended = RunProgram("tessera_generate", With(flags), requests);
@@ -83,7 +83,7 @@ TEST(ComposedAdapterPrograms, AnswersAreThoseOfEachAlone) {
 }
 
 // A text starts from what one with the same composition computed; another order or scale is another adapter.
-TEST(ComposedAdapterPrograms, BeginningsAreSharedByTheSameCompositionAlone) {
+TEST(ComposedAdapterPrograms, OnlyTheSameCompositionSharesPrefixes) {
   std::string text = "the in re the in it";
   for (int i = 0; i < 3; ++i) text = absl::StrCat(text, " ", text);
   for (const char* const memory : {"--threads=1", "--adapter_memory=4MiB"}) {
@@ -177,7 +177,7 @@ TEST_F(ComposedAdapterFlags, TheSameOneIsKeptForWhoeverAsks) {
   EXPECT_TRUE(absl::StartsWith(adapters.StatsLine(), "adapters: 3 by graph, ")) << adapters.StatsLine();
 }
 
-TEST_F(ComposedAdapterFlags, WhatIsUsedCountsInTheWorkload) {
+TEST_F(ComposedAdapterFlags, TheComposedAdapterCountsInTheWorkload) {
   const Adapters plain = Must(Read());
   const int64_t listed = workload().adapter_bytes;
   FLAGS_use_adapter = "some,all@0.5";
@@ -193,7 +193,7 @@ TEST_F(ComposedAdapterFlags, WhatIsUsedCountsInTheWorkload) {
   EXPECT_GT(Must(Named(bounded, "some@2")), 1);
 }
 
-TEST_F(ComposedAdapterFlags, WhatCannotBeComposedIsRefusedByName) {
+TEST_F(ComposedAdapterFlags, AnImpossibleCompositionIsRefusedByName) {
   FLAGS_lora_mode = "mask";
   EXPECT_EQ(Named(Must(Read()), "some@2").status().message(),
             "adapter: found \"some@2\" with --lora_mode=mask, expected one adapter at its own scale: a mask has those of the list side by "

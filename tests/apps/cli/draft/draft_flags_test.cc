@@ -69,7 +69,7 @@ TEST_F(DraftFlags, ASourceIsAFileOrACopyInFewBits) {
 }
 
 // Else --tree=lever would know no costs, and draft nothing.
-TEST_F(DraftFlags, TheMakerOfADrafterIsToldWhatPassesCost) {
+TEST_F(DraftFlags, TheMakerOfADrafterReceivesThePassCosts) {
   const auto engine = Must(Engine::Load({.model_path = TinyPath("llama"), .compute = {.threads = 1}}));
   const CostProfile* told = nullptr;
   DrafterRegistry::Kind own = NamedDraft();
@@ -86,7 +86,7 @@ TEST_F(DraftFlags, TheTextIsTheSame) {
   ExpectTheSameTexts({{"--speculate=draft", Draft()}, {Draft()}, {"--speculate=draft,suffix", "--tree=eagle2:width=3", Draft()}});
 }
 
-TEST_F(DraftFlags, ADraftLikeTheTargetIsRightAndTheSummarySaysWhatItDid) {
+TEST_F(DraftFlags, ADraftLikeTheTargetIsRightAndTheSummaryCountsItsWork) {
   const Ended ended = Generate({Draft(), "--speculate=draft", "--tree=chain:tokens=4", "--prompt=a a a", "--n_predict=60",
                                 "--temperature=0", "--json", "--stats", "--cost_profile=" + FreeRows()});
   const JsonValue figures = *Json(ended.output).Object("timings")->Object("speculation");
@@ -98,7 +98,7 @@ TEST_F(DraftFlags, ADraftLikeTheTargetIsRightAndTheSummarySaysWhatItDid) {
   EXPECT_TRUE(absl::StrContains(ended.errors, "draft model: llama.gguf, ")) << ended.errors;
 }
 
-TEST_F(DraftFlags, WhatTheyLeaveNothingToDoIsRefused) {
+TEST_F(DraftFlags, FlagsWithoutEffectAreRefused) {
   const std::pair<Flags, std::string> cases[] = {
       {{"--speculate=draft"}, "--speculate: found draft without --draft_model, expected both"},
       {{"--speculate=lookup,draft"}, "--speculate: found draft without --draft_model"},
@@ -127,7 +127,7 @@ void FlipBit(const std::string& path, int64_t place) {
 }
 
 // Whether it is asked for by its name or not: who names a file wants to know what is wrong with it.
-TEST_F(DraftFlags, AWrongDraftIsAnErrorThatNamesIt) {
+TEST_F(DraftFlags, AWrongDraftIsAnErrorThatNamesTheFile) {
   const std::string other = folder_.Path("other.gguf"), text = std::string(TESSERA_SOURCE_DIR) + "/CMakeLists.txt";
   const std::string nowhere = "/nowhere/draft.gguf", cut = folder_.Path("cut.gguf");
   TinyModelBuilder({}).WriteTo(other);
@@ -152,7 +152,7 @@ TEST_F(DraftFlags, ADraftWhoseWeightsAreDamagedIsAnErrorToo) {
   }
 }
 
-TEST_F(DraftFlags, ATextThatIsLongerThanTheDraftsContextGoesOnWithoutIt) {
+TEST_F(DraftFlags, ATextLongerThanTheDraftsContextContinuesWithoutTheDraft) {
   const std::string target = folder_.Path("target.gguf"), draft = folder_.Path("draft.gguf");
   TinyModelBuilder({.context = 256}).WriteTo(target);
   TinyModelBuilder({.context = 64, .seed = 2}).WriteTo(draft);
@@ -175,7 +175,7 @@ std::string CopyIn(const TemporaryFolder& cache) {
   return found;
 }
 
-TEST_F(DraftFlags, ACopyIsMadeOnceAndAgainWhereItIsBroken) {
+TEST_F(DraftFlags, ACopyIsMadeOnceAndAgainAfterDamage) {
   const Flags flags = {"--prompt=the in re", "--n_predict=12", "--temperature=0"};
   const std::string plain = Generate(flags + Flags{"--speculate=none"}).output;
   const auto errors = [&] {
@@ -212,7 +212,7 @@ TEST_F(DraftFlags, OfAPackedModelTheGgufFileIsNamed) {
   EXPECT_EQ(named.code, 0) << named.errors;
 }
 
-TEST_F(DraftFlags, ADryRunSaysWhatTheDraftTakesAndMakesNone) {
+TEST_F(DraftFlags, ADryRunReportsTheDraftsMemoryAndMakesNoCopy) {
   const Flags plan = {"--model=" + TinyPath("llama"), "--dry_run", "--context=128"};
   const JsonValue bytes = *Json(RunProgram("tessera_generate", plan + Flags{Draft(), "--json"}).output).Object("memory_bytes");
   EXPECT_GT(*bytes.Int("draft_model"), 0);

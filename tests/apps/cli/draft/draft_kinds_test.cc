@@ -120,7 +120,7 @@ TEST_F(DraftKinds, PruningChangesNoText) {
   EXPECT_EQ(timed.code, 0) << timed.errors;
 }
 
-TEST_F(DraftKinds, WhatPruningAndAcceptingLeaveNothingToDoIsRefused) {
+TEST_F(DraftKinds, PruningAndAcceptingFlagsWithoutEffectAreRefused) {
   const std::string draft = "--draft_model=" + TinyPath("llama"), prune = "--prune=" + predictor_;
   const std::pair<Flags, std::string> cases[] = {
       {{prune}, "--prune: found without --draft_model, expected both"},
@@ -145,7 +145,7 @@ TEST_F(DraftKinds, RejectionWritesTexts) {
   }
 }
 
-TEST_F(DraftKinds, ATraceHasWhatTheyCompute) {
+TEST_F(DraftKinds, ATraceHasTheComputationsOfDrafts) {
   const std::string trace = folder_.Path("trace.json");
   for (const std::string& source : {TinyPath("llama"), head_}) {
     Generate({"--draft_model=" + source, "--speculate=draft", "--tree=chain:tokens=3", "--cost_profile=" + FreeRows(),
@@ -156,7 +156,7 @@ TEST_F(DraftKinds, ATraceHasWhatTheyCompute) {
   }
 }
 
-TEST_F(DraftKinds, AllOfItCountsInTheMemoryPlanAndEachPartIsShown) {
+TEST_F(DraftKinds, AllPartsOfADraftCountInTheMemoryPlanAndAreShown) {
   const auto plan = [](const Flags& drafts) {
     const Flags flags = {"--model=" + TinyPath("llama"), "--dry_run", "--context=128", "--json", "--speculate=draft"};
     const Ended ended = RunProgram("tessera_generate", flags + drafts);

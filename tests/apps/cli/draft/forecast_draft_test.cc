@@ -76,7 +76,7 @@ TEST_F(ForecastRuns, TextsAreTheSame) {
   ExpectTheSameTexts({drafts_ + Flags{"--tree=ds2d:3,2", "--cost_profile=" + FreeRows()}, drafts_, {"--draft_model=" + path_}});
 }
 
-TEST_F(ForecastRuns, TheyAreComputedAndReportedInEachWayToWrite) {
+TEST_F(ForecastRuns, ForecastsAreComputedAndReportedForOneAndSeveralAnswers) {
   for (const Flags& way : {Flags{"--answers=1"}, {"--answers=3"}}) {
     const Flags flags = {"--tree=ds2d:2,2", "--cost_profile=" + FreeRows(), "--prompt=the in re", "--n_predict=30", "--temperature=0.9"};
     const JsonValue speculation = *Json(Generate(drafts_ + flags + way + Flags{"--json"}).output).Object("timings")->Object("speculation");

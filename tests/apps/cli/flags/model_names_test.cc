@@ -75,7 +75,7 @@ TEST_F(ModelNames, AFileOfThatNameGoesFirst) {
   EXPECT_EQ(Must(named), gemma_) << "a folder is no file";
 }
 
-TEST_F(ModelNames, APathIsTakenAsItIs) {
+TEST_F(ModelNames, APathIsTakenUnchanged) {
   for (const std::string path : {"gemma3.gguf", "./gemma3", "none.tsr", "a/b", "draft.safetensors"}) {
     EXPECT_EQ(Must(PathOfModel("model", path)), path);
   }

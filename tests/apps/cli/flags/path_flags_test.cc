@@ -80,7 +80,7 @@ TEST(PathFlags, NoOutputGoesAmongTheFilesOfAHistory) {
 
 AppInfo Takes(const std::string& flag) { return {.name = "x", .summary = "", .examples = {}, .groups = {{"Output", {flag}}}}; }
 
-TEST(PathFlags, SayWhatAReadersEndMeans) {
+TEST(PathFlags, DecideWhetherAGoneReaderEndsTheProgram) {
   EXPECT_EQ(WhenReaderGoes(Takes("out")), ReaderGone::kEndsAtOnce) << "it is not given";
   FLAGS_out = "file";
   EXPECT_EQ(WhenReaderGoes(Takes("out")), ReaderGone::kEndsInOrder);

@@ -145,7 +145,7 @@ TEST_F(RecommendedByTheFile, AValueThatCannotBeIsAnError) {
 }
 
 // Without --stats, too.
-TEST_F(RecommendedByTheFile, ALineSaysWhatIsTaken) {
+TEST_F(RecommendedByTheFile, ALineNamesTheRecommendedValuesInUse) {
   const std::string line = "sampling as the model's file recommends: ";
   EXPECT_NE(Generate({}).errors.find(line + "temperature 0\n"), std::string::npos) << "top_k has no effect then";
   EXPECT_NE(Generate({"--temperature=3"}).errors.find(line + "top_k 7\n"), std::string::npos);

@@ -50,7 +50,7 @@ TEST_F(ScorerFlags, HeaderExample) {
   Must(run());
 }
 
-TEST_F(ScorerFlags, EachIsNamedAsItIsListed) {
+TEST_F(ScorerFlags, EachScorerIsNamedAsListed) {
   for (const std::string& name : {std::string("mean_log_probability"), std::string("self_certainty"), "reward:" + head_}) {
     const std::unique_ptr<Scorer> scorer = Must(MakeScorer(name, *engine_));
     EXPECT_EQ(scorer->name(), name.substr(0, name.find(':')));
@@ -60,7 +60,7 @@ TEST_F(ScorerFlags, EachIsNamedAsItIsListed) {
   EXPECT_EQ(Must(Must(MakeScorer("self_certainty", *engine_))->Score(sample)), 3);
 }
 
-TEST_F(ScorerFlags, WhatIsNotListedIsRefused) {
+TEST_F(ScorerFlags, AnUnlistedScorerIsRefused) {
   for (const char* name : {"", "reward", "reward:", "judge:", "prm", "Judge", "mean_log_probability:x", " judge"}) {
     const absl::Status status = ParseScorer(name).status();
     EXPECT_EQ(FieldOf(status), "scorer") << name;
@@ -114,7 +114,7 @@ TEST_F(ScorerFlags, AJudgesQuestionComesFromItsFile) {
   EXPECT_TRUE(absl::StrContains(status.message(), "found no {problem}")) << status;
 }
 
-TEST_F(ScorerFlags, PublicHeadsReadAnOpenStepAsIfItHadEnded) {
+TEST_F(ScorerFlags, PublicHeadsScoreAnOpenStepLikeAnEndedStep) {
   RandomValueHead(64, 1).WriteTo(head_);
   const std::unique_ptr<Scorer> lines = Must(MakeScorer("reward:" + head_, *engine_, {.steps = {.delimiter = "\n"}}));
   const std::vector<TokenId> prompt = RandomTokens(9, 1), open = {'a', 'b'}, closed = {'a', 'b', '\n'};

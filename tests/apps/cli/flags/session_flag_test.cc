@@ -44,7 +44,7 @@ class SessionFlag : public testing::Test {
 };
 
 // A run adds a line break to its text, and nothing else.
-TEST_F(SessionFlag, TwoRunsWriteOfATextWhatOneWrites) {
+TEST_F(SessionFlag, TwoRunsWriteTheTextOfOneRun) {
   const std::string whole = Text({"--raw", "--prompt=the in re", "--n_predict=40"});
   std::string halves;
   for (const std::string prompt : {"the in re", "", "", ""}) {
@@ -58,7 +58,7 @@ TEST_F(SessionFlag, TwoRunsWriteOfATextWhatOneWrites) {
 }
 
 // Special tokens are read, and the model's first token stands at the beginning alone.
-TEST_F(SessionFlag, APromptComesBehindWhatWasWritten) {
+TEST_F(SessionFlag, APromptContinuesTheWrittenText) {
   const std::string json = Text({"--raw", "--prompt=the", "--n_predict=3", session_, "--json"});
   std::string behind = Text({"--raw", "--prompt= in", "--n_predict=5", session_});
   EXPECT_EQ(behind, Text({"--raw", "--prompt=the" + *Json(json).String("text") + " in", "--n_predict=5"}));
@@ -153,7 +153,7 @@ TEST_F(SessionFlag, OthersSessionsAreRefused) {
   EXPECT_TRUE(absl::StrContains(dialogue.errors, "--session: found a dialogue in ")) << dialogue.errors;
 }
 
-TEST_F(SessionFlag, WhatCannotBeIsWrongUsage) {
+TEST_F(SessionFlag, ImpossibleUsesAreWrongUsage) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--jsonl", session_}, "--jsonl"},
       {{"--prompt=a", "--session=" + folder_.Path("none/kept")}, "--session: "},
@@ -179,7 +179,7 @@ TEST_F(SessionFlag, ADryRunKeepsNothing) {
   EXPECT_EQ(folder_.Files(), 0);
 }
 
-TEST_F(SessionFlag, WhatAnotherRunWroteMeanwhileStays) {
+TEST_F(SessionFlag, AnotherRunsFileWrittenMeanwhileStays) {
   for (const bool goes_on : {false, true}) {   // From no file, and from one.
     const std::vector<std::string> chat = {"--chat", "--chat_template=chatml", "--n_predict=6", session_};
     Program slow("tessera_generate", Flags(chat));

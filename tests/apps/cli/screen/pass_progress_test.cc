@@ -133,7 +133,7 @@ TEST_F(SlowFlash, OnATerminalALineIsDrawnWhileAPromptAndAnAnswerTakeTheirTime) {
   EXPECT_EQ(Read("out").find('\x1b'), std::string::npos);
 }
 
-TEST_F(SlowFlash, WhereTextComesOnTheSameTerminalTheLineIsThereBeforeItAlone) {
+TEST_F(SlowFlash, OnTheSameTerminalTheProgressLineStandsOnlyBeforeTheText) {
   Terminal terminal;
   const std::string generate = "--raw --prompt=abc --n_predict=2 --temperature=0";
   ASSERT_EQ(Run("tessera_generate", generate, "> " + terminal.path() + " 2>&1"), 0);
@@ -149,7 +149,7 @@ TEST_F(SlowFlash, WithoutATerminalNothingIsDrawn) {
   EXPECT_EQ(Read("errors").find("% of the flash\n"), std::string::npos) << "a line within five seconds: " << Read("errors");
 }
 
-TEST_F(SlowFlash, ScoringATextAndShowingLogitsDrawIt) {
+TEST_F(SlowFlash, ScoringATextAndShowingLogitsDrawTheProgressLine) {
   std::ofstream(folder_.Path("text")) << std::string(64, 'a');
   for (const char* program : {"tessera_perplexity", "tessera_logits"}) {
     SCOPED_TRACE(program);

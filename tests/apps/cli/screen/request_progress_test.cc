@@ -62,7 +62,7 @@ TEST(RequestProgress, WithoutATerminalALineComesEveryFiveSeconds) {
                                                        "requests: 25 % (1 of 4), 0.1/s, 30 s left; 0.0 tokens/s\n"}));
 }
 
-TEST(RequestProgress, ATerminalHasOneLineWhichGoesForTheSummary) {
+TEST(RequestProgress, ATerminalHasOneLineThatTheSummaryReplaces) {
   Recorded recorded(2, /*terminal=*/true);
   recorded.progress.SetUnderWay(1);
   recorded.progress.Wrote(10);
@@ -118,7 +118,7 @@ TEST(RequestProgress, TheTimeOfReadingARequestThatWasAnsweredBeforeIsNotCounted)
   EXPECT_EQ(recorded.progress.Summary(), "requests: 1 answered, 2 answered before; 20 tokens, 4.0 tokens/s, 5.00 s\n");
 }
 
-TEST(RequestProgress, WhatIsSaidGoesWhereTheLineIs) {
+TEST(RequestProgress, AMessageReplacesTheLine) {
   Recorded recorded(2, /*terminal=*/true);
   recorded.progress.SetUnderWay(1);
   recorded.Pass(1);

@@ -25,7 +25,7 @@ TEST(WordWrap, HeaderExample) {
   EXPECT_EQ(wrap.Finish(), " Paris.");
 }
 
-TEST(WordWrap, LinesDoNotDependOnThePieces) {
+TEST(WordWrap, LinesDoNotDependOnHowTheTextIsSplit) {
   const std::string text = "  if (a):\n\treturn  b  # größe \u4e2d\u6587\u4e2d\u6587 \U0001F600\uFE0F e\u0301e\u0301\n\n" +
                            std::string(50, '-') + " end \xff.";
   for (int columns : {1, 2, 7, 16, 80}) {

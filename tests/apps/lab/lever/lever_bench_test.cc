@@ -39,7 +39,7 @@ std::vector<std::string> Variants(const std::vector<LeverSpec>& specs) {
   return variants;
 }
 
-TEST(LeverSpecs, AreAllOrThoseThatAreNamed) {
+TEST(LeverSpecs, AreAllSystemsOrTheNamedSystems) {
   EXPECT_EQ(Variants(Must(LeverSpecs("all", ""))),
             (std::vector<std::string>{"flash_ar", "chain", "edgellm", "specinfer", "opt_tree", "sequoia", "eagle2", "lever", "retrieval",
                                       "lever_retrieval", "pinned", "pinned_retrieval", "auto"}));
@@ -70,7 +70,7 @@ TEST(LeverSpecs, SweptTreesStandInPlaceOfTheSystem) {
   EXPECT_EQ(specs[1].tree, "edgellm:threshold=0.2");
 }
 
-TEST(LeverSpecs, WhatIsNoneIsNamed) {
+TEST(LeverSpecs, UnknownOrRepeatedSystemsAndSweepsAreNamed) {
   const auto refusal = [](const char* systems, const char* sweep) { return std::string(LeverSpecs(systems, sweep).status().message()); };
   EXPECT_TRUE(absl::StrContains(refusal("lever,guess", ""), "systems: found \"guess\", expected some of flash_ar, chain, "));
   EXPECT_TRUE(absl::StrContains(refusal("lever,lever", ""), "systems: found \"lever\" twice"));
@@ -235,7 +235,7 @@ TEST(LeverReport, ShowsTheBestOfEachSystemWithRatiosAndGeometricMeans) {
   }
 }
 
-TEST(LeverReport, WhatWasNotMeasuredIsNull) {
+TEST(LeverReport, AnUnmeasuredFigureIsNull) {
   LeverFindings findings = SomeFindings();
   findings.systems = Must(LeverSpecs("chain,edgellm,retrieval,lever_retrieval", ""));
   findings.streams = false;
@@ -334,7 +334,7 @@ TEST_F(BenchLever, ComparesAutoUnderEachBudgetOfAGrid) {
   }
 }
 
-TEST_F(BenchLever, SaysWhatItCannotMeasure) {
+TEST_F(BenchLever, RefusesFlagsThatCannotBeMeasured) {
   const TemporaryFolder folder;
   const std::string stranger = folder.Path("stranger.gguf");
   WriteStranger(stranger);

@@ -59,7 +59,7 @@ TEST(LeverPruning, AnAblationHasItsOwnWordWhateverTheRule) {
   for (size_t i = 1; i < 4; ++i) EXPECT_EQ(specs[i].rule.threshold, 0.5f);
 }
 
-TEST(LeverPruning, WithoutAPredictorAllSystemsAreThoseThatDoNotPrune) {
+TEST(LeverPruning, WithoutAPredictorAllMeansTheSystemsThatDoNotPrune) {
   for (const bool prunes : {false, true}) {
     int pruned = 0;
     for (const LeverSpec& spec : Must(LeverSpecs("all", "", prunes))) pruned += spec.prunes ? 1 : 0;
@@ -67,7 +67,7 @@ TEST(LeverPruning, WithoutAPredictorAllSystemsAreThoseThatDoNotPrune) {
   }
 }
 
-TEST(LeverPruning, WhatIsWrongIsNamed) {
+TEST(LeverPruning, WrongPruningFlagsAreNamed) {
   const auto refusal = [](const std::string& systems, const std::string& prune, const std::string& sweep) {
     const absl::StatusOr<LeverPruneAsked> asked = LeverPruneAsked::Parse(prune, sweep);
     if (!asked.ok()) return std::string(asked.status().message());
@@ -109,7 +109,7 @@ class LeverPruningRuns : public testing::Test {
   const std::string rows_ = folder_.Path("rows.safetensors"), map_ = folder_.Path("map.safetensors");
 };
 
-TEST_F(LeverPruningRuns, TextsAreTheSameAndWhatWentIsCounted) {
+TEST_F(LeverPruningRuns, TextsAreTheSameAndPruningIsCounted) {
   for (const double ring_share : {0.0, 0.25}) {
     SCOPED_TRACE(ring_share);
     const LeverModels::Options options = {.target = {.model_path = packed_.path(), .compute = {.threads = 2}, .cache = {.context = 256}},
@@ -199,7 +199,7 @@ TEST_F(LeverPruningRuns, TheProgramHasARowForEachPredictorAndRule) {
   }
 }
 
-TEST_F(LeverPruningRuns, TheProgramSaysWhatItCannotMeasure) {
+TEST_F(LeverPruningRuns, TheProgramRefusesFlagsThatCannotBeMeasured) {
   const std::string both = absl::StrCat("--prune=", rows_, ";", map_);
   const std::pair<std::vector<std::string>, std::string> wrong[] = {
       {{"--systems=lever", "--prune=" + rows_}, "--prune: found it with systems that do not prune"},

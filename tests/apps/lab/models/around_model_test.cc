@@ -83,7 +83,7 @@ class AroundModels : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(AroundModels, FourTimesAsWideTheyHaveTheSameLogitsToTheBit) {
+TEST_F(AroundModels, FourTimesAsWideModelsHaveTheSameLogitsToTheBit) {
   for (const BlockFormat format : {BlockFormat::kQ4_0, BlockFormat::kQ4_1, BlockFormat::kQ5_1, BlockFormat::kQ8_0, BlockFormat::kIQ4_NL,
                                    BlockFormat::kF16, BlockFormat::kF32}) {
     ExpectSameBits({.formats = {format}}, kLarge);
@@ -191,7 +191,7 @@ TEST_F(AroundModels, BytesFollowFromTheSeedNotFromTheThreads) {
   EXPECT_NE(bytes(1, 1), one);
 }
 
-TEST_F(AroundModels, WhatCannotBeMadeSoIsNamed) {
+TEST_F(AroundModels, ModelsThatCannotBeWidenedAreNamed) {
   for (const std::string architecture : {"gemma3", "qwen2", "qwen3"}) {
     const std::string refusal = RefusalOf({.architecture = architecture, .window = architecture == "gemma3" ? 16 : 0}, kLarge);
     EXPECT_TRUE(absl::StrContains(refusal, absl::StrCat("found the architecture ", architecture, ", expected llama"))) << refusal;

@@ -58,7 +58,7 @@ TEST(Template, HeaderExample) {
   EXPECT_FALSE(pieces[2].from_data);
 }
 
-TEST(Template, EachByteKnowsWhereItCameFrom) {
+TEST(Template, EachByteKnowsItsOrigin) {
   const Variables given = {{"m", Value::String("ab <|x|>")}, {"d", Value::Dict({{"k", Value::String("v")}})}};
   EXPECT_EQ(Marked("<{{ m }}>", given), "<[ab <|x|>]>");
   EXPECT_EQ(Marked("{{ '<' + m|upper + '>' }}", given), "<[AB <|X|>]>");
@@ -89,7 +89,7 @@ TEST(Template, NamesAndFormatsFromTheDataStayData) {
   EXPECT_EQ(text, "[<|2025|>%]<2025[<|]");
 }
 
-TEST(Template, ErrorsNameTheLineAndWhatIsWrong) {
+TEST(Template, ErrorsNameTheLineAndTheMistake) {
   EXPECT_EQ(Rendered("{{ [].startswith('a') }}"), "line 1: \"startswith\" of a list is undefined, expected something to call");
   EXPECT_EQ(Rendered("{{ {}[[]].y }}"), "line 1: an element of a dict is undefined, expected something with \"y\"");
   EXPECT_EQ(Rendered("a\n{{ x.y.z }}"), "line 2: x is undefined, expected something with \"y\"");
@@ -107,7 +107,7 @@ TEST(Template, ErrorsNameTheLineAndWhatIsWrong) {
   EXPECT_EQ(Rendered("{% if false %}{{ 1|nope }}{% endif %}ok"), "ok");
 }
 
-TEST(Template, WhatTakesTooMuchIsRefusedSoon) {
+TEST(Template, AnExpensiveTemplateIsRefusedSoon) {
   const auto refuses = [](const std::string& source, const std::string& word) {
     const auto pieces = Pieces(source);
     EXPECT_EQ(pieces.status().code(), absl::StatusCode::kResourceExhausted) << pieces.status() << source.substr(0, 60);
@@ -151,7 +151,7 @@ TEST(Template, NoChainIsDeeperThanTheStack) {
 }
 
 // Each of these would take minutes, or gigabytes, if its work were not counted as it is done.
-TEST(Template, WorkIsCountedAsItIsDone) {
+TEST(Template, WorkIsCountedDuringExecution) {
   class Frozen : public Clock {
    public:
     int64_t NowNanos() const override { return 0; }
@@ -194,7 +194,7 @@ TEST(Template, SearchesAndKeysTakeTimeThatGrowsWithTheirSize) {
             "\u20ac\u20acay");
 }
 
-TEST(Template, WhatPythonHasAndWeHaveNotIsNeverPassedOver) {
+TEST(Template, PythonFeaturesThatAreMissingAreNeverIgnored) {
   EXPECT_EQ(Rendered("{{ d.update }}|{{ d['update'] }}|{{ d.update is defined }}|{{ d.pop }}",
                      {{"d", Value::Dict({{"update", Value::String("x")}, {"pop", Value::String("y")}})}}), "|x|False|");
   EXPECT_EQ(Rendered("\n{{ d.update({}) }}", {{"d", Value::Dict({})}}),
@@ -276,7 +276,7 @@ TEST(Template, TheDateIsTheOneThatIsGiven) {
   EXPECT_EQ(Rendered("{{ strftime_now('%Y') }}"), "line 1: strftime_now: found no date, expected one to be given");
 }
 
-TEST(Template, NamesWhatItReads) {
+TEST(Template, NamesTheVariablesThatTheTemplateReads) {
   const auto parsed = Template::Parse(
       "{% for m in messages %}{% if tools is defined %}{{ m.x }}{% set y = enable_thinking %}{{ y }}{% endif %}{% endfor %}");
   ASSERT_TRUE(parsed.ok()) << parsed.status();

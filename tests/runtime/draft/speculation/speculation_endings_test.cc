@@ -102,7 +102,7 @@ Computed Compute(Engine& engine, Speculator* speculator) {
 }
 
 // Rows are those of the trees: of what was accepted none is computed again, then or for what comes after.
-TEST(SpeculationKeeps, WhatWasAcceptedAsItWasComputed) {
+TEST(SpeculationKeeps, AcceptedRowsAsComputed) {
   for (const std::string architecture : kArchitectures) {
     for (const bool compact : {true, false}) {
       SCOPED_TRACE(absl::StrCat(architecture, compact ? "" : ", drafts stay where they are"));

@@ -140,7 +140,7 @@ TEST_P(SpeculationModels, AnOracleTakesAPassForAllItsRows) {
   }
 }
 
-TEST_P(SpeculationModels, StopStringsAndTheContextEndItInTheMiddleOfADraft) {
+TEST_P(SpeculationModels, StopStringsAndTheContextEndATextInTheMiddleOfADraft) {
   const auto engine = Load({.cache = {.context = static_cast<int>(Prompt(1).size()) + 22}});
   PromptWriter writer(*engine, Prompt(1));
   for (const SamplingOptions& sampling : {kGreedy, kSampled}) {
@@ -184,7 +184,7 @@ TEST_P(SpeculationModels, NothingFollowsAnEndToken) {
 }
 
 // Each drafter of --speculate learns from the prompt, from what was text and from what was rejected, alone and with all the others.
-TEST_P(SpeculationModels, WhatSpeculateHasChangesNoBit) {
+TEST_P(SpeculationModels, AnyDrafterOfSpeculateChangesNoBit) {
   const auto engine = Load({.cache = {.context = 320}});
   PromptWriter writer(*engine, Prompt(1));
   const GenerateOptions options = {.max_tokens = Fewer(40, 12)}, few = {.max_tokens = Fewer(14, 6)};
@@ -211,7 +211,7 @@ TEST_P(SpeculationModels, WhatSpeculateHasChangesNoBit) {
 }
 
 // Threads, rows of a pass, the cache's format and streaming under the least budget.
-TEST_P(SpeculationModels, HoweverItIsRun) {
+TEST_P(SpeculationModels, AnyThreadsRowsFormatsAndStreamingChangeNoBit) {
   const std::vector<TokenId> prompt = Prompt(2);
   const GenerateOptions options = {.max_tokens = Fewer(14, 5)};
   std::vector<WrittenText> halves, bytes;

@@ -16,7 +16,7 @@ namespace {
 const SamplingOptions kGreedy = {.temperature = 0};
 
 // One session holds 26 of 64 slots and another 30, so there is room for eight more tokens, but not for a tree of twelve rows.
-TEST(SpeculationRoom, ADraftIsNoLargerThanWhatOtherSessionsLeave) {
+TEST(SpeculationRoom, ADraftFitsTheSlotsLeftByOtherSessions) {
   for (const std::string architecture : kArchitectures) {
     SCOPED_TRACE(architecture);
     const bool gemma = architecture == "gemma3";  // Its seven layers hold 16 positions, or all.
@@ -38,7 +38,7 @@ TEST(SpeculationRoom, ADraftIsNoLargerThanWhatOtherSessionsLeave) {
   }
 }
 
-TEST(SpeculationRoom, ATreeHasRoomForWhatIsLeft) {
+TEST(SpeculationRoom, ATreeHasRoomInTheRemainingSlots) {
   const auto engine = TinyEngine({.seed = 9}, {.compute = {.threads = 1}, .cache = {.context = 64}});
   const auto first = Must(engine->NewSession()), second = Must(engine->NewSession());
   EXPECT_GT(first->TreeRoom(), 12);

@@ -60,7 +60,7 @@ class FirstLayersTest : public testing::TestWithParam<bool> {   // Tied head or 
 };
 INSTANTIATE_TEST_SUITE_P(Heads, FirstLayersTest, testing::Bool());
 
-TEST_P(FirstLayersTest, ComputeWhatTheyComputeInTheWholeModel) {
+TEST_P(FirstLayersTest, ComputeTheStatesOfTheWholeModel) {
   Running whole(tiny_.gguf());
   for (const int layers : {1, 3, 5}) {
     Running gguf(tiny_.gguf(), {.layers = layers}), packed(tiny_.packed(), {.layers = layers});
@@ -94,7 +94,7 @@ TEST_P(FirstLayersTest, GoThroughTheMapBeforeTheNorm) {
   EXPECT_EQ(state, Running(tiny_.gguf(), {.layers = 2}).Run(7, 2).first);   // The state of the layers is as it was.
 }
 
-TEST_P(FirstLayersTest, WhatCannotBeIsRefused) {
+TEST_P(FirstLayersTest, ImpossibleLayersAndMapsAreRefused) {
   const auto status = [&](const std::string& path, const FirstLayersOptions& first) {
     return LoadedModel::Open(path, {.first = first}).status();
   };

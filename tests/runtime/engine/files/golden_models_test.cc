@@ -196,7 +196,7 @@ TEST_P(GoldenModel, TheFastPathIsAsNearTheTruthAsThePeer) {
   EXPECT_LE(ours, 1.05 * peers);
 }
 
-TEST_P(GoldenModel, TheFastPathLeavesTheTruthOnlyWhereItIsClose) {
+TEST_P(GoldenModel, TheFastPathLeavesTheTruthOnlyInCloseDecisions) {
   const auto engine = Load(ComputePath::kFast, 4096);
   ASSERT_NE(engine, nullptr);
   const std::vector<GoldenText> golden = Share(ReadGoldenTexts(File("generate_f32")), 5);

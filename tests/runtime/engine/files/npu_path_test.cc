@@ -54,7 +54,7 @@ TEST_F(NpuPath, EveryFileOfAModelGivesTheSameLogitsAndIsTheSameModel) {
 }
 
 // A session's file goes on only where its keys and values come from the same arithmetic.
-TEST_F(NpuPath, WhatChangesBitsIsAnotherModel) {
+TEST_F(NpuPath, OtherArithmeticIsAnotherModel) {
   const Sha256Sum usual = ContentOf(OnNpu(model_.gguf()));
   EXPECT_NE(ContentOf({.model_path = model_.gguf(), .compute = {.threads = 2}}), usual);
   EXPECT_NE(ContentOf(OnNpu(model_.gguf(), "qnn")), usual);

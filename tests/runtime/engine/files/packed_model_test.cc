@@ -67,7 +67,7 @@ TEST(PackedModel, ADamagedUnitIsNotComputedWith) {
 }
 
 // What is being read ends before the engine does: sanitizers would see threads that write into memory that is gone.
-TEST(PackedModel, AnEngineMayGoWithoutTheWeightsItReads) {
+TEST(PackedModel, AnEngineMayGoDuringTheReadOfItsWeights) {
   const PackedTiny model({});
   for (int i = 0; i < 20; ++i) Must(Engine::Open({.model_path = model.packed(), .compute = {.threads = 2}}, ModelFile::Weights::kAtOnce));
 }

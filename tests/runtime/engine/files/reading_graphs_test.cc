@@ -29,7 +29,7 @@ void ExpectWithinPlan(const ReadingHost& host) {
   EXPECT_EQ(host.engine->memory().weights, Must(host.engine->planner().Plan()).weights);
 }
 
-TEST(ReadingGraphs, BitsAreThoseOfWeightsInMemoryByEachRule) {
+TEST(ReadingGraphs, BitsEqualWeightsInMemoryByEachRule) {
   const std::vector<TokenId> prompt = RandomTokens(75, 4);
   const std::vector<std::vector<float>> expected = LogitsOf(*ResidentEngine(), prompt);
   for (const std::optional<SwitchRule> rule : RulesAndNone()) {
@@ -49,7 +49,7 @@ TEST(ReadingGraphs, BitsAreThoseOfWeightsInMemoryByEachRule) {
   }
 }
 
-TEST(ReadingGraphs, BitsAreTheSameFromMixedBeginnings) {
+TEST(ReadingGraphs, BitsAreTheSameFromMixedStartingGraphs) {
   const std::vector<TokenId> prompt = RandomTokens(75, 4);
   const std::vector<std::vector<float>> expected = LogitsOf(*ResidentEngine(), prompt);
   for (const SwitchRule rule : {SwitchRule::kSynchronous, SwitchRule::kNaive, SwitchRule::kPublished, SwitchRule::kPlanned}) {
@@ -159,7 +159,7 @@ TEST(ReadingGraphs, AnEngineWhoseWeightsCannotBeReadIsRefused) {
   EXPECT_EQ(Engine::Load(options).status().code(), absl::StatusCode::kUnavailable);
 }
 
-TEST(ReadingGraphs, WhatIsReadWhenTheEngineEndsIsLeft) {
+TEST(ReadingGraphs, AReadUnderWayAtTheEndOfTheEngineIsAbandoned) {
   for (int i = 0; i < 10; ++i) {
     ReadingHost host(SwitchRule::kPlanned);
     Must(host.motion().SwitchAll());

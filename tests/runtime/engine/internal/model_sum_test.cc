@@ -51,7 +51,7 @@ TEST(ModelSum, OneOtherWeightIsAnotherModel) {
 }
 
 // By version 1.0's golden file, of which all is read, one of today, whose manifest says it, and the GGUF file that both were packed from.
-TEST(ModelSum, AModelIsTheSameInWhateverFileAndHoweverItIsSummed) {
+TEST(ModelSum, AModelHasTheSameSumInAnyFileAndByAnyWayOfSumming) {
   const PackedModel packed(GoldenPath("tiny/llama.gguf"));
   std::vector<Sha256Sum> sums;
   for (const std::string& path : {GoldenPath("tiny/llama.gguf"), packed.path(), GoldenPath("tsr/llama.tsr")}) {
@@ -93,7 +93,7 @@ TEST(ModelSum, AUnitThatCannotBeReadAgainIsAnError) {
 }
 
 // The thread beside ends with the engine, whatever it has done until then; one that a save finds at work is helped.
-TEST(ModelSum, WhatSumsBesideIsEndedOrHelped) {
+TEST(ModelSum, ASumInTheBackgroundIsEndedOrHelped) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("a.session");
   const auto session = [&] {

@@ -123,7 +123,7 @@ TEST_F(FirstPrompt, BeginsBeforeThePinsAreReadAndReadsThemOnce) {
 }
 
 // Each read in turn, from the first on: it may be one of a pin, of a streamed unit or of a row of the table.
-TEST_F(FirstPrompt, AReadThatFailsEndsOneRequestAndTheNextReadsItAgain) {
+TEST_F(FirstPrompt, AReadThatFailsEndsOneRequestAndTheNextReadsAgain) {
   const int reads = static_cast<int>(plan_.pins.pinned.size());
   int failures = 0, of_pins = 0;
   for (int read = 0; read < reads; ++read) {
@@ -156,7 +156,7 @@ TEST_F(FirstPrompt, AReadThatFailsEndsOneRequestAndTheNextReadsItAgain) {
   EXPECT_GT(of_pins, 0);
 }
 
-TEST_F(FirstPrompt, CancelledItLeavesWhatIsNotReadToTheNext) {
+TEST_F(FirstPrompt, ACancelledPromptLeavesUnreadUnitsToTheNext) {
   HeldRead held;
   held.Hold(last_pin_place_);
   WrapDevice(held.Wrap());
@@ -186,7 +186,7 @@ TEST_F(FirstPrompt, CancelledItLeavesWhatIsNotReadToTheNext) {
 }
 
 // As where the system asks for memory while a prompt is read.
-TEST_F(FirstPrompt, MemoryCanBeGivenBackBeforeItIsFilled) {
+TEST_F(FirstPrompt, MemoryCanBeGivenBackBeforeTheReadEnds) {
   HeldRead held;
   held.Hold(last_pin_place_);
   WrapDevice(held.Wrap());

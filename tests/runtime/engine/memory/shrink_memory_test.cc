@@ -137,7 +137,7 @@ std::vector<TokenId> Alone(const std::vector<TokenId>& prompt, int tokens) {
 }
 
 // Beginnings of ended texts, a running text, a smaller budget: prefixes go first, then weights, and the text is what it is alone.
-TEST(StreamedTinyModel, GivesBeginningsUpBeforeWeights) {
+TEST(StreamedTinyModel, GivesPrefixesUpBeforeWeights) {
   const auto engine = PartlyPinned(/*cache_tokens=*/1024);
   const auto stepper = Must(Stepper::Create(*engine, {}));
   LeavePrefixes(*engine, *stepper);
@@ -165,7 +165,7 @@ TEST(StreamedTinyModel, GivesBeginningsUpBeforeWeights) {
 // Another thread takes the core while a pass gives tokens to two texts, and changes the cache before the second one takes its first token:
 // it gives up the beginning that this text shares. Made for the thread sanitizer: the wait hands nothing on, so a text that looks at the
 // cache then, without the core, is a race.
-TEST(StreamedTinyModel, GivesBeginningsUpBetweenTheTokensOfAPass) {
+TEST(StreamedTinyModel, GivesPrefixesUpBetweenTheTokensOfAPass) {
   const auto engine = PartlyPinned(/*cache_tokens=*/1024);
   const auto stepper = Must(Stepper::Create(*engine, {}));
   LeavePrefixes(*engine, *stepper);
@@ -214,7 +214,7 @@ TEST(StreamedTinyModel, RefusesToShrinkBelowTheLeastAndChangesNothing) {
 }
 
 // Nothing is streamed, so there is no ring: a table of which parts are read is all that can go.
-TEST(StreamedTinyModel, AllPinnedItGivesItsTableBackAndNoMore) {
+TEST(StreamedTinyModel, AFullyPinnedEngineGivesItsTableBackAndNoMore) {
   const std::vector<TokenId> tokens = RandomTokens(3, 4);
   EngineOptions options = {.model_path = Packed().path(), .compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}};
   options.streaming.memory_budget = int64_t{4} << 30;

@@ -108,7 +108,7 @@ TEST_F(StreamingFaults, AGenerationThatFailsLeavesASessionThatGoesOn) {
   EXPECT_EQ(Must(Generate(*session, sampler, options)).tokens, expected);
 }
 
-TEST_F(StreamingFaults, AFileWrittenToWhileItIsStreamedEndsTheRequestAndNoTokenIsWrong) {
+TEST_F(StreamingFaults, AFileWrittenToDuringStreamingEndsTheRequestAndNoTokenIsWrong) {
   const PackedModel packed(TinyModelBuilder({.layers = 8}));
   const auto resident = Must(Engine::Load({.model_path = packed.gguf(), .compute = {.threads = 1}, .cache = {.context = 64}}));
   EngineOptions options = Streamed();

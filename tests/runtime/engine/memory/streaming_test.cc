@@ -78,7 +78,7 @@ constexpr Case kCases[] = {
 
 class StreamedRealModel : public testing::TestWithParam<const char*> {};
 
-TEST_P(StreamedRealModel, WritesWhatTheResidentOneWrites) {
+TEST_P(StreamedRealModel, WritesTheTextOfTheResidentModel) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory grows from engine to engine, and no budget fits the next";
   const std::string gguf = RealModelPath(GetParam());
   if (gguf.empty()) FAIL() << RealModelMissing(GetParam());

@@ -55,7 +55,7 @@ TEST(GraphMotion, BitsAreTheSameWhereverBlocksEnd) {
 }
 
 // Each beginning: any blocks that have kept their decode graphs.
-TEST(GraphMotion, BitsAreTheSameFromMixedBeginnings) {
+TEST(GraphMotion, BitsAreTheSameFromMixedStartingGraphs) {
   const std::vector<TokenId> prompt = RandomTokens(75, 4);
   SwitchingPhone plain(std::nullopt);
   const std::vector<std::vector<float>> expected = LogitsOf(*plain.engine, prompt);
@@ -128,7 +128,7 @@ double SecondsOfPrompt(SwitchRule rule, double load, int tokens) {
   return phone.Seconds() - begin;
 }
 
-TEST(GraphMotion, SwitchingWhileAPromptIsReadIsSoonerThanAfterIt) {
+TEST(GraphMotion, SwitchingDuringAPromptIsSoonerThanAfterwards) {
   // Loads as long as the compute of one block or two, and much shorter ones. Longer ones are ready between steps, where none begins.
   for (const double load : {100.0, 150.0, 500.0, 1500.0}) {
     const double synchronous = SecondsOfPrompt(SwitchRule::kSynchronous, load, 96);
@@ -139,7 +139,7 @@ TEST(GraphMotion, SwitchingWhileAPromptIsReadIsSoonerThanAfterIt) {
   }
 }
 
-TEST(GraphMotion, TimeIsWhatThePlanSays) {
+TEST(GraphMotion, TheTimeMatchesThePlan) {
   SwitchingPhone phone(SwitchRule::kPublished, 1000);
   const std::vector<SwitchTimes> times = Must(MeasureSwitchTimes(*phone.engine));
   const SwitchPrompt prompt = {.chunks = 6, .sub_chunks = kPrefillRows / kDecodeRows, .last_sub_chunks = kPrefillRows / kDecodeRows};

@@ -55,7 +55,7 @@ TEST(PrepareSwitching, AKeptProfileIsAsGoodAsAMeasuredOne) {
   EXPECT_EQ(nanos, std::vector<int64_t>(3, nanos[0]));
 }
 
-TEST(PrepareSwitching, WhatIsNoProfileOrAnothersIsMeasuredAgain) {
+TEST(PrepareSwitching, AnInvalidProfileOrAnotherPhonesIsMeasuredAgain) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("model.switch.json");
   SwitchReady ready;
@@ -73,7 +73,7 @@ TEST(PrepareSwitching, WhatIsNoProfileOrAnothersIsMeasuredAgain) {
 }
 
 // A trace of a run on a phone has the run alone.
-TEST(PrepareSwitching, NothingIsRecordedOfAWarmUpAndAllAfterIt) {
+TEST(PrepareSwitching, AWarmUpIsNotRecordedButAllLaterWorkIs) {
   Timeline timeline({.capacity = 1 << 16});
   SwitchReady ready;
   SwitchingPhone phone(SwitchRule::kPlanned, 1000, 1, WarmUp("", ready), {}, &timeline);

@@ -33,7 +33,7 @@ TEST(SwitchProfile, HeaderExample) {
 }
 
 // To the last bit: what is chosen does not depend on whether times were measured or read.
-TEST(SwitchProfile, ComesBackAsItWas) {
+TEST(SwitchProfile, SurvivesARoundTripToTheLastBit) {
   const SwitchProfile written = Sample(), read = Must(SwitchProfile::Parse(written.ToJson(), "text"));
   EXPECT_EQ(read.device, written.device);
   EXPECT_EQ(read.model, written.model);
@@ -66,7 +66,7 @@ TEST(SwitchProfile, AnotherDeviceModelOrGraphIsNoticed) {
   EXPECT_EQ(check([](auto&) {}, {32, 64}), "graphs: found none of 64 rows, expected one");
 }
 
-TEST(SwitchProfile, WhatIsNoProfileIsRefused) {
+TEST(SwitchProfile, AnInvalidProfileIsRefused) {
   const std::string good = Sample().ToJson();
   Must(SwitchProfile::Parse(good, "text"));
   const auto refused = [&](const std::string& from, const std::string& to) {

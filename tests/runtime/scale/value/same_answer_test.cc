@@ -85,7 +85,7 @@ TEST(SameAnswer, SignsUnitsAndNamesGo) {
                    {"\\cot x", "\\tan x"}, {"x = 5", "y = 6"}});
 }
 
-TEST(SameAnswer, WhatIsTooLargeIsComparedAsText) {
+TEST(SameAnswer, AnAnswerTooLargeIsComparedAsText) {
   const std::string huge = "123456789012345678901234567890";
   EXPECT_TRUE(SameAnswer(huge, huge));
   EXPECT_FALSE(SameAnswer(huge, huge + ".0"));
@@ -100,7 +100,7 @@ TEST(SameAnswer, WhatIsTooLargeIsComparedAsText) {
 }
 
 // Sums of fractions with roots and unknowns, in any order and with any common factor.
-TEST(Expression, EqualsWhatAlgebraMakesOfIt) {
+TEST(Expression, EqualsItsAlgebraicTransformations) {
   SeededRandom random(3);
   const auto number = [&] { return absl::StrCat(random.Below(19) - 9, "/", random.Below(7) + 1); };
   for (int trial = 0; trial < 200; ++trial) {
@@ -118,7 +118,7 @@ TEST(Expression, EqualsWhatAlgebraMakesOfIt) {
   }
 }
 
-TEST(Expression, SaysWhatItDoesNotDecide) {
+TEST(Expression, UndecidableTextsAreNotParsed) {
   for (const std::string text : {"", "x2", "abc", "2x3", "\\sin x", "x_1", "a < b", "1..2", "3.4.5", "2 * 1\\frac{1}{2}", "x!", "21!",
                                  "\\sqrt{x}", "\\sqrt[3]{2}", "2^{1/3}", "2^x", "1/0", "(1", "1)", "99999999999999999999", "x^{65}"}) {
     EXPECT_FALSE(Expression::Parse(text).has_value()) << text;

@@ -79,7 +79,7 @@ class StepPlanOfFewRows : public StepPlanTest {
   StepPlanOfFewRows() : StepPlanTest(/*row_capacity=*/2) {}
 };
 
-TEST_F(StepPlanOfFewRows, WhereTextsAreMoreThanRowsTheyTakeTurns) {
+TEST_F(StepPlanOfFewRows, MoreTextsThanRowsTakeTurns) {
   const auto first = Writing(), second = Writing(), third = Writing();
   const std::vector<Stream*> streams = {first.get(), second.get(), third.get()};
   const std::vector<std::vector<int>> expected = {{0, 1}, {1, 2}, {2, 0}, {0, 1}};

@@ -99,7 +99,7 @@ TEST_F(HistoryFaults, AClearWithoutAFolderIsNoError) {
   EXPECT_EQ(folder_.Files(), 0);
 }
 
-TEST_F(HistoryFaults, AClearOfALinkRemovesWhatIsBehindIt) {
+TEST_F(HistoryFaults, AClearThroughALinkRemovesTheTargetToo) {
   const TemporaryFolder elsewhere;
   const auto store = Open();
   std::filesystem::create_symlink(elsewhere.Path("mail"), store->path());
@@ -127,7 +127,7 @@ void WriteAndDie(const std::string& path) {
   ASSERT_TRUE(WIFSIGNALED(result) && WTERMSIG(result) == SIGKILL) << result;
 }
 
-TEST_F(HistoryFaults, WhatAKilledSaveLeftGoesWithTheNextSaveOrClear) {
+TEST_F(HistoryFaults, FilesOfAKilledSaveGoWithTheNextSaveOrClear) {
   for (const bool clears : {false, true}) {
     const auto killed = Open(), next = Open(clears ? "mail" : "other");
     WriteAndDie(killed->path());
@@ -140,7 +140,7 @@ TEST_F(HistoryFaults, WhatAKilledSaveLeftGoesWithTheNextSaveOrClear) {
 }
 
 // Programs that write other files there do not ask for the folder.
-TEST_F(HistoryFaults, WhatALivingWriterHasStays) {
+TEST_F(HistoryFaults, FilesOfALivingWriterStay) {
   const auto store = Open();
   absl::StatusOr<AtomicFileWriter> writer = AtomicFileWriter::Create(folder_.Path("other"));
   ASSERT_TRUE(writer.ok()) << writer.status();
@@ -161,7 +161,7 @@ class AsNobody {
   const bool was_root_;
 };
 
-TEST_F(HistoryFaults, AFileThatMayNotBeReadStaysAndGoesOnOnceItMay) {
+TEST_F(HistoryFaults, AnUnreadableFileStaysAndContinuesOnceReadable) {
   if (!AsNobody::Works()) GTEST_SKIP() << "root may read everything, and cannot be another here";
   const auto writer = Open();
   writer->Add({}, {{3, 4}});

@@ -255,7 +255,7 @@ TEST_F(HistoryStoreTest, AnEmptiedOneLeavesNoTokenBehind) {
   EXPECT_EQ(Open()->tokens(), 0);
 }
 
-TEST_F(HistoryStoreTest, OldTextsLeaveWhenItIsFull) {
+TEST_F(HistoryStoreTest, OldTextsLeaveAFullStore) {
   constexpr int64_t kBytes = 65536, kTokens = kBytes / SuffixAutomaton::kMostBytesPerToken;
   const VocabularyId large = {.sum = {{1}}, .size = 1 << 20};
   const auto store = Open({.max_bytes = kBytes}, large);

@@ -78,7 +78,7 @@ TEST(SharedHistory, TheLongestEndThatWentOnBeforeIsFoundWithAllThatFollowed) {
 }
 
 // Where they begin with the same tokens, they agree on the whole text, however often these stood elsewhere.
-TEST(SharedHistory, TextsThatBeginAlikeAgreeFromTheirBeginning) {
+TEST(SharedHistory, TextsWithASharedPrefixAgreeFromTheirFirstToken) {
   SharedHistory history(RoomFor(1000));
   const int a = history.BeginText(), b = history.BeginText();
   EXPECT_EQ(history.PlaceOf(b).length, 0);
@@ -157,7 +157,7 @@ TEST(SharedHistory, WithoutRoomTheOlderHalfOfEachTextIsForgotten) {
   EXPECT_NE(history.texts().Next(place.state, 100), SuffixAutomaton::kNone) << "it goes on behind what was kept";
 }
 
-TEST(SharedHistory, ATextForWhichThereIsNoRoomIsLeftOutAndOthersGoOn) {
+TEST(SharedHistory, ATextWithoutRoomIsLeftOutAndOthersContinue) {
   const auto room = RoomFor(20);
   SharedHistory other(room);
   SharedHistory small(room);

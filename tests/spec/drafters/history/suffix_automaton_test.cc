@@ -195,7 +195,7 @@ void ExpectKnowsOfAll(const SuffixAutomaton& automaton, int state, const Texts& 
   EXPECT_EQ(automaton[state].latest, latest);
 }
 
-TEST(SuffixAutomaton, OfSeveralTextsItKnowsPlacesCountsAndFollowersOfAllTheirStrings) {
+TEST(SuffixAutomaton, OfSeveralTextsPlacesCountsAndFollowersOfAllStringsAreKnown) {
   SeededRandom random(6);
   for (int round = 0; round < 150; ++round) {
     Texts all = {.texts = std::vector<std::vector<TokenId>>(1 + random.Below(4))};
@@ -226,7 +226,7 @@ TEST(SuffixAutomaton, OfSeveralTextsItKnowsPlacesCountsAndFollowersOfAllTheirStr
   }
 }
 
-TEST(SuffixAutomaton, OfSeveralTextsOneThatIsFullStaysAsItIs) {
+TEST(SuffixAutomaton, WithSeveralTextsAFullAutomatonStaysUnchanged) {
   SuffixAutomaton automaton({.max_tokens = 2});
   const int a = automaton.Extend(SuffixAutomaton::kRoot, 1), b = automaton.Extend(SuffixAutomaton::kRoot, 1);
   EXPECT_EQ(a, b) << "equal texts are one state";
@@ -246,7 +246,7 @@ TEST(SuffixAutomaton, WhereLinksAreNotFollowedFarPlacesAreOldButTrue) {
   EXPECT_LT(automaton[one].count, 300);
 }
 
-TEST(SuffixAutomaton, AFullOneStaysAsItIs) {
+TEST(SuffixAutomaton, AFullAutomatonStaysUnchanged) {
   SuffixAutomaton automaton({.max_tokens = 3});
   for (const TokenId token : {1, 2, 1}) EXPECT_TRUE(automaton.Extend(token));
   EXPECT_TRUE(automaton.full());

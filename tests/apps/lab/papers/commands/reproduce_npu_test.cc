@@ -50,7 +50,7 @@ TEST(ReproduceNpu, PrintsASummaryAndTablesByName) {
   EXPECT_EQ(RunProgram("tessera_reproduce npu", {"--table=figures", "--json"}).code, 2) << "JSON has all tables";
 }
 
-TEST(ReproduceNpu, WritesAllOfItAsJsonAndDrawsIt) {
+TEST(ReproduceNpu, WritesEveryFigureAsJsonAndDrawsThePlot) {
   const TemporaryFolder folder;
   const std::string plot = folder.Path("npu.svg");
   const Ended ended = RunProgram("tessera_reproduce npu", {"--json", "--plot=" + plot});

@@ -41,7 +41,7 @@ TEST(ReproduceOnemodel, TakesRunsFromAFile) {
   EXPECT_EQ(Must(runs[0].String("configuration")), "1,2,2");
 }
 
-TEST(ReproduceOnemodel, RefusesWhatIsNoFileOfRuns) {
+TEST(ReproduceOnemodel, RefusesFilesWithoutRuns) {
   const TemporaryFolder folder;
   const Ended missing = Reproduce({"--recordings=/nowhere/runs.jsonl"});
   EXPECT_EQ(missing.code, 2);

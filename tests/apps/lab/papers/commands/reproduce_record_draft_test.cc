@@ -29,7 +29,7 @@ Ended Record(const Flags& flags) {
   return RunProgram("tessera_reproduce record_draft", short_run + flags);
 }
 
-TEST(ReproduceRecordDraft, WritesARecordingThatSaysHowItWasMade) {
+TEST(ReproduceRecordDraft, WritesARecordingThatNamesItsCommandAndModels) {
   const Ended ended = Record({});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const DraftRecording recording = Must(ParseDraftRecording(ended.output, "standard output"));
@@ -62,7 +62,7 @@ TEST(ReproduceRecordDraft, ACopyInFewerBitsBearsTheHashOfItsModel) {
   EXPECT_EQ(Record({"--draft_model=self:q2:" + TinyPath("llama"), "--nojson"}).code, 0);
 }
 
-TEST(ReproduceRecordDraft, RefusesWhatItCannotRecord) {
+TEST(ReproduceRecordDraft, RefusesFlagsThatCannotBeRecorded) {
   const SplitModel split(TinyModelBuilder({.context = 512}).Split(2));
   const PackedModel packed(TinyPath("llama"));
   ExpectRefused(Record, {

@@ -27,7 +27,7 @@ Ended Record(const Flags& flags) {
   return RunProgram("tessera_reproduce record", short_run + flags);
 }
 
-TEST(ReproduceRecord, WritesARecordingThatSaysHowItWasMade) {
+TEST(ReproduceRecord, WritesARecordingThatNamesItsCommandAndModel) {
   const Ended ended = Record({});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const Recording recording = Must(ParseRecording(ended.output, "standard output"));
@@ -67,7 +67,7 @@ TEST(ReproduceRecord, APackedModelDraftsAsItsGgufFileDoes) {
   EXPECT_EQ(recording.model_sha256, Must(Sha256OfFile(packed.path())).Hex());
 }
 
-TEST(ReproduceRecord, RefusesWhatItCannotRecord) {
+TEST(ReproduceRecord, RefusesFlagsThatCannotBeRecorded) {
   const SplitModel split(TinyModelBuilder({.context = 512}).Split(2));
   ExpectRefused(Record, {
       {"--speculate=suffix", 2, "--speculate: found \"suffix\", expected one of lookup, sam, lookup+ours, sam+ours"},

@@ -35,7 +35,7 @@ TEST(BarChart, IsAsWideAsItsLegendNeeds) {
   EXPECT_TRUE(absl::StrContains(svg, "viewBox=\"0 0 577 510\" width=\"577\" height=\"510\"")) << svg;
 }
 
-TEST(BarChart, WhatIsNoHeightDrawsNone) {
+TEST(BarChart, AValueThatIsNoHeightDrawsNoBar) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
   const std::string svg = BarChartSvg({.groups = {{"g", {{"x", {nan, -1, infinite}}}}}});
   EXPECT_FALSE(absl::StrContains(svg, "nan"));

@@ -52,7 +52,7 @@ TEST(ComparedFigure, ABoundThatIsKeptSaysNothingMore) {
   EXPECT_EQ(counts.within, 1);
 }
 
-TEST(ComparedFigure, WhatHasNoPredictionIsMissedUnlessItDoesNotCount) {
+TEST(ComparedFigure, AMissingPredictionIsMissedUnlessTheFigureDoesNotCount) {
   const ComparedFigure missed = CompareFigure(Published(Kind::kValue, 3, 3), nullptr);
   EXPECT_TRUE(missed.missed());
   EXPECT_EQ(ErrorText(missed), "missed");
@@ -67,7 +67,7 @@ TEST(ComparedFigure, WhatHasNoPredictionIsMissedUnlessItDoesNotCount) {
   EXPECT_EQ(MedianText(counts.median_error), "that of a missed one");
 }
 
-TEST(ComparedFigure, WhatParametersWereGuessedByIsShownAndNotCounted) {
+TEST(ComparedFigure, AFigureThatParametersWereGuessedByIsShownAndNotCounted) {
   const ComparedFigure figure = Compared(Published(Kind::kValue, 4, 4, Use::kOfParameters), 2, 2);
   EXPECT_NEAR(*figure.error, -0.5, 1e-12);
   EXPECT_FALSE(figure.counted);

@@ -48,7 +48,7 @@ TEST(CosterCache, AQuestionIsAnsweredOnceAndEachOtherByItself) {
   EXPECT_EQ(Must(costers.Of(Static())), coster) << "answers stay where they are";
 }
 
-TEST(CosterCache, PassesTakeWhatTheReportSays) {
+TEST(CosterCache, PassesTakeTheReportsTime) {
   KnownModels models;
   CosterCache costers(Profiles(), models);
   const PhoneReport report = Must(MakePhoneReport({.device = "8gen3:static", .shape = "004-1b", .recipe = "qnn", .rows = {1, 8}}));
@@ -78,7 +78,7 @@ TEST(CosterCache, ALayerHasTheFormsOfItsRecipe) {
   EXPECT_EQ(matrices, 7);
 }
 
-TEST(CosterCache, WhatIsNotKnownIsNotFound) {
+TEST(CosterCache, AnUnknownPhoneShapeOrStyleIsAnError) {
   KnownModels models;
   CosterCache costers(Profiles(), models);
   CosterCache::Question phone = Static(), shape = Static(), style = Static();

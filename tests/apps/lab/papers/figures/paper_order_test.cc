@@ -30,7 +30,7 @@ TEST(PaperOrder, HeaderExample) {
   EXPECT_NE(text.find("of its rows"), std::string::npos) << text;
 }
 
-TEST(PaperOrder, ThoseThatDoNotHoldAreListedIfThereAreSome) {
+TEST(PaperOrder, OrdersThatDoNotHoldAreListedIfAny) {
   std::vector<PaperOrder> orders = Orders();
   EXPECT_EQ(OrderTables(orders).size(), 2u);
   EXPECT_EQ(OrderTables(orders)[1].rows.size(), 2u);

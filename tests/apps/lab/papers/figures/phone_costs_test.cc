@@ -34,7 +34,7 @@ TEST(PhoneCosts, HeaderExample) {
   EXPECT_GT(phone->memory().total() + phone->cpu_copy_bytes(), phone->memory().total());
 }
 
-TEST(PhoneCosts, PassesTakeWhatTheReportSays) {
+TEST(PhoneCosts, PassesTakeTheReportsTimeAndEnergy) {
   const PhoneReport report = Report();
   const auto phone = Small();
   const RequestCosts costs = phone->costs();
@@ -46,7 +46,7 @@ TEST(PhoneCosts, PassesTakeWhatTheReportSays) {
   }
 }
 
-TEST(PhoneCosts, PromptsAndLoadsTakeWhatTheReportSays) {
+TEST(PhoneCosts, PromptsAndLoadsTakeTheReportsTime) {
   const PhoneReport report = Report();
   const auto phone = Small();
   const RequestResult result = Must(SimulateRequest(phone->costs(), {.rule = SwitchRule::kSynchronous}, {.prompt_tokens = 700}));

@@ -48,7 +48,7 @@ TEST(ProfileSet, HasAllBuiltInPhonesByTheirNames) {
   EXPECT_EQ(names, expected);
 }
 
-TEST(ProfileSet, OneParameterIsChangedWhereItIsAsked) {
+TEST(ProfileSet, OneParameterIsChangedOnTheNamedDevices) {
   const ProfileSet changed = Times(Profiles(), "call_seconds", 1.1, {"8gen2", "8elite"});
   for (const auto& [name, profile] : changed) {
     const bool asked = name == "8gen2" || name == "8elite";
@@ -56,7 +56,7 @@ TEST(ProfileSet, OneParameterIsChangedWhereItIsAsked) {
   }
 }
 
-TEST(ProfileSet, WhatIsAssumedGoesToTheEndsOfItsRangeAndNothingElseDoes) {
+TEST(ProfileSet, OnlyAssumedParametersMoveToTheEndsOfTheirRanges) {
   const std::vector<std::string> assumed = AssumedParameters(Profiles());
   EXPECT_GT(assumed.size(), 5u);
   for (const std::string& parameter : assumed) {

@@ -61,7 +61,7 @@ TEST(Published, FiguresThatAreInTwoTablesAreTheSame) {
 }
 
 // What paper 004's tables 6 and 7 say of one quantity agrees with itself as far as it does.
-TEST(Published, UseCasesAndBranchesAreThoseOfEachOther) {
+TEST(Published, UseCasesAndBranchesAgreeWithEachOther) {
   const absl::Span<const char* const> tasks = PublishedBranchTasks();
   int64_t both = 0;
   for (const PublishedUseCase& use : PublishedUseCases()) {
@@ -81,7 +81,7 @@ TEST(Published, UseCasesAndBranchesAreThoseOfEachOther) {
 }
 
 // No figure may become a parameter.
-TEST(Published, OnlyWhatPrintsKnowsThem) {
+TEST(Published, OnlyPrintingSourcesKnowThePublishedFigures) {
   const std::filesystem::path root = TESSERA_SOURCE_DIR;
   const std::string header = absl::StrCat("figures/", "published.h\"");   // Not in this text.
   std::set<std::string> readers;

@@ -33,14 +33,14 @@ TEST(ShownTables, HeaderExample) {
             "--table=all prints all of them; --json has all numbers.\n\n");
 }
 
-TEST(ShownTables, ANameShowsAllTablesThatHaveIt) {
+TEST(ShownTables, ANameShowsAllTablesWithThatName) {
   const std::string times = Must(ShownTables(Tables(), "times"));
   EXPECT_TRUE(absl::StrContains(times, "Times of passes") && absl::StrContains(times, "Times of prompts")) << times;
   EXPECT_FALSE(absl::StrContains(times, "How near")) << times;
   EXPECT_TRUE(absl::StrContains(Must(ShownTables(Tables(), "all")), "How near"));
 }
 
-TEST(ShownTables, AnotherNameIsWrongUsageThatSaysWhichThereAre) {
+TEST(ShownTables, AnUnknownNameIsWrongUsageThatListsTheNames) {
   const absl::Status status = ShownTables(Tables(), "time").status();
   EXPECT_TRUE(IsWrongUsage(status));
   EXPECT_EQ(FieldOf(status), "table");

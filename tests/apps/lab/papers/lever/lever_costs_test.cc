@@ -52,7 +52,7 @@ TEST(LeverCosts, MoreRowsAndPositionsNeverTakeLess) {
   EXPECT_EQ(Must(costs.LayerSeconds(4, 200)), Must(costs.LayerSeconds(4, 256))) << "positions count by 64";
 }
 
-TEST(LeverCosts, LogitsOnDemandCostWhatTheTextGetsTo) {
+TEST(LeverCosts, LogitsOnDemandCostOnlyTheVisitedRows) {
   const LeverCosts costs = CostsOf(Small());
   for (const HeadWay way : {HeadWay::kOnDemandCpu, HeadWay::kOnDemandNpu}) {
     EXPECT_DOUBLE_EQ(costs.HeadSeconds(way, 64, 3), 3 * costs.HeadSeconds(way, 1, 1)) << NameOf(way);
@@ -77,7 +77,7 @@ TEST(LeverCosts, ABatchTakesNoLongerThanItsNodesOneByOne) {
   }
 }
 
-TEST(LeverCosts, WhatIsNotKnownIsAnError) {
+TEST(LeverCosts, AnUnknownNameIsAnError) {
   const ProfileSet profiles = Must(BuiltInProfiles());
   KnownModels models;
   CosterCache costers(profiles, models);

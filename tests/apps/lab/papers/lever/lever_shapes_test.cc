@@ -60,7 +60,7 @@ TEST(LeverShapes, SpeedupsAreGeometricMeansOverAllOfThem) {
   EXPECT_NEAR(*series.values[1], std::exp(sum / 48), 1e-9);
 }
 
-TEST(LeverShapes, PinningRaisesSpeedAndWhatIsLongerThanRecordedIsMissed) {
+TEST(LeverShapes, PinningRaisesSpeedAndLengthsBeyondTheRecordingAreMissed) {
   for (const LeverSeries& series : Report().series) {
     if (series.table == "table6") {
       // Other times make other trees, so a step may be a hair lower.

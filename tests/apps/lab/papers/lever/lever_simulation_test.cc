@@ -89,7 +89,7 @@ TEST(LeverSimulation, TimeIsThatOfItsPartsAndOfPasses) {
   }
 }
 
-TEST(LeverSimulation, PassesOfRetrievalAreThoseThatWereRecorded) {
+TEST(LeverSimulation, PassesOfRetrievalAreTheRecordedPasses) {
   const LeverRun run = RunOf("retrieval");
   int64_t passes = 0, rows = 0;
   for (const DraftedText& text : Near().texts) {
@@ -115,7 +115,7 @@ TEST(LeverSimulation, MorePinnedLayersAreNeverSlower) {
   }
 }
 
-TEST(LeverSimulation, ALongerTextTakesMorePerTokenWhereComputingIsWhatTakesTime) {
+TEST(LeverSimulation, LongerTextsTakeMorePerTokenWhereComputingDominates) {
   const DraftRecording longer = MadeUpDraft({.texts = 1, .tokens = 512});
   double before = 1e9;
   for (const int length : {32, 128, 512}) {
@@ -129,7 +129,7 @@ TEST(LeverSimulation, ALongerTextTakesMorePerTokenWhereComputingIsWhatTakesTime)
   }
 }
 
-TEST(LeverSimulation, ATextIsCutButItsBeginningIsTheSame) {
+TEST(LeverSimulation, ATextIsCutButItsPrefixIsTheSame) {
   LeverSetup setup = SetupOf("chain");
   setup.most_tokens = 1;
   const LeverRun none = RunOf(setup);

@@ -44,7 +44,7 @@ TEST(RecordedExpander, HeaderExample) {
   EXPECT_EQ(next.PathTo(2), (std::vector<TokenId>{4, 5}));
 }
 
-TEST(RecordedExpander, NodesOffThePathSayWhatWasSaidAfterAsManyTokens) {
+TEST(RecordedExpander, NodesOffThePathUseTheRecordedTokensOfTheSameDepth) {
   const DraftedText text = Text();
   RecordedExpander expander(FreeTimes());
   expander.Use(text);

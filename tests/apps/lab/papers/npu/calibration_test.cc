@@ -28,7 +28,7 @@ TEST(Calibration, HeaderExample) {
 }
 
 // The script that fits asks tessera_inspect --device.
-TEST(Calibration, AsksWhatAReportAnswers) {
+TEST(Calibration, PredictsTheTimesThatAReportShows) {
   const ProfileSet profiles = Must(BuiltInProfiles());
   KnownModels models;
   const std::vector<CalibrationFigure> figures = Must(CalibrationFigures());

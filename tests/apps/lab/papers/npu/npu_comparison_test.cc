@@ -60,7 +60,7 @@ TEST(NpuComparison, EveryFigureThatCountsIsPredictedOrMissed) {
   }
 }
 
-TEST(NpuComparison, CountsWhatItShows) {
+TEST(NpuComparison, CountsTheShownFigures) {
   const NpuComparison& comparison = Comparison();
   int counted = 0, kept = 0, missed = 0, within = 0, near = 0, near_within = 0;
   for (const ComparedFigure& figure : comparison.figures) {
@@ -84,7 +84,7 @@ TEST(NpuComparison, CountsWhatItShows) {
 }
 
 // The calibration has the graph of paper 004's 1B on the S24: what else the paper says of it is hardly predicted.
-TEST(NpuComparison, WhatIsNearTheCalibrationIsMarked) {
+TEST(NpuComparison, FiguresNearTheCalibrationAreMarked) {
   for (const ComparedFigure& figure : Comparison().figures) {
     EXPECT_EQ(figure.near_calibration, absl::StartsWith(figure.id, "004-")) << figure.id;
   }

@@ -60,7 +60,7 @@ TEST(NpuPredictions, ASetWithoutThePapersPhonesIsRefused) {
   }
 }
 
-TEST(NpuPredictions, WhatIsAssumedOfRequestsIsWithinItsRangeAndMovesThem) {
+TEST(NpuPredictions, AssumptionsOnRequestsAreWithinTheirRangesAndMoveTheRequests) {
   const std::map<std::string, Prediction> base = PredictionsById({});
   for (const NpuAssumption& assumption : NpuAssumptionRanges()) {
     EXPECT_LE(assumption.low, NpuAssumptions().*assumption.value) << assumption.name;
@@ -109,7 +109,7 @@ std::vector<double> SaidBy(const ProfileSet& profiles, KnownModels& models) {
   return said;
 }
 
-TEST(NpuPredictions, TenPerCentMoreOfEachParameterMovesWhatAReportSays) {
+TEST(NpuPredictions, TenPerCentMoreOfEachParameterMovesTheReport) {
   const std::set<std::string> unused = {"ddr_bytes_per_second"};   // No cost is that of several parts that read at once.
   KnownModels models;
   const std::vector<double> base = SaidBy(Profiles(), models);

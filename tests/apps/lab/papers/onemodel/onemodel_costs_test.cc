@@ -35,7 +35,7 @@ TEST(OnemodelCosts, HeaderExample) {
 }
 
 // 16 layers of width 2048 with keys and values of 512: by rank 16 two bytes for each number of A and B.
-TEST(OnemodelCosts, AnAdaptersBytesAreThoseOfItsNumbers) {
+TEST(OnemodelCosts, AnAdaptersBytesFollowFromItsNumbers) {
   KnownModels models;
   OnemodelCosts costs(Profiles(), models);
   EXPECT_EQ(Must(costs.AdapterBytes(kOnemodel1b)), int64_t{16} * 16 * 2 * (4096 + 2560 + 2560 + 4096));

@@ -73,7 +73,7 @@ TEST(OnemodelReport, FiguresExample) {
   EXPECT_GT(ErrorsOf(figures, Standing::kElsewhere).figures, 30);
 }
 
-TEST(OnemodelReport, EachTableButThoseOfAccuracyHasItsFigures) {
+TEST(OnemodelReport, EveryTableExceptAccuracyHasItsFigures) {
   std::set<int> tables;
   for (const OnemodelFigure& figure : OnemodelFigures(Report())) tables.insert(figure.table);
   EXPECT_EQ(tables, (std::set<int>{1, 2, 3, 5, 6, 7, 9, 10}));
@@ -105,7 +105,7 @@ TEST(OnemodelReport, TheSlipOfTable3IsShownAndNotCounted) {
   EXPECT_LT(std::abs(*formula.error()), std::abs(*slip.error()));
 }
 
-TEST(OnemodelReport, ErrorsCountFiguresByWhatTheyAreWorth) {
+TEST(OnemodelReport, ErrorsCountFiguresByStanding) {
   const std::vector<OnemodelFigure> figures = OnemodelFigures(Report());
   int counted = 0, by_standing = 0;
   for (const OnemodelFigure& figure : figures) counted += figure.counted && figure.error().has_value() ? 1 : 0;
@@ -211,7 +211,7 @@ TEST(OnemodelReport, RunsOfAutoAloneHaveOneTable) {
   EXPECT_TRUE(BestOfTasks(report.runs).empty());
 }
 
-TEST(OnemodelReport, JsonHasWhatTablesHave) {
+TEST(OnemodelReport, JsonHasTheContentsOfTheTables) {
   const JsonValue json = Must(JsonValue::Parse(OnemodelReportJson(Report()), "report"));
   EXPECT_EQ(Must(json.Array("figures")).size(), static_cast<int64_t>(OnemodelFigures(Report()).size()));
   EXPECT_EQ(Must(json.Array("setups")).size(), static_cast<int64_t>(Report().setups.size()));

@@ -51,7 +51,7 @@ TEST(DraftRecording, HeaderExample) {
   EXPECT_FALSE(recording.Has("mt_bench"));
 }
 
-TEST(DraftRecording, IsReadAsItWasWritten) {
+TEST(DraftRecording, IsReadAsWritten) {
   const DraftRecording written = Sample(), read = Must(ParseDraftRecording(DraftRecordingText(written), "d.jsonl"));
   EXPECT_EQ(DraftRecordingText(read), DraftRecordingText(written));
   ASSERT_EQ(read.texts.size(), written.texts.size());

@@ -109,7 +109,7 @@ TEST_F(RecordDrafts, ADraftThatIsTheTargetIsAlwaysRightAndOneInTwoBitsIsNot) {
 }
 
 // The trees of the recording, and those that the draft itself grows while the target writes.
-TEST_F(RecordDrafts, TreesThatAreGrownAgainAcceptWhatTheRealOnesDid) {
+TEST_F(RecordDrafts, RegrownTreesAcceptTheTokensOfTheRealTrees) {
   const std::unique_ptr<LeverModels> models = Load(/*same=*/false);
   const DraftRecording recording = Record(*models);
   LeverOptions asked = {.systems = Must(LeverSpecs("flash_ar,chain,edgellm,specinfer", "")), .warm_up = {1, 2, 3},

@@ -91,7 +91,7 @@ TEST(RecordTexts, TasksHaveTheFirstPromptsOfTheirFiles) {
             std::string::npos);
 }
 
-TEST(RecordTexts, APassDraftsAsItDidBeforeAndTheTextIsThatOfPlainDecoding) {
+TEST(RecordTexts, ARecordedPassDraftsAsBeforeAndTheTextEqualsPlainDecoding) {
   const RecordLimits limits = {.texts = 2, .most_tokens = 40};
   const std::unique_ptr<Engine> engine = SmallEngine(2), other = SmallEngine(1);
   const std::unique_ptr<Engine> third = SmallEngine();   // Whose cache plain texts may fill.
@@ -125,7 +125,7 @@ TEST(RecordTexts, APassDraftsAsItDidBeforeAndTheTextIsThatOfPlainDecoding) {
   }
 }
 
-TEST(RecordTexts, OursAreTheSameDraftersWithThoseOfSdNpuBesideThem) {
+TEST(RecordTexts, OursAreTheSameDraftersBesideTheDraftersOfSdNpu) {
   const std::vector<Tokens> none;
   const auto names_of = [&](const std::string& name) {
     std::vector<std::string> names;

@@ -50,7 +50,7 @@ TEST(Recording, HeaderExample) {
   EXPECT_DOUBLE_EQ(recording.MeanTokens("summary"), 7.0 / 3);
 }
 
-TEST(Recording, IsReadAsItWasWritten) {
+TEST(Recording, IsReadAsWritten) {
   const Recording written = Sample(), read = Must(ParseRecording(RecordingText(written), "r.jsonl"));
   EXPECT_EQ(read.drafter, written.drafter);
   EXPECT_EQ(read.command, written.command);
@@ -61,7 +61,7 @@ TEST(Recording, IsReadAsItWasWritten) {
   EXPECT_EQ(RecordingText(read), RecordingText(written));
 }
 
-TEST(Recording, TokensPerPassAreThoseOfATaskOrOfAll) {
+TEST(Recording, TokensPerPassAreAveragedOverATaskOrOverAll) {
   const Recording recording = Sample();
   EXPECT_DOUBLE_EQ(recording.MeanTokens("rag"), 2);
   EXPECT_DOUBLE_EQ(recording.MeanTokens(""), 9.0 / 4);

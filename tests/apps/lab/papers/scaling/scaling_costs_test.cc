@@ -39,7 +39,7 @@ TEST(ScalingCosts, TheHeadIsTheCpusAndGrowsWithRows) {
   EXPECT_LT(many.layer_seconds, 1.1 * one.layer_seconds) << "rows of a tile are free";
 }
 
-TEST(ScalingCosts, AnswersAreTheStepsThatTheyTake) {
+TEST(ScalingCosts, AnswersCostTheSumOfTheirSteps) {
   ScalingCosts costs(Profiles(), Models(), {.prompt_tokens = 100, .answer_tokens = 3});
   for (const int samples : {1, 4}) {
     double seconds = 0;
@@ -63,7 +63,7 @@ TEST(ScalingCosts, AScorerReadsEachAnswerAndTheQuestionOnce) {
   EXPECT_GT(Must(costs.Prompt(kModel)).seconds, 0.9 * question) << "of the same shape, with the logits of one row";
 }
 
-TEST(ScalingCosts, ErrorsNameWhatIsNotThere) {
+TEST(ScalingCosts, UnknownPhonesAndShapesAreNotFound) {
   ScalingCosts costs(Profiles(), Models());
   EXPECT_TRUE(absl::IsNotFound(costs.Step({"9gen9", "qwen2.5-1.5b"}, 1, 1).status()));
   EXPECT_TRUE(absl::IsNotFound(costs.Answers({"8gen3", "qwen9"}, 1).status()));

@@ -40,7 +40,7 @@ TEST(ScalingCurves, HeaderExample) {
   EXPECT_EQ(curves[1].points[0].gain.mean, -0.1);
 }
 
-TEST(ScalingCurves, WhatJudgeWritesIsRead) {
+TEST(ScalingCurves, TheJsonOfJudgeIsRead) {
   const JudgeReport report = {.task = "math500", .questions = 3, .samples_each = 2, .scorer = "random",
                               .figures = {{.method = "one sample", .samples = 1, .accuracy = {0.5, 0.25, 1}},
                                           {.method = "best of N", .samples = 2, .accuracy = {0.75, 0.5, 1}, .gain = {0.25, 0, 0.5}}}};

@@ -70,7 +70,7 @@ TEST(ScalingReport, HeaderExample) {
   for (const PaperOrder& order : report.orders) EXPECT_EQ(order.why.empty(), order.holds) << order.claim << ", " << order.where;
 }
 
-TEST(ScalingReport, StepsAreThoseOfThePapersPhonesAndBatches) {
+TEST(ScalingReport, StepsCoverThePapersPhonesAndBatches) {
   ASSERT_EQ(Report().steps.size(), std::size(kScalingRuns));
   for (size_t i = 0; i < Report().steps.size(); ++i) {
     const ScalingSteps& steps = Report().steps[i];
@@ -166,7 +166,7 @@ TEST(ScalingReport, AWrongCostShows) {
   EXPECT_EQ(ScalingFigures(wrong)[1].prediction->low, ScalingFigures(Report())[1].prediction->low) << "memory";
 }
 
-TEST(ScalingReport, AssumptionsMoveWhatTheyAreAbout) {
+TEST(ScalingReport, AssumptionsMoveTheirOwnRatios) {
   const std::vector<ScalingOtherwise>& otherwise = Report().otherwise;
   ASSERT_GE(otherwise.size(), 6u);
   for (size_t i = 0; i < Report().pairs.size(); ++i) {
@@ -227,7 +227,7 @@ TEST(ScalingTables, HeaderExample) {
   for (const char* said : {"1056", "2090", "4.3", "15.9", "32.6"}) EXPECT_TRUE(absl::StrContains(text, said)) << said;
 }
 
-TEST(ScalingTables, CurvesSayThatTheyAreNotThePapers) {
+TEST(ScalingTables, CurvesAreMarkedAsNotThePapers) {
   EXPECT_EQ(std::count_if(Report().curves.begin(), Report().curves.end(), [](const auto& curve) { return curve.points.empty(); }), 0);
   for (const ReportTable& table : ScalingTables(Report())) {
     if (!absl::StrContains(table.title, "m.gguf")) continue;
@@ -242,7 +242,7 @@ TEST(ScalingTables, CurvesSayThatTheyAreNotThePapers) {
   ADD_FAILURE() << "no table of the curve";
 }
 
-TEST(ScalingReport, JsonHasWhatTablesHave) {
+TEST(ScalingReport, JsonHasTheContentsOfTheTables) {
   const JsonValue json = Must(JsonValue::Parse(ScalingReportJson(Report()), "report"));
   EXPECT_EQ(Must(json.Array("figures")).size(), static_cast<int64_t>(ScalingFigures(Report()).size()));
   EXPECT_EQ(Must(json.Array("steps")).size(), static_cast<int64_t>(std::size(kScalingRuns)));

@@ -87,7 +87,7 @@ TEST(PhoneRequest, WaitsAsTheRuleSays) {
   EXPECT_NEAR(naive.seconds.prefill + naive.seconds.switching, 19.5, 1e-12);
 }
 
-TEST(PhoneRequest, PassesCostWhatTheirGraphCosts) {
+TEST(PhoneRequest, PassesCostTheRunsOfTheirGraph) {
   const RequestResult padded = Must(SimulateRequest(HandCosts(), HandSetup(SwitchRule::kPadded), HandWork()));
   EXPECT_DOUBLE_EQ(padded.seconds.decode, 5 * 6.5);   // Without drafts, on the prefill graph.
   EXPECT_EQ(padded.empty_rows, 5 * 7);
@@ -304,7 +304,7 @@ void ExpectRefused(const RequestCosts& costs, const RequestSetup& setup, const R
   EXPECT_TRUE(absl::StrContains(status.message(), message)) << status;
 }
 
-TEST(PhoneRequest, WhatMakesNoSenseIsRefusedWithWhatWasExpected) {
+TEST(PhoneRequest, AnImpossibleRequestIsRefusedWithTheExpectedRange) {
   RequestSetup setup = HandSetup(SwitchRule::kPublished);
   ExpectRefused(HandCosts(), setup, {.prompt_tokens = 0}, "prompt tokens: found 0, expected 1 to 1048576");
   ExpectRefused(HandCosts(), setup, {.tokens = -1}, "tokens: found -1, expected 0 to 1048576");

@@ -17,7 +17,7 @@ TEST(RejectionCases, HeaderExample) {
   EXPECT_EQ(CaseOf({5, 6, 7}, {5, 1, 2, 3}), RejectionCase::kRedundant);
 }
 
-TEST(RejectionCases, WhatWasNotRejectedIsNoCase) {
+TEST(RejectionCases, ADraftWithoutRejectionIsNoCase) {
   EXPECT_EQ(CaseOf({}, {1, 2}), RejectionCase::kNone);
   EXPECT_EQ(CaseOf({5, 6}, {}), RejectionCase::kNone);
   EXPECT_EQ(CaseOf({5, 6}, {5, 6}), RejectionCase::kNone);
@@ -26,7 +26,7 @@ TEST(RejectionCases, WhatWasNotRejectedIsNoCase) {
 }
 
 // 10 11 12 is rejected at once or after its first token; anything may follow the segment.
-TEST(RejectionCases, MissingGoesOnWhereItWasRejected) {
+TEST(RejectionCases, MissingResumesAtTheRejectedToken) {
   EXPECT_EQ(CaseOf({10, 11, 12}, {1, 10, 11, 9}), RejectionCase::kMissing);
   EXPECT_EQ(CaseOf({10, 11, 12}, {1, 2, 3, 10, 11, 12}), RejectionCase::kMissing);
   EXPECT_EQ(CaseOf({10, 11, 12}, {10, 1, 11, 12}), RejectionCase::kMissing);
@@ -69,7 +69,7 @@ TEST(RejectionCases, TheWindowEndsAfterEightTokens) {
   }
 }
 
-TEST(RejectionCases, WhatATextNoLongerSaysIsRedundant) {
+TEST(RejectionCases, TokensThatTheTextNoLongerHasAreRedundant) {
   EXPECT_EQ(CaseOf({10, 11, 12}, {1}), RejectionCase::kRedundant);
   EXPECT_EQ(CaseOf({10, 11, 12}, {1, 10}), RejectionCase::kRedundant);
   EXPECT_EQ(CaseOf({10, 11, 12}, {1, 10, 11}), RejectionCase::kMissing);

@@ -44,7 +44,7 @@ TEST(RequestPicture, HeaderExample) {
 }
 
 // The axis has 1000 for 1.1 s.
-TEST(RequestPicture, BlocksHaveTheColourOfTheGraphThatTheyHave) {
+TEST(RequestPicture, BlocksHaveTheColourOfTheirGraph) {
   const std::string svg = RequestPictureSvg({"", {{"a",
                                                    {Event(Zone::kGraphRun, Resource::kNpu, 7, 0, 0.22),
                                                     Event(Zone::kGraphRun, Resource::kNpu, 8, 0.22, 0.44),
@@ -72,7 +72,7 @@ TEST(RequestPicture, EndsSoonAfterTheLastLoadOfAll) {
   EXPECT_FALSE(absl::StrContains(svg, ">2.5 s<"));
 }
 
-TEST(RequestPicture, WithoutLoadsItHasAllAndWithoutEventsNothing) {
+TEST(RequestPicture, WithoutLoadsAPassFillsTheAxisAndWithoutEventsNothingIsDrawn) {
   const std::string all = RequestPictureSvg({"", {{"a", {Event(Zone::kPass, Resource::kCpu, 1, 0, 8)}}}});
   EXPECT_TRUE(absl::StrContains(all, "width=\"1000.00\""));
   for (const RequestPicture& picture : {RequestPicture(), RequestPicture{"<a&b>", {{"c<d", {}}}}}) {

@@ -99,7 +99,7 @@ TEST(SdnpuReport, SaysTheSameToTheDigit) {
   EXPECT_EQ(Must(SdnpuReportText(again, "all")), Must(SdnpuReportText(MadeUpReport(), "all")));
 }
 
-TEST(SdnpuReport, HasEachPartWhereThePapersHaveIt) {
+TEST(SdnpuReport, HasEachPartForThePhoneOfThePapers) {
   const SdnpuReport& report = MadeUpReport();
   EXPECT_EQ(report.ablation_phone, "8gen2");
   EXPECT_EQ(report.breakdown_phone, "8elite");

@@ -67,7 +67,7 @@ TEST(SdnpuTables, RulesHaveTheirParts) {
 }
 
 // Each claim in one row, with as many places as the report has; what does not hold is listed with its reason.
-TEST(SdnpuTables, OrdersAreCountedAndThoseThatDoNotHoldAreListed) {
+TEST(SdnpuTables, OrdersAreCountedAndBrokenOrdersAreListed) {
   const std::vector<SdnpuOrder>& orders = Report().orders;
   const SdnpuTable claims = TableNamed(Report(), "What the papers say about orders");
   int holds = 0, all = 0;

@@ -63,7 +63,7 @@ class ScaleScore : public testing::Test {
   const std::string head_, into_;
 };
 
-TEST_F(ScaleScore, AHeadsScoresAreFiguresByWhichJudgeChooses) {
+TEST_F(ScaleScore, JudgeChoosesByTheScoresOfAHead) {
   const Ended ended = Scale("score", Flags("reward:" + head_, {Samples()}));
   ASSERT_EQ(ended.code, 0) << ended.errors;
   EXPECT_EQ(*Json(ended.output).Int("scored"), 3);

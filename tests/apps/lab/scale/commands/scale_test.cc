@@ -57,7 +57,7 @@ TEST(Scale, JudgeShowsEachWayForEachNumberOfSamples) {
 }
 
 // README's first command, from another folder than that of the sources.
-TEST(Scale, JudgeHasAFewRecordsWhereverItIsRun) {
+TEST(Scale, JudgeHasAFewRecordsInAnyFolder) {
   const TemporaryFolder folder;
   for (const std::string task : {"gsm8k", "math_steps"}) {
     Program program("tessera_scale judge", {"--task=" + task, "--samples=1,4"}, [&] { CHECK_EQ(chdir(folder.Path("").c_str()), 0); });
@@ -167,7 +167,7 @@ TEST(Scale, RunRefusesAFileOfProblemsThatChanged) {
   EXPECT_TRUE(absl::StrContains(changed.errors, "line 1: settings: found gsm8k, problems sha256 ")) << changed.errors;
 }
 
-TEST(Scale, SearchesKnowWhichHeadScoredThem) {
+TEST(Scale, SearchesRememberTheHeadThatScoredThem) {
   const TemporaryFolder folder;
   const std::string head = folder.Path("head"), into = folder.Path("beams");
   const int width = Must(Engine::Open({.model_path = TinyPath("llama")}))->config().width;

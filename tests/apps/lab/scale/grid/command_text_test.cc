@@ -32,7 +32,7 @@ std::string Echoed(const std::string& word) {
   return text;
 }
 
-TEST(CommandText, AShellTakesEachWordAsTheTextThatItStandsFor) {
+TEST(CommandText, AShellReadsEachWordAsItsText) {
   for (const std::string text : {"plain/path-1.gguf", "a b", "it's", "$HOME `id` \"x\" \\", "*", "a;b", "~", "line\nbreak", "#x", "!"}) {
     EXPECT_EQ(Echoed(ShellWord(text)), text);
   }

@@ -23,7 +23,7 @@ GridAbout About() {
           .tasks = {{.task = "gsm8k", .questions = 40, .problems = 660, .sha256 = std::string(64, 'b')}}};
 }
 
-TEST(GridFolder, KeepsWhatAGridIsMadeFrom) {
+TEST(GridFolder, KeepsTheSettingsOfAGrid) {
   const TemporaryFolder folder;
   const std::string grid = folder.Path("grid");
   Must(BeginGrid(grid, About()));

@@ -22,7 +22,7 @@ TEST(GridMethods, HeaderExample) {
   EXPECT_TRUE(AsksScorer("beam"));
 }
 
-TEST(GridMethods, WhatIsNoneIsRefused) {
+TEST(GridMethods, AnUnknownOrRepeatedMethodIsRefused) {
   for (const char* list : {"", "one,", "best of N", "one,one", "majority,weighted,majority"}) {
     EXPECT_FALSE(GridMethodsOf(list).ok()) << list;
   }

@@ -147,7 +147,7 @@ TEST_F(GridReport, NothingFromOutsideIsMarkup) {
   }
 }
 
-TEST_F(GridReport, WhatIsNotKnownIsSaidAndNotGuessed) {
+TEST_F(GridReport, UnknownFiguresAreReportedAsUnknownAndNotGuessed) {
   const std::string folder = folder_.Path("bare");
   Must(BeginGrid(folder, About("bare.gguf", 1)));
   Must(WriteGridResults(GridResultsPath(folder), {{.model = "bare.gguf", .task = "gsm8k", .method = "one", .questions = 40,

@@ -32,7 +32,7 @@ std::string TextOf(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(GridResults, AreReadAsTheyWereWritten) {
+TEST(GridResults, AreReadAsWritten) {
   const TemporaryFolder folder;
   GridResult one = Result();
   one.method = "one";
@@ -79,7 +79,7 @@ HostTime Time() {
           .other_cpus = 0.25, .machine = "a CPU, 2 threads, avx2"};
 }
 
-TEST(HostTimes, AreKeptForTheMachineThatTheyAreOf) {
+TEST(HostTimes, AreKeptPerMachine) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("times.jsonl");
   HostTimes times = Must(HostTimes::Read(path, Time().machine));

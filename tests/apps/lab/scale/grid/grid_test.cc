@@ -100,7 +100,7 @@ TEST(Grid, HasEachMethodForEachNumberOfSamples) {
   }
 }
 
-TEST(Grid, GoesOnToTheSameResultsWhereverItWasStopped) {
+TEST(Grid, ContinuesToTheSameResultsAfterAnyStop) {
   const TemporaryFolder folder;
   Must(RunFor(Options(folder.Path("whole"))));
   const std::string results = TextOf(GridResultsPath(folder.Path("whole")));

@@ -61,7 +61,7 @@ TEST(PhoneTime, ManySamplesCostLittleMoreThanOne) {
   EXPECT_LT(eight, 4 * one) << "that is what idle rows are for";
 }
 
-TEST(PhoneTime, WhatIsWrongIsNamed) {
+TEST(PhoneTime, AnUnknownPhoneShapeOrShortContextIsNamed) {
   EXPECT_TRUE(absl::StrContains(PhoneTime::Create({.device = "nokia", .shape = "qwen2.5-0.5b"}).status().message(), "device: "));
   EXPECT_TRUE(absl::StrContains(PhoneTime::Create({.device = "8gen3", .shape = "qwen9"}).status().message(), "shape: "));
   const PhoneTime phone = Must(PhoneTime::Create({.device = "8gen3", .shape = "qwen2.5-0.5b", .context = 128}));

@@ -44,7 +44,7 @@ const MethodFigures& Find(const std::vector<MethodFigures>& all, const std::stri
 }
 
 // By hand: of four samples, two of which give the right answer, in all 12 ordered pairs and 24 orders.
-TEST(Judge, FiguresAreThoseOfAllOrders) {
+TEST(Judge, FiguresAverageOverAllOrders) {
   const std::vector<JudgedQuestion> questions = {
       {.answers = {0, 1, 1, 2}, .right = {false, true, true, false}, .scores = {0.9, 0.1, 0.5, 0.2}, .weights = {0.9, 0.1, 0.5, 0.2}}};
   const std::vector<MethodFigures> figures = JudgeSelections(questions, {.samples = {1, 2, 4}});
@@ -156,7 +156,7 @@ TEST(Candidates, EachQuestionIsOfOneHalf) {
   EXPECT_EQ(FieldOf(HalfOfName("dev").status()), "split");
 }
 
-TEST(Candidates, AProblemIsOfTheSameHalfWhoeverAnswersIt) {
+TEST(Candidates, AProblemIsInTheSameHalfForEverySource) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("samples.jsonl");
   const Task task = Must(ReadTask(kFew, "gsm8k"));
@@ -202,7 +202,7 @@ TEST(Candidates, OwnSamplesAreGroupedByTheirProblem) {
   }
 }
 
-TEST(Candidates, ArithmeticCountsWhatHolds) {
+TEST(Candidates, ArithmeticScoresTheCorrectCalculations) {
   const auto score = [](const std::string& text, const std::string& answer) { return ArithmeticScore({.text = text, .answer = answer}); };
   EXPECT_EQ(score("16 - 3 = <<16-3=13>>13 and 2 * 13 = $<<2*13=26>>26\nA: 26", "26"), 1);
   EXPECT_EQ(score("16 - 3 = <<16-3=12>>12", "12"), 2.0 / 3) << "the difference is wrong";
@@ -227,7 +227,7 @@ TEST(StepTrees, HeaderExample) {
 }
 
 // A problem whose only right path begins with the step of the largest value, and ends with another.
-TEST(StepTrees, ABeamFindsWhatOneWalkMisses) {
+TEST(StepTrees, ABeamFindsAnswersThatOneWalkMisses) {
   const StepTree tree = {.question = "q",
                          .answer = "5",
                          .root = {"q", 0.5, {{"good", 0.9, {{"\\boxed{5}", 1, {}}, {"\\boxed{4}", 0.2, {}}}},

@@ -9,7 +9,7 @@ using Lines = std::vector<std::string>;
 
 TEST(BrokenLines, HeaderExample) { EXPECT_EQ(BrokenLines("a pass of one row", 9), (Lines{"a pass of", "one row"})); }
 
-TEST(BrokenLines, ATextThatFitsStaysAsItIs) {
+TEST(BrokenLines, ATextThatFitsIsUnchanged) {
   EXPECT_EQ(BrokenLines("two  spaces ", 12), (Lines{"two  spaces "}));
   EXPECT_EQ(BrokenLines("", 5), (Lines{""}));
 }

@@ -49,7 +49,7 @@ std::set<size_t> NotDominated(const std::vector<FrontierPoint>& points) {
   return places;
 }
 
-TEST(Frontier, IsWhatTheDefinitionSaysInRandomInstances) {
+TEST(Frontier, MatchesTheDefinitionInRandomInstances) {
   SeededRandom random(7);
   for (int instance = 0; instance < 2000; ++instance) {
     const std::vector<FrontierPoint> points = RandomPoints(random);

@@ -41,7 +41,7 @@ TEST_F(CodeAttacks, ARightProgramPassesTheSameTests) {
   EXPECT_EQ(Attack("def f(x):\n  return 918273641 + x\n").outcome, CodeOutcome::kPassed);
 }
 
-TEST_F(CodeAttacks, NothingInTheProcessKnowsWhatIsExpected) {
+TEST_F(CodeAttacks, NothingInTheProcessKnowsTheExpectedValue) {
   ExpectFails(R"(
 import gc, os, sys
 def f(x):
@@ -111,7 +111,7 @@ TEST_F(CodeAttacks, EqualToAllIsEqualToNothing) {
                            "def f(x):\n  return Liar()\n"), "Error");
 }
 
-TEST_F(CodeAttacks, WhatTheProgramPatchesIsItsOwn) {
+TEST_F(CodeAttacks, PatchesOfTheProgramStayInTheProgram) {
   ExpectFails("import builtins, sys, json, os\nfor name in ('len', 'abs', 'all', 'any', 'isinstance', 'sorted', 'set'):\n"
               "  setattr(builtins, name, lambda *a, **k: 3)\nbuiltins.AssertionError = Exception\n"
               "sys.excepthook = lambda *a: None\ndef len(x):\n  return 3\ndef f(x):\n  return []\n", "", "assert len(f(4)) == 3\n");
@@ -184,7 +184,7 @@ TEST_F(CodeAttacks, ANumberThatIsNoneIsNotEqual) {
   ExpectFails("nan = float('nan')\ndef f(x):\n  return [nan]\n", "AssertionError", "assert f(4) == f(4)\n");
 }
 
-TEST_F(CodeAttacks, WhatHangsRunsOutOfTime) {
+TEST_F(CodeAttacks, AHangingProgramRunsOutOfTime) {
   EXPECT_EQ(Attack("def f(x):\n  while True:\n    pass\n").outcome, CodeOutcome::kTimedOut);
   EXPECT_EQ(Attack("while True:\n  pass\n").outcome, CodeOutcome::kTimedOut);
   EXPECT_EQ(Attack("import os\ndef f(x):\n  os.read(3, 1)\n").outcome, CodeOutcome::kTimedOut);

@@ -56,7 +56,7 @@ TEST_F(CodeCheckerTest, HeaderExample) {
   EXPECT_GT(result.seconds, 0);
 }
 
-TEST_F(CodeCheckerTest, AFailedTestSaysWhat) {
+TEST_F(CodeCheckerTest, AFailedTestSaysWhy) {
   const CodeResult result = Run("assert 1 + 1 == 3, 'sum'\n");
   EXPECT_EQ(result.outcome, CodeOutcome::kFailed);
   EXPECT_EQ(result.message, "AssertionError: sum");
@@ -78,7 +78,7 @@ TEST_F(CodeCheckerTest, LeavingEarlyIsNotPassing) {
   EXPECT_EQ(Run("import os; os._exit(0)\n").message, "it ended before its tests did, with exit code 0");
 }
 
-TEST_F(CodeCheckerTest, PlainValuesCrossAsTheyAre) {
+TEST_F(CodeCheckerTest, PlainValuesCrossUnchanged) {
   const std::string echo = "def f(x):\n  return x\n";
   EXPECT_EQ(Tested(echo, "for x in [None, True, False, 0, -255, 10 ** 20000, 1.5, float('inf'), 'a\\0\\ud800\\u202e', b'\\xff', 2 - 1j,\n"
                          "          [], (), set(), {}, [1, [2, (3,)]], {(1, 2): {'a'}}, frozenset({1}), {1: 2.0, None: [True]}]:\n"
@@ -105,7 +105,7 @@ TEST_F(CodeCheckerTest, ObjectsStayWithTheProgram) {
   EXPECT_EQ(Tested(nodes, "assert squares(3) == [0, 1, 4]\n"), "AssertionError") << "as in Python";
 }
 
-TEST_F(CodeCheckerTest, TestsRunWithWhatTheirProblemGivesThem) {
+TEST_F(CodeCheckerTest, TestsRunWithTheDefinitionsOfTheirProblem) {
   EXPECT_EQ(Tested("def f(x):\n  return x ** 0.5\n", "assert math.isclose(f(2), 1.41421356, rel_tol=1e-6)\n", "import math\n"), "");
   EXPECT_EQ(Tested("def helper(x):\n  return 7\ndef f(x):\n  return x\n", "def check(f):\n  assert f(helper(1)) == 2\ncheck(f)\n",
                    "def helper(x):\n  return 2\n"), "") << "a helper of the problem is not the program's";
@@ -140,12 +140,12 @@ TEST_F(CodeCheckerTest, OnlyAdvicesThatGiveMemoryBackAreTaken) {
   EXPECT_EQ(result.message, "");
 }
 
-TEST_F(CodeCheckerTest, ItIsNotTheMainModuleAndHasNoInput) {
+TEST_F(CodeCheckerTest, TheProgramIsNotTheMainModuleAndHasNoInput) {
   EXPECT_EQ(Run("if __name__ == '__main__':\n  assert False\n").message, "");
   EXPECT_EQ(Run("input()\n").message, "EOFError: EOF when reading a line");
 }
 
-TEST_F(CodeCheckerTest, WhatNeverEndsIsKilled) {
+TEST_F(CodeCheckerTest, AnEndlessProgramIsKilled) {
   const CodeResult loop = Run("while True:\n  pass\n", {.cpu_seconds = 1});
   EXPECT_EQ(loop.outcome, CodeOutcome::kTimedOut) << loop.message;
   const CodeResult stubborn =
@@ -207,13 +207,13 @@ TEST_F(CodeCheckerTest, OnlyFilesOfTheInterpreterCanBeRead) {
   EXPECT_EQ(Run("import os\nassert open(os.__file__).read(7)\n").message, "");
 }
 
-TEST_F(CodeCheckerTest, WhatIsExecutedStaysInTheSandbox) {
+TEST_F(CodeCheckerTest, AnExecutedProgramStaysInTheSandbox) {
   const CodeResult result = Run("import os, sys\nos.execv(sys.executable, [sys.executable, '-s', '-S', '-c', 'import os; os.fork()'])\n");
   EXPECT_EQ(result.outcome, CodeOutcome::kFailed);
   EXPECT_TRUE(absl::StrContains(result.message, "not permitted") || absl::StrContains(result.message, "denied")) << result.message;
 }
 
-TEST_F(CodeCheckerTest, AFloodOfTextEndsIt) {
+TEST_F(CodeCheckerTest, AFloodOfTextEndsTheProgram) {
   const CodeResult result = Run("for i in range(1 << 20):\n  print('x' * 1024)\n");
   EXPECT_EQ(result.outcome, CodeOutcome::kWroteTooMuch);
   EXPECT_EQ(Run("print('x' * 100000)\n").outcome, CodeOutcome::kPassed);

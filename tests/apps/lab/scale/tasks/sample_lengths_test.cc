@@ -38,7 +38,7 @@ std::vector<double> ByEnumeration(const std::vector<int64_t>& lengths, int drawn
   return sums;
 }
 
-TEST(SampleLengths, AreThoseOfAllWaysToTakeThem) {
+TEST(SampleLengths, AverageOverAllWaysToDraw) {
   SeededRandom random(5);
   for (int instance = 0; instance < 60; ++instance) {
     std::vector<int64_t> lengths(static_cast<size_t>(1 + random.Below(9)));
@@ -51,7 +51,7 @@ TEST(SampleLengths, AreThoseOfAllWaysToTakeThem) {
   }
 }
 
-TEST(SampleLengths, FallAndAddUpToWhatSoManySamplesHave) {
+TEST(SampleLengths, FallAndSumToTheTokensOfTheDrawnSamples) {
   SeededRandom random(9);
   std::vector<int64_t> lengths(64);
   for (int64_t& length : lengths) length = random.Below(512);

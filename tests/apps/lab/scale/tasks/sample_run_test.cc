@@ -58,7 +58,7 @@ void ExpectSame(const Samples& a, const Samples& b) {
   }
 }
 
-TEST(SampleRun, EachSampleIsWhatItIsAlone) {
+TEST(SampleRun, EachSampleEqualsTheSampleAlone) {
   const SampleOptions options = {.samples = 5, .together = 4, .sampling = {.temperature = 1, .seed = 9}, .max_tokens = 12};
   const Samples written = Written(options);
   ASSERT_EQ(written.size(), 15u);
@@ -91,7 +91,7 @@ TEST(SampleRun, NothingDependsOnHowManyAreWrittenTogether) {
   }
 }
 
-TEST(SampleRun, WhatIsThereIsNotWrittenAgainAndTheRestIsTheSame) {
+TEST(SampleRun, WrittenSamplesAreNotWrittenAgainAndTheRestIsTheSame) {
   const SampleOptions options = {.samples = 4, .together = 3, .sampling = {.temperature = 1, .seed = 2}, .max_tokens = 9};
   const Samples all = Written(options);
   Samples before, rest;
@@ -100,7 +100,7 @@ TEST(SampleRun, WhatIsThereIsNotWrittenAgainAndTheRestIsTheSame) {
   EXPECT_TRUE(Written(options, all).empty());
 }
 
-TEST(SampleRun, AnErrorOfKeepingEndsIt) {
+TEST(SampleRun, AnErrorOfKeepingEndsTheRun) {
   const SampleOptions options = {.samples = 4, .together = 3, .max_tokens = 3};
   const std::unique_ptr<Engine> engine = EngineFor(options);
   int kept = 0;
@@ -142,7 +142,7 @@ std::string TextOf(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(SampleFile, HalfALineIsCutOffWhereverItWasCut) {
+TEST(SampleFile, AnUnfinishedLineIsCutOffAtAnyLength) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("samples.jsonl");
   Must(Must(SampleFile::Open(path, "s")).Add(Made("1", 0)));
@@ -158,7 +158,7 @@ TEST(SampleFile, HalfALineIsCutOffWhereverItWasCut) {
   }
 }
 
-TEST(SampleFile, WhatItCannotGoOnFromIsNamed) {
+TEST(SampleFile, AFileThatCannotBeContinuedIsRefusedByLine) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("samples.jsonl");
   Must(Must(SampleFile::Open(path, "s")).Add(Made("1", 0)));

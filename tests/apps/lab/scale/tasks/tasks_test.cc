@@ -62,7 +62,7 @@ TEST(Tasks, AFunctionGoesOnFromItsPromptOrIsGivenWhole) {
   }
 }
 
-TEST(Tasks, AProgramEndsWhereItSaysDone) {
+TEST(Tasks, AProgramEndsAtItsDoneMarker) {
   const Problem problem = {.id = "3", .solution = "import re\nclass A:\n  def g(self):\n    pass\ndef f (x) :\n  pass\n",
                            .tests = "\nassert f() == 1\n"};
   const CodeTrial trial = TrialOf(TaskKind::kProgram, problem, "def f():\n  return 1\n[DONE]\nMore text.");
