@@ -51,7 +51,7 @@ TEST_F(OlderFiles, CostsThatAnEarlierVersionMeasuredAreNotMeasuredAgain) {
 }
 
 // The tokens are those with which the version that wrote the session went on.
-TEST_F(OlderFiles, ASessionGoesOnAsInTheVersionThatWroteIt) {
+TEST_F(OlderFiles, ASessionContinuesAsInTheVersionThatWroteTheFile) {
   const Ended ended = Generate("in", 4, {"--session=" + Copy("2026-11-29.session", "s"), "--context=64"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   EXPECT_EQ(TokensOf(ended), (std::vector<int64_t>{249, 92, 147, 69}));

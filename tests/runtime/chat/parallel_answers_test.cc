@@ -250,7 +250,7 @@ TEST(ParallelAnswers, ThatAreCancelledEndAndTheOthersDoNot) {
   EXPECT_FALSE(Must(answers->Step()));
 }
 
-TEST(ParallelAnswers, OneThatIsCancelledWhileItWaitsEndsWithoutAPlace) {
+TEST(ParallelAnswers, AWaitingAnswerThatIsCancelledEndsWithoutAPlace) {
   const ParallelOptions options = {.texts = 1, .speculation = {.speculate = "none"}};
   const auto engine = EngineFor(options);
   const auto answers = Must(ParallelAnswers::Create(*engine, options));
