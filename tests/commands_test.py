@@ -95,7 +95,12 @@ class FuzzTest(unittest.TestCase):
             result = self.fuzz("--no-build", "--runs", runs, "gguf")
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(self.fuzz("--total").stdout.splitlines()[1].split()[:2], ["gguf", total])
-        self.assertIn("gguf has had 900 executions", result.stderr + result.stdout)
+        self.assertIn("gguf has had 900 executions, with 0 findings", result.stderr + result.stdout)
+        history = self.build / "fuzz/gguf/history"
+        history.write_text(history.read_text() + "5 1 7 2\n")
+        result = self.fuzz("--no-build", "--runs", "900", "gguf")
+        self.assertEqual(result.returncode, 1, "a finding stays one")
+        self.assertIn("with 2 findings", result.stderr + result.stdout)
 
     def test_every_target_has_limits_and_another_name_is_none(self):
         script = (SCRIPTS / "tests/fuzz.sh").read_text()

@@ -87,6 +87,11 @@ executed() {
   { cat "$build/fuzz/$1/history" 2>/dev/null || true; } | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
+# Prints the findings that a target's history counts: inputs that broke a promise and are kept until somebody mended their cause.
+found() {
+  { cat "$build/fuzz/$1/history" 2>/dev/null || true; } | awk '{ sum += $4 } END { print sum + 0 }'
+}
+
 # One target, alone on its core. Appends "executions seconds edges findings" to the target's history.
 fuzz() {
   local target=$1 work=$build/fuzz/$1 status=0 more=() executions edges findings
@@ -134,7 +139,8 @@ running=()
 ran=()
 for target in "${targets[@]}"; do
   if ((runs > 0 && $(executed "$target") >= runs)); then
-    say "$target has had $runs executions"
+    say "$target has had $runs executions, with $(found "$target") findings (the fourth column of $build/fuzz/$target/history)"
+    if (($(found "$target") > 0)); then status=1; fi
     continue
   fi
   if ((${#running[@]} >= jobs)); then
