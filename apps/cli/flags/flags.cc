@@ -98,7 +98,7 @@ DEFINE_int32(long_prompt, 4000, "N|Length of a prompt that is read beside other 
 DEFINE_bool(mapped, false, "|For comparison: map the file, lock pinned weights, verify nothing.");
 DEFINE_int32(decode, 128, "N|Tokens to decode in the report.");
 DEFINE_int32(chunk_rows, 0, "N|Rows of a prompt pass; 0: 512, static graphs 128, unshared 256.");
-DEFINE_string(lora_ranks, "", "LIST|Ranks of the adapters, such as 8,8,16: the cost of each --lora_mode.");
+DEFINE_string(lora_ranks, "", "LIST|Adapter ranks, such as 8,8,16: report the cost of each --lora_mode.");
 DEFINE_int32(adapters, 100, "N|Adapters in memory, at least 8.");
 DEFINE_int32(rank, 8, "N|Rank of the adapters.");
 DEFINE_int32(adapter_rank, 0, "N|Rank of adapters that the graphs take as inputs; 0: no adapters.");
@@ -107,7 +107,7 @@ DEFINE_string(peer_curve, "", "FILE|Draw the curve of this file, too: JSON with 
 DEFINE_string(data, "", "FOLDER|Folder of evaluation sets. Default: a few records of each set, built in.");
 DEFINE_string(categories, "all", "LIST|Categories of prompts, comma-separated, or all.");
 DEFINE_int32(texts, 48, "N|Most prompts of each category.");
-DEFINE_string(curves, "", "FILE|Accuracies beside times: lines of tessera_scale judge --json, or a grid's.");
+DEFINE_string(curves, "", "FILE|Judged accuracies to show: tessera_scale judge --json, or a grid's results.");
 DEFINE_string(recordings, "", "FILE|Recorded drafts: lines of tessera_bench spec --tree=ds2d:3,2 --json.");
 DEFINE_int32(most_barrier_nanos, 0, "NS|Exclude texts with a thread barrier longer than NS; 0: none.");
 DEFINE_int32(writings, 1, "N|Times that a text is written each way, in turns; the median counts.");
@@ -135,7 +135,7 @@ DEFINE_string(report, "", "FILE|The HTML page to write. Default of grid: report.
 DEFINE_string(scorer, "", "NAME|self_certainty, mean_log_probability, reward:FILE, judge[:FILE], ...");
 DEFINE_string(samples, "default", "LIST|Numbers of samples: 1,8; default: 1, 2, 4, ... 32; run, grid: 8.");
 DEFINE_string(counts, "default", "LIST|Samples to choose from: 1,2,4,8; default: up to --samples.");
-DEFINE_string(methods, "one,majority,weighted,best_of_n", "LIST|Choices of a grid, also beam.");
+DEFINE_string(methods, "one,majority,weighted,best_of_n", "LIST|Methods that a grid compares; also beam.");
 DEFINE_int32(draws, 200, "N|Orders of a question's samples to try, or draws of walks.");
 DEFINE_string(steps, "last", "NAME|Score of a text's lines by a reward head: last, min or product.");
 DEFINE_string(split, "all", "NAME|Questions: all, or one half of them by their texts: train, test.");
