@@ -93,7 +93,7 @@ DEFINE_int32(repetitions, 5, "N|Timed runs, after one run that is not timed.");
 DEFINE_string(rows, "default", "LIST|Numbers of rows up to 512, with 1: 1,2,4,8; default: up to 64.");
 DEFINE_string(depths, "default", "LIST|Numbers of earlier tokens: 128,1024; default: up to 8192.");
 DEFINE_string(together, "default", "LIST|Numbers of texts at once: 1,8; default: up to 16 (samples: 32).");
-DEFINE_int32(writers, 8, "N|Texts that are being written while others arrive, and with drafts.");
+DEFINE_int32(writers, 8, "N|Texts written while other texts arrive, and texts written with drafts.");
 DEFINE_int32(long_prompt, 4000, "N|Length of a prompt that is read beside other texts; 0: none.");
 DEFINE_bool(mapped, false, "|For comparison: map the file, lock pinned weights, verify nothing.");
 DEFINE_int32(decode, 128, "N|Tokens to decode in the report.");
