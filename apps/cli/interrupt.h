@@ -51,9 +51,9 @@ void ForgetInterrupt();
 enum class Wake { kInput, kSignal, kResumed };
 Wake WaitForInput(int file);
 
-// For a program that changes its terminal: `leave` is called before the program ends by a signal or is stopped (Ctrl-Z), `back` when it
-// goes on. Both may be called on another thread, or in a signal's handler. Null: no longer. REQUIRES: called by the main thread before
-// others that work are started.
+// Sets functions for a program that changes its terminal. `leave` is called before the program ends by a signal or is stopped (Ctrl-Z),
+// `back` when the program continues. Both may be called on another thread, or in a signal's handler. Null: no calls from now on.
+// REQUIRES: called by the main thread, before worker threads are started.
 void HearStops(void (*leave)(), void (*back)());
 void GiveTerminalBack();  // Calls `leave`, if it is set, before an end that is none of these.
 
