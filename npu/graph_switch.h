@@ -53,7 +53,7 @@ enum class SwitchRule : uint8_t {
   // sd.npu's rule: from the first step on, blocks load one by one, last block first. Each load is hidden behind the compute of the next
   // LeastCover blocks.
   kPublished,
-  kPlanned,       // Searches for the order and the begins of loads. Never ends later than the three rules above.
+  kPlanned,       // Searches for the order and the begins of loads. Never ends later than the last three above.
 };
 inline constexpr SwitchRule kSwitchRules[] = {SwitchRule::kPadded, SwitchRule::kSynchronous, SwitchRule::kNaive, SwitchRule::kPublished,
                                               SwitchRule::kPlanned};
