@@ -46,8 +46,8 @@ bool TerminationRequested();
 // Forgets the signal, for the next answer, unless the program is to end.
 void ForgetInterrupt();
 
-// Waits until `file` can be read, or has ended (kInput). kSignal, once for each signal, if one came first or since ForgetInterrupt.
-// kResumed after a stop that HearStops heard of.
+// Waits for the first of three events. kInput: `file` can be read, or has ended. kSignal: a signal came, now or since ForgetInterrupt; each
+// signal is returned once. kResumed: the program continues after a stop (Ctrl-Z), if HearStops was called.
 enum class Wake { kInput, kSignal, kResumed };
 Wake WaitForInput(int file);
 

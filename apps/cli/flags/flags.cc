@@ -123,7 +123,7 @@ DEFINE_string(around, "", "FILE|Write a model of size --shape with the logits of
 DEFINE_string(format, "", "NAME|Block format of the layers' matrices. Default: Q4_0, or the model's.");
 DEFINE_string(head_format, "", "NAME|Block format of embedding and head. Default: the layers', or the model's.");
 DEFINE_string(scheme, "", "LIST|Forms of matrices: a recipe (001, qnn, ...) or FORM,PART=FORM.");
-DEFINE_string(statistics, "", "FILE|Weigh errors of scales by input sizes, a file of tessera_quantize statistics.");
+DEFINE_string(statistics, "", "FILE|Weigh errors of scales by input sizes, from tessera_quantize statistics.");
 DEFINE_string(off_grid, "", "N|Seed. Change weights but no logits, so that no scheme fits them exactly.");
 DEFINE_string(table, "", "LIST|A table: attention (perplexity), RECIPE;... (quantize), NAME (reproduce).");
 DEFINE_string(out, "", "FILE|The file to write.");
