@@ -13,9 +13,9 @@
 //                                                        model's output norm
 //
 // W is the tensor, in F32, F16 or BF16; memory keeps this format. Score reads only the rows of the asked tokens, from W or from the head.
-// Scores depend on the state and the token alone. No generated text depends on scores. Errors: InvalidArgument with file, field, found and expected. Threads:
-// several threads may call Score at once with different pools. With kind "width", only the thread that may acquire from the source may call
-// Score.
+// Scores depend on the state and the token alone. No generated text depends on scores. Errors: InvalidArgument with file, field, found and
+// expected. Threads: several threads may call Score at once with different pools. With kind "width", only the thread that may acquire from
+// the source may call Score.
 #pragma once
 
 #include <cstddef>
