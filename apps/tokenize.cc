@@ -20,8 +20,8 @@ namespace {
 
 AppInfo Info() {
   return {.name = "tessera_tokenize",
-          .summary = "Turns text into the token ids of a model, and shows the piece of text each stands for. BOS is not added, but to a "
-                     "dialogue (--chat) where the model asks for it.",
+          .summary = "Turns text into the token ids of a model, and shows the piece of text of each token. BOS is added only to a dialogue "
+                     "(--chat), and only if the model asks for it.",
           .examples = {"tessera_tokenize --prompt \"Hello, world!\"", "tessera_tokenize --special --prompt \"<|im_start|>user\"",
                        "tessera_tokenize --chat --show_prompt --prompt \"Hello\"",
                        "tessera_tokenize --jsonl < texts   # {\"id\": \"a\", \"text\": \"Hello\", \"special\": false}, or messages"},

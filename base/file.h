@@ -70,7 +70,7 @@ class RandomAccessFile {
       : path_(std::move(path)), descriptor_(descriptor), size_(opened.st_size), direct_(direct), opened_(opened) {}
 
   absl::Status ReadAll(int64_t offset, absl::Span<std::byte> out) const;
-  // Returns one flag per page of the file from `begin` to `end`; empty if the system does not tell.
+  // Returns a flag for each page of the file from `begin` to `end`: true if the page cache has the page. Empty if the system does not tell.
   std::vector<bool> PagesHeld(int64_t begin, int64_t end) const;
 
   const std::string path_;

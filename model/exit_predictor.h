@@ -8,14 +8,14 @@
 //
 // scripts/train/exit_predictor.py writes the file. The file's texts name the layer and the kind of map:
 //
-//   "vocabulary"  predictor.weight [vocabulary, width]   a token's score is its row times the state (Lever, section 4.3)
-//   "width"       predictor.map [width, width]           its product with the state goes through the model's output norm, and a token's
-//                                                        score is its row of the model's head times that
+//   "vocabulary"  predictor.weight [vocabulary, width]   score of a token = row of the token in W x state (Lever, section 4.3)
+//   "width"       predictor.map [width, width]           score of a token = row of the token in the model's head x norm(W x state), by the
+//                                                        model's output norm
 //
-// in F32, F16 or BF16, which memory keeps. Score reads only the rows of the asked tokens, from W or from the head. Scores depend on the
-// state and the token alone. No generated text depends on scores. Errors: InvalidArgument with file, field, found and expected. Threads:
-// several threads may call Score at once with different pools. With kind "width", only the thread that may acquire from the source may call
-// Score.
+// W is the tensor, in F32, F16 or BF16; memory keeps this format. Score reads only the rows of the asked tokens, from W or from the head.
+// Scores depend on the state and the token alone. No generated text depends on scores. Errors: InvalidArgument with file, field, found and
+// expected. Threads: several threads may call Score at once with different pools. With kind "width", only the thread that may acquire from
+// the source may call Score.
 #pragma once
 
 #include <cstddef>

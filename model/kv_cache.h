@@ -131,9 +131,10 @@ class KvCache {
   // Copies positions in, from the layout of CopyOut. REQUIRES: no other sequence shares the positions.
   void CopyIn(SequenceId sequence, int layer, int first, absl::Span<const std::byte> in);
   // Makes an empty sequence `length` long. held_from, by layer: the first position that the caller can copy in. Afterwards HeldFrom returns
-  // the first position with a slot. The caller must fill all these slots: the positions that next rows read, and more if slots are free.
-  // Returns FailedPrecondition (layer, found, expected) if next rows read positions before held_from; ResourceExhausted like Extend. Either
-  // error changes nothing. REQUIRES: held_from has an entry for each layer, 0 to length.
+  // the first position with a slot. Slots exist for the positions that next rows read, and for earlier positions from held_from on while
+  // slots are free. The caller must fill all slots by CopyIn, from HeldFrom to `length`. Returns FailedPrecondition (layer, found,
+  // expected) if next rows read positions before held_from; ResourceExhausted like Extend. Either error changes nothing. REQUIRES:
+  // held_from has an entry for each layer, 0 to length.
   absl::Status Adopt(SequenceId sequence, int length, absl::Span<const int> held_from);
 
   // Slots of group 0, which holds the most positions.

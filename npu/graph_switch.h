@@ -50,8 +50,10 @@ enum class SwitchRule : uint8_t {
   kPadded,        // Never switches: decode passes are padded to the prefill graph.
   kSynchronous,   // All loads after the prompt.
   kNaive,         // sd.npu's "asynchronous loading": in the last chunk, a block's load begins when the block has computed.
-  kPublished,     // sd.npu's rule: from the first step on, the last unswitched block loads while the next LeastCover blocks compute.
-  kPlanned,       // Searches for the order and the begins of loads. Never ends later than the three other rules with loads.
+  // sd.npu's rule: from the first step on, blocks load one by one, last block first. Each load is hidden behind the compute of the next
+  // LeastCover blocks.
+  kPublished,
+  kPlanned,       // Searches for the order and the begins of loads. Never ends later than the last three above.
 };
 inline constexpr SwitchRule kSwitchRules[] = {SwitchRule::kPadded, SwitchRule::kSynchronous, SwitchRule::kNaive, SwitchRule::kPublished,
                                               SwitchRule::kPlanned};

@@ -45,8 +45,8 @@ class TsrWriter {
 
   int64_t file_bytes() const;
 
-  // Writes the next unit. After an error the writer can only be destroyed. REQUIRES: the number of bytes in the contents; no unit is
-  // missing at the end.
+  // Writes the next unit. After an error the writer can only be destroyed. REQUIRES: the unit has as many bytes as the contents say, and
+  // not all units were appended before.
   absl::Status Append(absl::Span<const std::byte> unit);
 
   // progress: called with the bytes that were read back and their number. REQUIRES: all units were appended; the last call.

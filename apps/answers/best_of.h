@@ -1,14 +1,15 @@
-// tessera_generate --best_of=N: how flags say which of several samples is kept, and a table of what became of each.
+// tessera_generate --best_of=N: reads the flags that choose one of several samples, and shows a table of all samples.
 //
 //   RETURN_IF_ERROR(CheckBestOfFlags());
 //   RETURN_IF_ERROR(PlanTextsOfFlags(options, draft));        // apps/cli/flags/parallel_flags.h counts the samples
-//   RETURN_IF_ERROR(PlanBestOf(options));                     // after it: what they begin with counts once, and scoring counts, too
+//   RETURN_IF_ERROR(PlanBestOf(options));                     // after it: their common prefix counts once, and scoring counts, too
 //   ...
 //   RETURN_IF_ERROR(WriteBestOf(opened, asked, prompt, *answers));                     // or SampleSetOptionsOfFlags(engine), for requests
 //
-// --select=best keeps the text of the largest score, and every text that is not empty counts. A vote (majority, weighted) is of answers:
-// what ExtractFormula finds, \boxed{} first and the last number last, compared by SameAnswer. Weights of votes are the scores, of a mean
-// log-probability its exp. Errors are wrong usage of the flag that they are about. Threads: one at a time.
+// --select=best keeps the text with the largest score; every text that is not empty takes part. A vote (majority, weighted) counts answers.
+// The answer of a text is the result of ExtractFormula: the contents of \boxed{}, if there is one; the last number is the last resort.
+// SameAnswer compares answers. In a weighted vote the weight is the score, or exp(score) for a mean log-probability. Errors: wrong usage of
+// the wrong flag. Threads: one at a time.
 #pragma once
 
 #include <string>

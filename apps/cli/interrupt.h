@@ -46,14 +46,14 @@ bool TerminationRequested();
 // Forgets the signal, for the next answer, unless the program is to end.
 void ForgetInterrupt();
 
-// Waits until `file` can be read, or has ended (kInput). kSignal, once for each signal, if one came first or since ForgetInterrupt.
-// kResumed after a stop that HearStops heard of.
+// Waits for the first of three events. kInput: `file` can be read, or has ended. kSignal: a signal came, now or since ForgetInterrupt; each
+// signal is returned once. kResumed: the program continues after a stop (Ctrl-Z), if HearStops was called.
 enum class Wake { kInput, kSignal, kResumed };
 Wake WaitForInput(int file);
 
-// For a program that changes its terminal: `leave` is called before the program ends by a signal or is stopped (Ctrl-Z), `back` when it
-// goes on. Both may be called on another thread, or in a signal's handler. Null: no longer. REQUIRES: called by the main thread before
-// others that work are started.
+// Sets functions for a program that changes its terminal. `leave` is called before the program ends by a signal or is stopped (Ctrl-Z),
+// `back` when the program continues. Both may be called on another thread, or in a signal's handler. Null: no calls from now on.
+// REQUIRES: called by the main thread, before worker threads are started.
 void HearStops(void (*leave)(), void (*back)());
 void GiveTerminalBack();  // Calls `leave`, if it is set, before an end that is none of these.
 

@@ -28,22 +28,25 @@ bool IsSaidFirst(const std::string& text);
 // From here on what one of the processes that this one forks has said is not said by the others.
 void ShareWhatIsSaid();
 
-// Fewer threads than asked for, or more than a quota of CPU time serves. WarnOfShortages says it of the engine's, too.
+// Warns of fewer threads than asked for, or of more threads than a quota of CPU time serves. WarnOfShortages warns of the engine's threads,
+// too.
 void WarnOfThreads(int asked, int taken);
 
-// What WarnOfThreads says; empty: nothing. quota: as CpuQuota has it.
+// Returns the text of WarnOfThreads; empty: no warning. quota: a result of CpuQuota.
 std::string ThreadsWarning(int asked, int taken, std::optional<double> quota);
 
-// Marks of a vocabulary that its file types as plain text. WarnOfShortages says it of the engine's, too.
+// Warns of marks of a vocabulary that the file types as plain text. WarnOfShortages warns of the engine's vocabulary, too.
 void WarnOfVocabulary(const Tokenizer& tokenizer);
 
-// Bytes of texts that the vocabulary has no token for, of all that were encoded so far. WarnOfShortages says it of the engine's, too.
+// Warns of bytes that the vocabulary has no token for, in all texts that were encoded so far. WarnOfShortages warns of the engine's
+// vocabulary, too.
 void WarnOfLostBytes(const Tokenizer& tokenizer);
 
-// A history whose file could not be read, or was damaged and is replaced. Nothing for null, or without a history.
+// Warns of a history whose file could not be read, or was damaged and is replaced. Does nothing for null, or without a history.
 void WarnOfHistory(const Speculation* speculation);
 
-// A history that none of the drafters that were asked for reads: answers are kept, and not drafted from. Nothing for "none", which says so.
+// Warns of a history that none of the chosen drafters reads: answers are kept, but not drafted from. Does nothing for "none": nobody then
+// expects drafts.
 void WarnOfUnreadHistory(const SpeculationOptions& options);
 
 }  // namespace tessera

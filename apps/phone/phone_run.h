@@ -1,5 +1,5 @@
-// A run on a modeled phone: the flags that make an engine's device a phone's, its clock, and what the run cost there. Or, with
-// --device=host:unshared, one on this machine in its own time, where loads of graphs are reads of a packed file (model/reading_device.h).
+// A run on a modeled phone: the flags that turn an engine's device into a phone's, the phone's clock, and the costs of the run there. With
+// --device=host:unshared, a run on this machine in real time, where loading a graph reads a packed file (model/reading_device.h).
 //
 //   Trace trace;
 //   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
@@ -36,17 +36,17 @@ FlagGroup ModelAndPhoneFlags();
 
 class PhoneRun {
  public:
-  // Sets the options' device, path, rows of graphs, flash and clock. The run must outlive the engine and the options. trace: null: none.
-  // For this machine: only what makes its graphs hold their weights, and change places.
+  // Sets the options' device, path, rows of graphs, flash and clock. With --device=host:unshared, sets only that graphs hold their weights,
+  // and how graphs are switched. Returns null without --device. The run must outlive the engine and the options. trace: may be null.
   static absl::StatusOr<std::unique_ptr<PhoneRun>> OfFlags(EngineOptions& options, Trace* trace = nullptr);
 
-  // Counts adapters in the phone's time, by --lora_mode: what each run of a static graph multiplies of them and, where a text has another
-  // one than the text before, what it takes to change it. Before the engine is opened. Wrong usage (lora_mode) where that cannot be told:
-  // graphs of tasks that have weights of their own; (adapter) for this machine, whose graphs are read one by one.
+  // Counts adapters in the phone's time, by --lora_mode: their products in each run of a static graph, and the change from the adapter of
+  // one text to another adapter for the next text. Call before the engine is opened. WrongUsage (lora_mode) for graphs of tasks that have
+  // weights of their own; WrongUsage (adapter) for this machine, whose graphs are read one by one.
   absl::Status TakeAdapters(Adapters& adapters);
 
-  // What the phone's parts did until now for this engine, a few lines; one of them about graphs that changed places, one
-  // about the flash. For this machine: how graphs changed places, and how they were read.
+  // Returns a few lines on the work of the phone's parts for this engine until now, with a line on switched graphs and a line on the flash.
+  // For this machine: how graphs were switched and read.
   std::string Summary(const Engine& engine) const;
 
  private:

@@ -295,7 +295,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
   const bool is_cut = !FLAGS_jsonl && FLAGS_tokens_of.empty() && !FLAGS_generate;
   if (IsGiven("window") && !is_cut) return WrongUsage("window", "it with texts that stay whole", "a text of --prompt without --generate");
-  if (IsGiven("n_predict") && !FLAGS_generate) return WrongUsage("n_predict", "without --generate", "it beside");
+  if (IsGiven("n_predict") && !FLAGS_generate) return WrongUsage("n_predict", "without --generate", "both");
   return FLAGS_out.empty() ? absl::OkStatus() : ForFile("out", CheckWritable(FLAGS_out));
 }
 

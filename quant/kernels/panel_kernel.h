@@ -278,7 +278,9 @@ void PanelsTimesGroups(const PanelJob& job) {
 }
 
 constexpr int64_t kRowsToPrepareFor = 24;
-constexpr int64_t kGroupsPrepared = 20;  // Most groups together: up to 30 KiB. Splitting sums more often costs more than a fuller cache.
+// The most groups prepared together: up to 30 KiB. With fewer groups at a time, sums are stored and loaded more often. That costs more
+// than the free cache gains.
+constexpr int64_t kGroupsPrepared = 20;
 
 // As PanelsTimesGroups, for many rows: prepares some groups of a panel and multiplies all rows by these groups before the next groups.
 template <typename L, typename Format, typename Group>

@@ -65,7 +65,8 @@ struct RequestPlan {
 // output. Does nothing without a budget.
 void PlanRequests(const RequestPlan& plan, EngineOptions& options);
 
-// Adds one prompt of `bytes` bytes to the memory plan of a budget. The prompt is not read from a line.
+// Sets the memory plan of a budget to one prompt of `bytes` bytes, in place of requests that are read line by line (PlanRequests). Does
+// nothing without a budget.
 void PlanPrompt(int64_t bytes, EngineOptions& options);
 
 // Adds a text that is cut into windows to the memory plan of a budget. The whole text counts, as the context does not bound the text.

@@ -2,7 +2,7 @@
 //
 //   const ShownText shown = ShownTextOf(result, engine->tokenizer(), /*starts_text=*/false);
 //   session->Truncate(std::min(session->length(), prompt + shown.tokens));                      // the rest of the session was hidden
-//   next = engine->tokenizer().Encode(shown.rest, {.continues = true});                         // shown of the token that was cut
+//   next = engine->tokenizer().Encode(shown.rest, {.continues = true});                         // the shown part of a cut token
 //
 // A stop text is hidden, and so are the tokens of the stop text: neither the reader nor the next turn sees the hidden part. The rule:
 // - A token whose text was shown whole stays as the model chose the token.

@@ -77,9 +77,9 @@ struct ComputeOptions {
   // Switching between prefill and decode graphs, for a device that holds one graph of each block of layers at a time. The rows of both
   // graphs are among graph_rows; prefill_rows is the row count of a pass over a prompt. nullopt: graphs are loaded as the device has room.
   std::optional<SwitchingOptions> switching = {};
-  // Choice of `switching`. Requires `switching`, which holds until the weights are loaded. Then blocks and rows are chosen by the layers'
-  // times, measured or read from a file (prepare_switching.h). nullopt: `switching` stays as given, and the caller calls
-  // GraphMotion::SetTimes.
+  // Options for choosing the blocks and rows of `switching` by the layers' times, measured or read from a file (prepare_switching.h). Set
+  // `switching`, too: its values hold until the weights are loaded, and are then replaced by the choice. nullopt: `switching` stays as
+  // given, and the caller calls GraphMotion::SetTimes.
   std::optional<SwitchWarmUp> warm_up = {};
   ComputePath path = ComputePath::kFast;
   // Forms of weights (WeightRecipe::Parse), only for kNpu or a device of make_device that wants tiles. Empty: the forms of a file that was

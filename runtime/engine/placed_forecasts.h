@@ -2,7 +2,7 @@
 // cache.
 //
 //   EngineOptions options = {.model_path = "model.gguf"};
-//   options.workload.reserved_slots = sizes.slots;                             // the prefix takes none of what texts have
+//   options.workload.reserved_slots = sizes.slots;                             // for the prefix; sequences keep all other slots
 //   ... the engine is opened and loads its weights ...
 //   ASSIGN_OR_RETURN(const std::shared_ptr<const PlacedForecasts> placed, PlacedForecasts::Place(SharedCoreOf(*engine), forecasts));
 //   ForecastDrafter drafter(placed, {.forecasts = forecasts->sizes().forecasts});      // then streams compute them (cached_text.h)

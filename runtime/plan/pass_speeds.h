@@ -23,9 +23,8 @@ struct PassSpeeds {
   double memory_bytes_per_second = 0;
   double flash_bytes_per_second = 0;    // 0: nothing is streamed, or it is unknown (flash_speed.h).
 
-  std::string warning = {};             // Says why the flash's speed is unknown or was not kept (flash_speed.h); else empty.
-
-  // Takes no more memory than is planned for what is not loaded yet. REQUIRES: weights are not loaded.
+  // Measures the speeds. Needs memory only for the measurement, at most the plan's room for weights, keys and values, and scratch: none of
+  // them exists yet. REQUIRES: weights are not loaded.
   static absl::StatusOr<PassSpeeds> Measure(const Engine& engine, const BudgetPlan& plan);
 
   // In passes of one row that read so many bytes. 0: unknown, since the flash's speed is.

@@ -4,10 +4,10 @@
 //   ASSIGN_OR_RETURN(const double score, judge->Score({.text = "It is 4.", .problem = "What is 2 + 2?"}));   // 0.71: 0 to 1
 //
 // The question has the places {problem} and {answer}, and is a message in the model's chat template. A model without a template continues
-// the raw question; the words then begin with a space. The contents of the two places are plain text, even where the contents look like
-// marks of a dialogue. The score is P(yes) / (P(yes) + P(no)) at the first token of the answer, by the model's own distribution at
-// temperature 1. Each word counts by its first token. The score is P(True) of Kadavath et al. 2022 (arXiv 2207.05221) and the direct
-// verifier of Zhang et al. 2024 (arXiv 2408.15240, section 3.1). The judge may be the engine that generates, or any other engine.
+// the raw question; the words yes and no then begin with a space. The contents of the two places are plain text, even where the contents
+// look like marks of a dialogue. The score is P(yes) / (P(yes) + P(no)) at the first token after the question, by the model's own
+// distribution at temperature 1. Each word counts by its first token. The score is P(True) of Kadavath et al. 2022 (arXiv 2207.05221), the
+// direct verifier of Zhang et al. 2024 (arXiv 2408.15240, section 3.1). The judge may be the engine that generates, or any other engine.
 //
 // The score depends on problem and answer alone, to the bit. The prefix of the question up to the answer is computed once while the prefix
 // stays in the cache.

@@ -15,8 +15,9 @@
 //
 // The paper leaves open when to expand ("if v is expandable"). Here an unexpanded node stands with the rows that expanding may bring; such
 // rows pay for drafting as well. If the best tree has such rows, the nodes above them are expanded, and the tree is sought again. If the
-// best tree has none, that tree is the answer. The value of such rows is the average of a node's two likeliest candidates together. With
-// `optimistic` it is the most that is possible. Then, without a price of leaves and with free drafting, no other tree is better.
+// best tree has none, that tree is the answer. Such rows get the moving mean of the summed probability of a node's two likeliest
+// candidates. With `optimistic` they get the greatest possible probability. Then, without a price of leaves and with free drafting, no
+// other tree is better.
 //
 // Nodes expanded in one pass: as many as give the most probability per second (DraftPool::BatchOf). So narrow levels go row by row, which
 // wastes no row. Wide levels go together, where a pass over several rows takes less than several passes.

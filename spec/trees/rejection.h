@@ -14,8 +14,8 @@
 // max(0, p - q) (Leviathan et al. 2023, Chen et al. 2023). Tree: children are drawn from q without replacement. Each child is tested
 // against the parts of p and q that the children before left (recursive rejection: Sequoia, Chen et al. 2024).
 //
-// All drawn tokens are tested in the order of the draws, whether or not the tree has a row for each. Leaving out a child by its looks alone
-// would change the distribution. Tokens that a tree has but that were not drawn are found by verification.Next, as in the other rule.
+// All drawn tokens are tested in the order of the draws, even tokens without a row in the tree. Leaving out a drawn token because of its
+// value or probability would change the distribution. Tree tokens that were not drawn are found by verification.Next, as in the other rule.
 //
 // Draws are functions of seed, stream and position (base/random.h). The draft's draws and the test's draws are unrelated. Pure.
 #pragma once

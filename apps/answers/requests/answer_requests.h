@@ -5,13 +5,16 @@
 //   RETURN_IF_ERROR(lines.EditLines());                          // before the model is opened
 //   RETURN_IF_ERROR(AnswerRequests(*opened.engine, opened.flash_bytes_per_second, lines, adapters, draft, SampleSetOptionsOfFlags));
 //
-// With --parallel a request is read whenever there is a text less to be written than that, and never waited for while texts are written. So
-// a program that writes one request, waits for its answer and then writes the next gets it; input that nobody asks for stays in its pipe.
-// At a terminal the texts wait while a line is typed. Answers come in the order of requests, or with --unordered as they end; where one is
-// waited for, at most kMostHeld times as many as --parallel are kept for it. A reader that does not take them stops the writing of texts,
-// once what waits for it is OutputQueue::kMostBytes.
+// With --parallel, a request is read whenever fewer than --parallel texts are being written. Reading never blocks while texts are written.
+// So a program may write one request, wait for the answer, and then write the next one. Input that is not needed yet stays in the pipe. At
+// a terminal the texts wait while a line is typed.
 //
-// Errors: those of FailedRequests, after all others are answered; of reading, too; and the first of writing. Threads: the main one.
+// Answers come in the order of requests, or with --unordered as they end. In order, at most kMostHeld times --parallel ended answers are
+// held back for an earlier one. A reader that does not take answers stops the writing of texts once OutputQueue::kMostBytes wait for the
+// reader.
+//
+// Errors: the errors of FailedRequests, and of reading, both after all other requests are answered; and the first error of writing.
+// Threads: the main thread.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// A run over requests (--jsonl): which of them are to be answered, where their answers go, and how far the run is.
+// A run over requests (--jsonl): decides which requests are answered, writes answers to their place, and shows progress.
 //
 //   RequestRun run(into.get(), {.engine = &engine});             // into: the file of --into; null: standard output
 //   const RequestLimits limits = RequestLimits::Of(*engine);
@@ -10,8 +10,9 @@
 //   }, run);
 //   return run.End(status);                                      // the summary, and a file that is on the disk
 //
-// A request that fails has its line on standard output. With a file, its error is said on standard error, and the next run asks it again.
-// Progress is shown unless standard output, where answers go there, or standard input is a terminal. Threads: one at a time.
+// A failed request gets a line on standard output. With a file (--into), its error goes to standard error instead, and the next run asks
+// the request again. Progress is shown unless standard input is a terminal, or standard output is one and answers go there. Threads: one at
+// a time.
 #pragma once
 
 #include <functional>
@@ -32,13 +33,14 @@ class RequestRun : public AnswerSink {
   // Takes a line with its break, for standard output.
   using Write = std::function<absl::Status(std::string line)>;
 
-  // into: null: there is no file. Counts what standard input will give, where that is a regular file. REQUIRES: nothing was read so far.
-  explicit RequestRun(AnswerFile* into, RequestProgress::Options options, Write write = nullptr);   // write null: WriteOutput.
+  // into: the file of answers; null: none. write: writes a line; null: WriteOutput. If standard input is a regular file, counts its
+  // requests. REQUIRES: nothing was read so far.
+  explicit RequestRun(AnswerFile* into, RequestProgress::Options options, Write write = nullptr);
 
-  // As AnswerFile::Wants has it; always true without a file.
+  // Returns AnswerFile::Wants with a file, true without a file.
   absl::StatusOr<bool> Wants(const Request& request, absl::Span<const TokenId> prompt);
 
-  // As AnswerSink has them. Cancelled counts as no error: the request has not ended.
+  // The functions of AnswerSink. Cancelled counts as no error: the request has not ended.
   void Begin() override;
   void Ended() override;
   absl::Status Answer(std::string line) override;
@@ -46,14 +48,15 @@ class RequestRun : public AnswerSink {
 
   RequestProgress& progress() { return progress_; }
 
-  // Writes the summary and the seed to standard error, and waits until the file is on the disk. `status`, or the error of that. Once.
+  // Ends the run: writes the summary and the seed to standard error, and waits until the file is on the disk. Returns EndOf(`status`, the
+  // file's error) (engine_flags.h). Call once.
   absl::Status End(const absl::Status& status);
 
  private:
   AnswerFile* const into_;
   const Write write_;
   RequestProgress progress_;
-  bool in_turn_ = false;   // The request that was read last is under way, and no other one.
+  bool in_turn_ = false;   // True while the last read request, and no other, is being answered.
 };
 
 }  // namespace tessera

@@ -23,7 +23,7 @@ namespace tessera {
 
 struct BatchSpeedOptions {
   std::vector<int> together = {};     // Numbers of texts; ascending.
-  int writers = 8;                    // Texts that are written while others come, or by drafts.
+  int writers = 8;                    // Texts written while others come, or with drafts.
   int generate_tokens = 128;          // Per text.
   int depth = 0;                      // Tokens of a text before those; at least one.
   int prompt_tokens = 512;            // The prompt whose first token is awaited,

@@ -33,8 +33,9 @@ absl::Status Run() {
 
 Command BenchAttention() {
   return {{.subcommand = "attention",
-           .summary = "How much longer a pass takes after many tokens than after none. That is its attention to them: for passes of one "
-                      "row, --repetitions x --generate_tokens times, and for passes of --prompt_tokens.",
+           .summary = "How much longer a pass takes after many tokens than after none. The difference is the pass's attention to those "
+                      "tokens. Measured are passes of one row, --repetitions x --generate_tokens times, and passes of "
+                      "--prompt_tokens rows.",
            .examples = {"tessera_bench attention --threads 2", "tessera_bench attention --depths 128,4096"},
            .groups = {{"Measurement", {"depths", "prompt_tokens", "generate_tokens", "repetitions"}},
                       ModelFlagsBut({"trace"}), StreamingFlags(), {"Output", {"json"}}}},

@@ -116,10 +116,10 @@ absl::Status Run() {
 
 Command BenchSamples() {
   return {{.subcommand = "samples",
-           .summary = "Samples of one problem written at once, with drafts that they share. A step of 1 to 32 samples stands beside a "
-                      "pass of as many rows, each with logits. With --speculate, samples also draft from their own texts and, in "
-                      "a second way, from each other's: it fails if that changes one. A repetition has one prompt of --categories, "
-                      "gsm8k without the flag. Without --temperature it is 1, without --repetitions there are 3.",
+           .summary = "Samples of one problem written at once, with drafts that they share. Compares a step of 1 to 32 samples with a "
+                      "pass of as many rows, each with logits. With --speculate, samples are also written with drafts from their own "
+                      "texts, and again with drafts from each other's texts, too. Fails if drafts change a text. Each repetition has "
+                      "one prompt of --categories (default here: gsm8k). Defaults here: --temperature 1, 3 repetitions.",
            .examples = {"tessera_bench samples --threads 2 --speculate none", "tessera_bench samples --together 8,16 --data FOLDER",
                         "tessera_bench samples --model m.tsr --ring_share 0.25 --together 8"},
            .groups = {{"Measurement", {"together", "generate_tokens", "data", "categories", "repetitions", "speculate", "cache_tokens",

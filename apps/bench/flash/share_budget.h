@@ -15,9 +15,9 @@ namespace tessera {
 // A packed model's weights, as they lie in its file; 0: it is not packed.
 int64_t StoredWeightBytes(const Engine& engine);
 
-// The budget that leaves room for this share of the weights' bytes, for pins, ring and parts, beside all else of the process; the least
-// that works if that is more. less: bytes that all else takes less than is planned. WrongUsage (model) for a model that is not packed, else
-// the errors of Engine::Open.
+// Returns the memory budget under which `share` of the weights' bytes fits into memory (pins, ring and parts), next to all other memory of
+// the process. Returns at least the smallest budget that works. less: bytes to subtract from the planned other memory. WrongUsage (model)
+// for a model that is not packed, else the errors of Engine::Open.
 absl::StatusOr<int64_t> BudgetForShare(EngineOptions options, double share, int64_t less = 0);
 
 }  // namespace tessera

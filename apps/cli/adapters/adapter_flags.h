@@ -1,4 +1,4 @@
-// Adapters of --adapter, read and checked against the model, and which of them a text has.
+// Adapters of --adapter, read and checked against the model; chooses the adapter of each text.
 //
 //   ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));                   // before the engine is opened
 //   ... the engine is opened, its weights are loaded ...
@@ -6,12 +6,16 @@
 //   ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(number));     // in memory while there is a lease
 //   RETURN_IF_ERROR(answerer.UseAdapter(adapter.get()));
 //
-// A text that names none has --use_adapter or, without it, the only adapter; of several it has none. They are read before the engine is
-// opened, so that a memory budget counts them like all else that the process has; --lora_mode says how they lie in memory. With
-// --adapter_memory files are checked and as many are read as it has room for; the others are read as texts name them, and take the places
-// of the adapters that were used least recently (runtime/engine/adapter_cache.h). A text may also have one of --adapter_folder
-// (adapter_folder.h), and an adapter that is composed of several (runtime/engine/adapter_mixes.h). Wrong flags are wrong usage; errors of
-// files are the errors of ReadAdapter and of opening the model. Threads: one at a time; adapters themselves may be read by any.
+// A text that names no adapter has the adapter of --use_adapter. Without that flag the text has the only adapter, or none if there are
+// several. A text may also name an adapter of --adapter_folder (adapter_folder.h), or a mix of several adapters
+// (runtime/engine/adapter_mixes.h).
+//
+// Adapters are read before the engine is opened, so that a memory budget counts them with the process's memory. --lora_mode sets their form
+// in memory. With --adapter_memory all files are checked, but only as many adapters are read as that memory has room for. Another adapter
+// is read when a text names it, in place of the least recently used one (runtime/engine/adapter_cache.h).
+//
+// Errors: wrong flags are wrong usage; errors of files are the errors of ReadAdapter and of opening the model. Threads: one at a time;
+// adapters themselves may be read by any thread.
 #pragma once
 
 #include <cstdint>

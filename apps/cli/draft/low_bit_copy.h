@@ -44,8 +44,8 @@ class LowBitCopy {
   // Says on standard error what it makes, and how far that has come. An old file is replaced once the new one is whole and verified. The
   // errors of PackPlan::Make and PackModel.
   absl::Status Make(ThreadPool& pool) const;
-  // Makes it unless it is there. One that is broken is made again, with a warning; so is one of an earlier version, which knew its model by
-  // name, size and time of writing alone.
+  // Makes the copy unless a good one is there. Warns if a broken copy is replaced. Also warns, before making, of copies from an earlier
+  // version, whose names have the model's size and time instead of its SHA-256: they are no longer used, and stay.
   absl::Status Prepare(ThreadPool& pool) const;
 
   // Memory that its weights take, whether it is there or not. The errors of WeightLayout::Plan.

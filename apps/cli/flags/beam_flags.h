@@ -25,20 +25,20 @@ namespace tessera {
 // "4x4": width 4, expansions 4. WrongUsage (beam) for any other text, and for more than 64 rows.
 absl::StatusOr<BeamOptions> ParseBeamShape(absl::string_view shape);
 
-// Values of these flags, flags that have nothing to do without --beam, and flags that --beam does not go with.
+// Checks the values of these flags. Refuses flags that do nothing without --beam, and flags that exclude --beam.
 absl::Status CheckBeamFlags();
 
-// With --n_predict as the most tokens of a text. Errors: those of CheckBeams, which knows sampling. REQUIRES: --beam is given.
+// Returns the search's options from the flags; --n_predict is the most tokens of a text. Errors: as CheckBeams. REQUIRES: --beam is given.
 absl::StatusOr<BeamRunOptions> BeamRunOfFlags(const SamplingOptions& sampling);
 
-// PlanBeams, and what scoring takes. REQUIRES: --beam is given.
+// Adds the search (PlanBeams) and the scorer's memory to memory plans. REQUIRES: --beam is given.
 absl::Status PlanBeamsOfFlags(EngineOptions& options);
 
-// --scorer, by default mean_log_probability.
+// Returns --scorer, by default mean_log_probability.
 std::string BeamScorerSpec();
 
-// That scorer; a reward head scores at the ends of steps. raw: as ScorerOptions has it. The errors of
-// MakeScorer. REQUIRES: the engine's weights are loaded.
+// Makes the scorer of BeamScorerSpec. A reward head scores at the ends of steps. raw: ScorerOptions::raw. Errors: as MakeScorer. REQUIRES:
+// the engine's weights are loaded.
 absl::StatusOr<std::unique_ptr<Scorer>> BeamScorerOfFlags(Engine& engine, const BeamRunOptions& options, bool raw);
 
 }  // namespace tessera

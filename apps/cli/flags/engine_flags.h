@@ -44,11 +44,11 @@ absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int6
 // The whole numbers from 1 to `most` that a flag lists, "1,2,40". WrongUsage unless they ascend.
 absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::string& list, int most);
 
-// WrongUsage if two flags that exclude each other are both on.
+// Returns WrongUsage if two flags that exclude each other are both on.
 absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on);
 
-// How a run ended whose results are saved whatever came of its work: the work's error, that of saving, or both. An end that was asked
-// for does not hide an error of saving.
+// Returns the status of a run that saves results even if its work failed: the error of the work, of saving, or both joined. If one of two
+// errors is Cancelled, returns the other one.
 absl::Status EndOf(const absl::Status& work, const absl::Status& saved);
 
 // Records a timeline if --trace is given. Where it lies counts: it cannot be moved.

@@ -31,7 +31,8 @@ absl::Status PlanTextsOfFlags(EngineOptions& options, const std::shared_ptr<Draf
 absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& engine, double flash_bytes_per_second,
                                                                         const std::shared_ptr<DraftModel>& draft);
 
-// Says on standard error, at the end, how many texts found no room in the cache at once.
+// Writes to standard error, at the end of a run, how often texts waited for room in the cache, and how often texts were preempted. Writes
+// nothing if neither happened.
 void TellOfWaits(const ParallelAnswers& answers);
 
 }  // namespace tessera

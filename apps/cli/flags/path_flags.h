@@ -32,11 +32,14 @@ struct PathFlag {
 
 const std::vector<PathFlag>& PathFlags();  // All of all programs.
 
-// WrongUsage of the flag for an output that is also an input (the model or one of its parts, by any name or link), another output, a file
-// in a folder that is read, or one among those that a history keeps; for "-" where only a file can be written; for standard output and
-// standard error that go to the model, to a file of costs or of a flash, or among those that a history keeps; and for standard output that
-// goes to what requests or messages are read from. `flag_files`: those
-// that the command line named. Reads no file.
+// Checks that no output of the run would overwrite another of its files. Reads no file. `flag_files`: the flag files that the command line
+// named. Returns WrongUsage of the flag in these cases:
+//   - An output is also an input (the model or one of its parts, by any name or link), another output, a file in a folder that is read, or
+//     a file in a history's folder.
+//   - An output that must be a file is "-".
+//   - Standard output or standard error goes to the model, to another input that must be a regular file (costs, flash, ...), or into a
+//     history's folder.
+//   - Standard output goes to the file from which requests (--jsonl) or messages (--chat) are read.
 absl::Status CheckFilesDiffer(const AppInfo& info, const std::vector<std::string>& flag_files);
 
 // What the end of standard output's reader means to a run with these flags.

@@ -37,18 +37,18 @@ struct ScorerSpec {
   std::string file = {};   // A head, or a judge's question; empty: the usual one.
 };
 
-// WrongUsage (scorer) for anything else than what is listed above. Reads no file.
+// Parses a scorer. WrongUsage (scorer) for anything that is not listed above. Reads no file.
 absl::StatusOr<ScorerSpec> ParseScorer(absl::string_view spec);
 
-// The same, and that the file can be opened: WrongUsage (scorer) where it leads nowhere or is no file. A judge's question is read. A head
-// is looked at by MakeScorer, which knows the model.
+// Checks that the scorer can be parsed and that its file can be opened: WrongUsage (scorer) if the path leads nowhere or to no file. Reads
+// a judge's question. A head is checked later, by MakeScorer, which knows the model.
 absl::Status CheckScorer(absl::string_view spec);
 
-// Whether scoring takes passes of the model.
+// Returns true if scoring runs passes of the model.
 bool RunsModel(const ScorerSpec& spec);
 
-// Whether it is the head of a public process reward model, which is given a problem as its statement alone. Opens the head, so the errors
-// are those of MakeScorer for it. REQUIRES: the engine's weights are loaded.
+// Returns true for the head of a public process reward model. Such a head gets only the statement of a problem. Opens the head; errors as
+// MakeScorer. REQUIRES: the engine's weights are loaded.
 absl::StatusOr<bool> ReadsStatements(const ScorerSpec& spec, const Engine& engine);
 
 // Makes memory plans include what scoring takes beside the texts: for reward and judge, one more text of up to a context in the cache
@@ -59,15 +59,16 @@ absl::StatusOr<bool> ReadsStatements(const ScorerSpec& spec, const Engine& engin
 absl::Status PlanScorer(absl::string_view spec, EngineOptions& options);
 
 struct ScorerOptions {
-  // reward: where a text is scored, by default at its end. A beam search has its delimiter here, and a public process reward model's head
-  // then reads each last step as if it ended with it (RewardScorerOptions::closes_last_step).
+  // reward: the places where a text is scored; by default its end. A beam search sets its delimiter here. The head of a public process
+  // reward model then reads a last step without delimiter as if the step ended with one (RewardScorerOptions::closes_last_step).
   StepRule steps = {};
-  // judge: the model goes on with the question as it is. Else it is a message in the form of --chat_template, or of the model's own.
+  // judge: true: the model continues the raw question. Else the question is a message in the template of --chat_template, or in the model's
+  // own.
   bool raw = false;
 };
 
-// REQUIRES: the engine's weights are loaded, and it outlives the scorer. Errors: those of ParseScorer and PlanScorer; what is wrong with a
-// head or a prompt's file is WrongUsage (scorer); judge needs a tokenizer with a token for each of the two answers.
+// Makes a scorer. Errors: as ParseScorer and PlanScorer; WrongUsage (scorer) for a faulty head or question file, and for a judge if the
+// tokenizer has no token for one of the two answers. REQUIRES: the engine's weights are loaded, and the engine outlives the scorer.
 absl::StatusOr<std::unique_ptr<Scorer>> MakeScorer(absl::string_view spec, Engine& engine, const ScorerOptions& options = {});
 
 }  // namespace tessera

@@ -136,7 +136,7 @@ absl::StatusOr<bool> LineEditor::ReadBytes() {
   line_bytes_ += count;
   if (line_bytes_ <= static_cast<size_t>(kLargestPrompt)) return count > 0;
   return absl::ResourceExhaustedError(
-      absl::StrCat("standard input: found over ", line_bytes_, " bytes at once, expected at most ", kLargestPrompt));
+      absl::StrCat("standard input: found over ", line_bytes_, " bytes in one line, expected at most ", kLargestPrompt));
 }
 
 // False if the waiting bytes are not a whole character, but may become one.

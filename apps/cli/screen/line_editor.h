@@ -7,9 +7,10 @@
 // With no prompt ("") it is as if the terminal passed lines on: a line is shown, and edited, only if the terminal shows what is typed.
 // Ctrl-D after other characters ends the line without a line break; at its begin it is the end of input.
 //
-// A terminal by itself passes on at most 4,095 bytes of a line, and loses the rest. So from Open on it passes on each byte at once and
-// shows none. What is typed before Next is kept for it. The terminal is as before once the editor is gone, or a signal ends the program;
-// while the program is stopped (Ctrl-Z), too. When it goes on, the line is drawn again. Ctrl-C stays a signal (interrupt.h).
+// By default a terminal passes on at most 4,095 bytes of a line, and loses the rest. So Open sets the terminal to pass on each byte at once
+// and to show none. Bytes typed before Next are kept for Next. The terminal's modes are restored when the editor is destroyed, when a
+// signal ends the program, and while the program is stopped (Ctrl-Z). When the program continues, the line is drawn again. Ctrl-C stays a
+// signal (interrupt.h).
 // Threads: one at a time; one editor at a time. REQUIRES: EndOnSignals was called.
 #pragma once
 

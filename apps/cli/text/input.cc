@@ -50,7 +50,7 @@ bool HasInput() {
 
 absl::Status CheckSize(size_t bytes, size_t most) {
   if (bytes <= most) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("standard input: found over ", bytes, " bytes at once, expected at most ", most));
+  return absl::ResourceExhaustedError(absl::StrCat("standard input: found over ", bytes, " bytes in one text, expected at most ", most));
 }
 
 // A terminal that takes lines passes on at most 4,095 bytes of each: lines are edited there.

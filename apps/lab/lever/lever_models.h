@@ -1,11 +1,11 @@
-// The engines of tessera_lever: a target, a draft beside it in memory, and the target once more with the draft's bytes pinned.
+// The engines of tessera_lever: a target, a draft in memory next to the target, and a second target that pins weights instead of the draft.
 //
 //   ASSIGN_OR_RETURN(const std::unique_ptr<LeverModels> models, LeverModels::Load({.target = options, .draft_model = "draft.gguf"}));
 //   ASSIGN_OR_RETURN(LeverFindings findings, MeasureLever(models->engines(), lever_options));
 //   findings.memory = models->memory();
 //
-// All share one set of threads. The draft is loaded first, so a budget of the target counts it: the process has it already, and what its
-// cache will take beside that is planned as drafting. Threads: one at a time.
+// All engines share one set of threads. The draft is loaded first. So a memory budget of the target counts the draft as memory that the
+// process already has; the draft's memory that is still to be used, such as its cache, is planned as drafting. Threads: one at a time.
 #pragma once
 
 #include <memory>

@@ -39,8 +39,8 @@ struct HostRun {
   ThreadPool& pool;
   std::byte* arena;
   std::byte* rounded;          // RoundedRows of all rows.
-  float* inner;                // A x of adapters: `inners` of the graph for each row, or for each worker if there is one row.
-  int64_t inner_stride;        // Distance of two A x, in floats.
+  float* inner;                // Products A x of adapters: graph.inners vectors per row; with a single row, per worker.
+  int64_t inner_stride;        // Floats from one vector to the next.
   std::byte* scratch;          // workers x scratch_bytes: a single row's buffers, its rounded copy, attention's scores.
   int64_t scratch_bytes;
   TakenParts* taken;           // steps x workers, all 0.

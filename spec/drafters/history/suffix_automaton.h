@@ -14,8 +14,8 @@
 //   texts.Next(texts.Shorter({b, 2}).state, 3);              // a state: a went on with 3
 //
 // A state stands for all strings that end at the same places of the text (Blumer et al. 1985; for several texts 1987). `length` is the
-// length of the longest such string. `link` is the state of its longest end that stands at more places. There are at most two states and
-// three edges per token. Edges lie in one table, (state, token) to state, rather than in a map per state.
+// length of the longest such string. `link` is the state of the longest suffix of such a string that also ends at other places. There are
+// at most two states and three edges per token. Edges lie in one table, (state, token) to state, rather than in a map per state.
 //
 // Places of several texts are counted over all tokens in the order of the Extend calls. So the token after a place may be another text's.
 // Only tokens()[latest] is always the token that followed. Extend and Move take O(1), amortized over a text, for tokens of a fixed set. A

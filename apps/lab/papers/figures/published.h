@@ -69,7 +69,7 @@ struct PublishedOnemodelFigure {
 };
 absl::Span<const PublishedOnemodelFigure> PublishedOnemodelFigures();
 
-// A row of table 6. prompt_chunks: the paper does not say it; prefill times are about 1, 2 and 4 times the least.
+// A row of table 6. prompt_chunks is inferred, not in the paper: prefill times are about 1, 2 and 4 times the least.
 struct PublishedUseCase {
   const char* name;
   double prefill, plain, ds2d;                 // Milliseconds: the prompt, a token without DS2D and with it.
@@ -89,18 +89,18 @@ absl::Span<const char* const> PublishedBranchTasks();
 
 // Lever, paper 002 (tessera_reproduce lever): a row of one of its tables, or figures of a section or picture that stand in its text.
 struct PublishedLeverRow {
-  const char* table;           // "table5", "section5.2", "figure12"; with `row` as LeverSeries (lever_shapes.h) has them.
+  const char* table;           // "table5", "section5.2", "figure12". With `row`, the key of a LeverSeries (lever_shapes.h).
   const char* row;
-  double values[6];            // By column; those beyond the row's columns are 0.
+  double values[6];            // By column; 0 beyond the row's columns.
   const char* source;
-  bool counted = true;         // False: it is shown beside ours, and in no statistic.
+  bool counted = true;         // False: shown next to our number, but in no statistic.
 };
 absl::Span<const PublishedLeverRow> PublishedLeverRows();
 
 // Test-time scaling, paper 001 (tessera_reproduce scaling), but for the head's share, which is in PublishedNpuFigures().
 absl::Span<const PublishedFigure> PublishedScalingFigures();
 
-// What a model answers right with one sample, as far as the paper's text has it; its curves of accuracy are pictures.
+// A model's accuracy with one sample, where the paper's text gives it. The paper's curves of accuracy are only pictures.
 struct PublishedAccuracy {
   const char *shape, *set;
   double percent;

@@ -61,18 +61,20 @@ struct NpuComparison {
   CalibrationErrors calibration = {};         // In that order.
 };
 
-// Errors and statistics alone, without band, sensitivity and calibration: what a changed profile, or another assumption, does to them.
+// Returns errors and statistics only, without bands, sensitivity and calibration. Used to see the effect of a changed profile or of another
+// assumption.
 absl::StatusOr<NpuComparison> CompareWithoutBands(const ProfileSet& profiles, KnownModels& models, const NpuAssumptions& assumptions = {});
 
-// All of it. The errors of predictions.
+// Returns the whole comparison. Errors: as the predictions.
 absl::StatusOr<NpuComparison> CompareNpuFigures(const ProfileSet& profiles);
 
 absl::StatusOr<std::vector<Sensitivity>> SensitivityOfPredictions(const ProfileSet& profiles, KnownModels& models);
 
-// What becomes of `base`, which is of these profiles, where the CPU's attention takes the rows alone that are there.
+// Answers an open question: how would the figures of `base` change if the CPU's attention in static graphs computed only the rows that hold
+// tokens, instead of all rows of the graph? REQUIRES: `base` was made from these profiles.
 absl::StatusOr<OpenQuestion> AskHeldAttention(const ProfileSet& profiles, const NpuComparison& base, KnownModels& models);
 
-// Tables as ShownTables has them (shown_tables.h). WrongUsage (table) for a name that is none of a table.
+// Returns the text of ShownTables (shown_tables.h); `table`: a table's name. WrongUsage (table) for an unknown name.
 absl::StatusOr<std::string> NpuComparisonText(const NpuComparison& comparison, absl::string_view table = "");
 std::string NpuComparisonJson(const NpuComparison& comparison);
 std::string NpuComparisonSvg(const NpuComparison& comparison);   // Predicted over published, logarithmic, with the band of kNearEnough.

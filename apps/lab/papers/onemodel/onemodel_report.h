@@ -4,9 +4,9 @@
 //   ASSIGN_OR_RETURN(const OnemodelReport report, MakeOnemodelReport(profiles, /*runs=*/{}));
 //   Print(OnemodelReportText(report));                     // tables beside the paper's figures; also as JSON
 //
-// Numbers are the model's of phones (onemodel_costs.h), but for tokens per pass, which are those of real runs if there are some
-// (ds2d_runs.h). The paper's figures (published.h) stand beside them in tables and JSON alone: no prediction knows one. What the paper
-// does not say is assumed (OnemodelAssumptions) and said. Threads: one at a time.
+// Times, energy and memory come from the phone model (onemodel_costs.h). Tokens per pass come from real runs, if there are some
+// (ds2d_runs.h). The paper's figures (published.h) stand next to these numbers in tables and JSON only: no prediction uses one. Facts that
+// the paper leaves open are assumed, and the report lists the assumptions (OnemodelAssumptions). Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-// What a prediction is worth.
+// How far a prediction may be trusted.
 enum class Standing : uint8_t {
   kFitted,      // Parameters of profiles were fitted to this very question.
   kNear,        // The same graph on the same phone as such a question.
@@ -30,7 +30,7 @@ const char* StandingName(Standing standing);   // "fitted", "near", "elsewhere".
 
 struct OnemodelPrediction {
   std::string id = {};
-  double low = 0, high = 0;     // Equal but where something is not said; in the unit of the published figure.
+  double low = 0, high = 0;     // In the unit of the published figure. Equal unless the paper leaves something open.
   std::string asked = {};
   Standing standing = Standing::kElsewhere;
 };

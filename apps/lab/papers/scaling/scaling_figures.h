@@ -25,9 +25,9 @@ struct BreakEven {
 };
 std::vector<BreakEven> BreakEvens(const ScalingReport& report);   // Valid as long as the report.
 
-// The largest gap in points, between one sample of both models, at which this point of a curve breaks even on a pair: its gain by the
-// pair's share. "none" where nothing is gained, "any" for 100 points and more, "-" where there is no share, or more samples than
-// kMostScalingSamples.
+// Returns the largest accuracy gap between the pair's models, with one sample each, at which the smaller model's samples break even: the
+// point's gain over one sample, divided by GapShare. The gap is in percentage points. "none": no gain. "any": 100 points or more, or a
+// share of 0 or less. "-": no share, one sample, or more samples than kMostScalingSamples.
 std::string LargestGap(const AccuracyPoint& point, const ScalingPair& pair);
 
 }  // namespace tessera

@@ -73,7 +73,7 @@ struct ScalingMemory {
   int64_t sessions = 0;
 };
 
-// Figure 10, but for accuracy: samples of the smaller model beside one of the larger.
+// Figure 10 without its accuracies: samples of the smaller model next to one sample of the larger model.
 struct ScalingPair {
   std::string phone = {}, small = {}, large = {};
   std::vector<WorkCost> answers = {};   // The smaller model's, by numbers of samples from 1 to kMostScalingSamples,
@@ -84,8 +84,8 @@ struct ScalingPair {
   double TimeRatio(int samples) const { return At(answers, samples).seconds / large_answer.seconds; }
   double EnergyRatio(int samples) const { return At(answers, samples).joules / large_answer.joules; }
   double WholeRatio(int samples) const { return At(whole, samples).seconds / large_whole.seconds; }
-  // What so many samples add to the time of one, as a share of what the larger model adds: on the line between one sample of each the same
-  // share of the gap in accuracy is gained. None: the larger model takes no longer than the smaller.
+  // Returns the time that `samples` samples add to the time of one, divided by the time that the larger model adds. On the line between one
+  // sample of each model, the same share of the gap in accuracy is gained. None: the larger model takes no longer than the smaller.
   std::optional<double> GapShare(int samples) const;
   // The most samples that take no longer than one of the larger model; 0: not even one.
   int MostSamples() const;

@@ -46,7 +46,7 @@ struct SdnpuRecordings {
   std::vector<Recording> recordings = {};
   const Recording& Of(absl::string_view drafter) const;   // The first one for an empty name. REQUIRES: it is there.
 };
-// FailedPrecondition (drafter, text, found, expected) if they are not of the same texts, or lack a drafter or a task.
+// Returns FailedPrecondition (drafter, text, found, expected) if the recordings are not of the same texts, or lack a drafter or a task.
 absl::Status CheckSdnpuRecordings(const SdnpuRecordings& recordings);
 absl::StatusOr<SdnpuRecordings> BuiltInSdnpuRecordings();
 
@@ -59,13 +59,13 @@ struct SystemOnTask {
   double joules = 0;
   double valid_rows = 0, wasted_rows = 0, empty_rows = 0;
 
-  // All of the time to the last token, by tokens written: what the papers call per-token latency, and whose quotients they call end-to-end
-  // speedup (section 4.2).
+  // Returns the whole time until the last token, divided by the tokens written. The papers call this time per-token latency, and the
+  // quotient of two such times end-to-end speedup (section 4.2).
   double milliseconds_per_token() const { return Per(seconds.total()); }
   // Without reading the prompt and calibration.
   double decode_milliseconds_per_token() const { return Per(seconds.switching + seconds.decode + seconds.drafting); }
   double seconds_per_request() const { return requests > 0 ? seconds.total() / requests : 0; }
-  // 1 where there is no pass. The first token, the prompt's own, is none of a pass's.
+  // Returns 1 if there were no passes. Each request's first token does not count: it comes from reading the prompt.
   double tokens_per_pass() const { return passes > 0 ? (tokens - requests) / passes : 1; }
 
  private:

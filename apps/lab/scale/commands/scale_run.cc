@@ -35,7 +35,7 @@ absl::StatusOr<int> SamplesOfFlag() {
   if (FLAGS_samples == "default") return kUsualSamples;
   ASSIGN_OR_RETURN(const std::vector<int> samples, AscendingOfFlag("samples", FLAGS_samples, kMostSamples));
   if (samples.size() == 1) return samples[0];
-  return WrongUsage("samples", FLAGS_samples, "one number, as many as a later judge takes at most");
+  return WrongUsage("samples", FLAGS_samples, "one number: the most samples that judge will choose from");
 }
 
 absl::StatusOr<SampleOptions> OptionsOfFlags(const Task& task) {

@@ -1,5 +1,5 @@
-// What questions took on this machine, one at a time, with N samples or the rows of a beam search together: measured once, and kept in a
-// file.
+// Measures the time of questions on this machine, and keeps it in a file. Questions are written one at a time; the N samples of a question,
+// or the rows of its beam search, are written together.
 //
 //   HostTimes times = *HostTimes::Read(GridTimesPath(folder), MachineName(*engine));
 //   if (times.Find("gsm8k", 8, /*scorer=*/"") == nullptr) {
@@ -8,10 +8,11 @@
 //     RETURN_IF_ERROR(times.Add(time));
 //   }
 //
-// A question's time is that until its last sample ends: its prompt is read, and all samples are written in passes of their own, by a new
-// stepper that finds nothing of earlier questions. Samples are those of the grid, to the bit, so times are of the lengths that were judged.
-// Times of another machine, number of threads or scorer of searches are measured again. What else the machine did meanwhile is kept with
-// each. Files are checked; errors name file, line and field. Threads: one at a time.
+// A question's time ends with its last sample. It includes reading the prompt. The samples have passes of their own, by a new scheduler
+// without cached tokens of earlier questions. Samples equal the grid's samples to the bit, so the times belong to the judged lengths. Times
+// of another machine, number of threads or scorer of searches are measured again. The load from other programs is kept with each time.
+//
+// Errors: files are checked; errors name file, line and field. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ namespace tessera {
 struct HostTime {
   std::string task = {};
   int samples = 1;                             // Together; rows of a beam search.
-  bool beams = false;                          // Whether it is that.
-  std::string scorer = {};                     // What asks about its steps: ScorerSettings (run_settings.h). Empty unless it is one.
+  bool beams = false;                          // True: a beam search.
+  std::string scorer = {};                     // The scorer of a beam search's steps: ScorerSettings (run_settings.h). Else empty.
   int questions = 0;
   double seconds = 0;                          // Mean of a question.
   double least_seconds = 0, most_seconds = 0;  // The shortest and the longest.
@@ -54,8 +55,8 @@ void WriteHostTime(const HostTime& time, JsonWriter& json);
 // Writes a question's samples alone, and returns the tokens of all of them. warm_up: a few tokens each are enough.
 absl::StatusOr<int64_t> WriteAlone(Engine& engine, const SampleProblem& question, SampleOptions options, bool warm_up);
 
-// Each question once, after the first was written as a warm-up that is not timed. Fills in what was measured. The errors of `write`, which
-// is as WriteAlone. REQUIRES: there is a question.
+// Times each question once, and fills `time` with the measured numbers. Before that, the first question is written once as a warm-up
+// without timing. write: a function like WriteAlone. Returns the errors of `write`. REQUIRES: there is a question.
 absl::Status TimeQuestions(const Engine& engine, absl::Span<const SampleProblem> questions,
                            absl::FunctionRef<absl::StatusOr<int64_t>(const SampleProblem& question, bool warm_up)> write, HostTime& time);
 

@@ -3,13 +3,13 @@
 //   const std::vector<MethodFigures> figures = JudgeSelections(questions, {.samples = {1, 2, 4}, .seed = 7});
 //   figures[0].method, figures[0].samples, figures[0].accuracy.mean;            // "one sample", 1, 0.43
 //
-// N of a question's samples are taken in many orders: in all there are of them, where these are at most `draws`, else in so many seeded
-// ones. So the first sample is any of them, and ties and early stops are not those of one order. For each question the share of orders
-// in which a right sample is chosen counts; the mean over questions is the accuracy, and questions are drawn again for its interval
-// (estimates.h). The gain is over one sample, question by question.
+// Each question has many recorded samples. The judge takes N of them in many orders: in all possible orders if there are at most `draws`,
+// else in `draws` seeded random orders. So neither the first sample nor ties nor early stops depend on one order. A question's value is the
+// share of orders in which a right sample is chosen. The accuracy is the mean over questions; its interval comes from resampled questions
+// (estimates.h). The gain is the difference to one sample, question by question.
 //
-// Ways: "one sample", "majority", "weighted majority", "best of N" (runtime/scale/vote.h), and "any right": what a perfect choice would
-// give. Threads: any.
+// Ways: "one sample", "majority", "weighted majority", "best of N" (runtime/scale/vote.h), and "any right", the result of a perfect choice.
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace tessera {
 
-// A value for each sample of a question. REQUIRES: as many of each, at least one.
+// The samples of a question; each field has one value per sample. REQUIRES: the fields have equal sizes, at least one.
 struct JudgedQuestion {
   std::vector<int> answers = {};       // GroupAnswers.
   std::vector<bool> right = {};
@@ -42,16 +42,16 @@ struct MethodFigures {
   int samples = 0;
   Estimate accuracy = {};
   Estimate gain = {};                            // Over one sample.
-  std::optional<double> until_decided = {};      // How many samples a majority takes on average until it is decided.
+  std::optional<double> until_decided = {};      // The mean number of samples until a majority is decided.
 };
 
 std::vector<MethodFigures> JudgeSelections(absl::Span<const JudgedQuestion> questions, const JudgeOptions& options);
 
-// Those of a way that is right in these shares, question by question, as one sample is in those of `one`.
+// Returns the figures of a way. rights: by question, the share of orders in which the way is right. one: the same for one sample.
 MethodFigures FiguresOf(const std::string& method, int samples, absl::Span<const double> rights, absl::Span<const double> one,
                         const JudgeOptions& options);
 
-// Orders of `count` things, as above. Depends on the seed and `stream` alone.
+// Returns orders of `count` things: all orders, or `draws` random ones, as above. Depends on the seed and `stream` alone.
 std::vector<std::vector<int>> OrdersOf(int count, int draws, uint64_t seed, uint64_t stream);
 
 }  // namespace tessera

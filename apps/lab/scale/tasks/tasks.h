@@ -51,8 +51,8 @@ const std::vector<std::string>& TaskNames();
 // WrongUsage (task) for another name; the errors of ForEachRecord.
 absl::StatusOr<Task> ReadTask(const std::string& folder, const std::string& name);
 
-// The tasks of a list, "gsm8k,mbpp", or with "all" each. WrongUsage (task) for one that is there twice, too; errors of files are those of
-// the field data.
+// Reads the tasks that a list names, such as "gsm8k,mbpp"; "all" names all tasks. Errors: as ReadTask, but errors of files name the field
+// `data`; WrongUsage (task) for a task named twice.
 absl::StatusOr<std::vector<Task>> ReadListedTasks(const std::string& folder, const std::string& list);
 
 inline bool IsCode(TaskKind kind) { return kind == TaskKind::kCompletion || kind == TaskKind::kProgram; }
