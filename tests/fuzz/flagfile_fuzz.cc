@@ -22,7 +22,7 @@
 #include "tessera/apps/cli/command_line.h"
 #include "tessera/apps/cli/flags/scorer_flags.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/chat/adapter_parts.h"
+#include "tessera/runtime/adapters/adapter_parts.h"
 #include "tessera/spec/policies/prune_rule.h"
 #include "tessera/spec/speculation/drafter_registry.h"
 #include "tessera/spec/trees/branches.h"

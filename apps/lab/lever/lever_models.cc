@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/flash/share_budget.h"
-#include "tessera/apps/cli/draft/draft_source.h"
-#include "tessera/apps/cli/draft/low_bit_copy.h"
+#include "tessera/runtime/draft/draft_source.h"
+#include "tessera/runtime/draft/low_bit_copy.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/plan/draft_or_pins.h"
 #include "tessera/apps/plan/pass_work.h"

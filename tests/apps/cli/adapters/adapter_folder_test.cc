@@ -1,5 +1,5 @@
 // Adapters that requests name by their files in --adapter_folder.
-#include "tessera/apps/cli/adapters/adapter_folder.h"
+#include "tessera/runtime/adapters/adapter_folder.h"
 
 #include <sys/stat.h>
 

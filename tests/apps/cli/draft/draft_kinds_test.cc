@@ -135,7 +135,7 @@ TEST_F(DraftKinds, WhatPruningAndAcceptingLeaveNothingToDoIsRefused) {
   for (const auto& [flags, said] : cases) ExpectError(flags, 2, said);
 }
 
-// Its law is tests/runtime/draft/rejection_text_test.cc's concern.
+// Its law is tests/runtime/draft/texts/rejection_text_test.cc's concern.
 TEST_F(DraftKinds, RejectionWritesTexts) {
   const Flags draft = {"--accept=rejection", "--speculate=draft", "--tree=specinfer:widths=2x2", "--temperature=0.9"};
   for (const std::string& source : {TinyPath("llama"), head_, std::string("self:layers=1")}) {

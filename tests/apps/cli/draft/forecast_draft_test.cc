@@ -1,5 +1,5 @@
 // --draft_model as forecasts, by which the model drafts for itself: texts, errors and plans of the programs.
-#include "tessera/apps/cli/draft/forecast_draft.h"
+#include "tessera/runtime/draft/forecast_draft.h"
 
 #include <memory>
 #include <string>

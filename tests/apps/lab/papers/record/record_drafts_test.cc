@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "tessera/apps/cli/draft/low_bit_copy.h"
+#include "tessera/runtime/draft/low_bit_copy.h"
 #include "tessera/apps/lab/lever/lever_models.h"
 #include "tessera/apps/lab/lever/lever_prompts.h"
 #include "tessera/apps/lab/lever/lever_run.h"

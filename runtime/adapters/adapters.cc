@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/adapters/adapter_flags.h"
+#include "tessera/runtime/adapters/adapters.h"
 
 #include <algorithm>
 #include <cmath>

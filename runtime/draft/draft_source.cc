@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/draft/draft_source.h"
+#include "tessera/runtime/draft/draft_source.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "tessera/apps/cli/draft/forecast_draft.h"
-#include "tessera/apps/cli/draft/low_bit_copy.h"
+#include "tessera/runtime/draft/forecast_draft.h"
+#include "tessera/runtime/draft/low_bit_copy.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/apps/cli/flags/model_names.h"
 #include "tessera/base/quoted.h"

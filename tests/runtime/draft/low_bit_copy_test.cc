@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/draft/low_bit_copy.h"
+#include "tessera/runtime/draft/low_bit_copy.h"
 
 #include <chrono>
 #include <filesystem>

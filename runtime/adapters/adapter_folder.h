@@ -17,7 +17,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/cli/adapters/adapter_base.h"
+#include "tessera/runtime/adapters/adapter_base.h"
 #include "tessera/runtime/engine/adapter_cache.h"
 
 namespace tessera {

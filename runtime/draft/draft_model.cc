@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/draft/draft_flags.h"
+#include "tessera/runtime/draft/draft_model.h"
 
 #include <algorithm>
 #include <utility>
