@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/plan/draft_or_pins.h"
 #include "tessera/apps/plan/pass_speeds.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/runtime/draft/draft_model.h"
 #include "tessera/runtime/engine/engine.h"
 
 namespace tessera {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "tessera/apps/cli/flag_error.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/apps/plan/pass_work.h"
 #include "tessera/base/byte_size.h"
@@ -76,7 +77,7 @@ DraftChoiceInputs DraftInputsFor(const PassSpeeds& speeds, const StreamPlan& wit
 }
 
 absl::StatusOr<DraftUse> DraftUse::Settle(const Engine& engine, DraftModel& draft, const absl::Status& opened) {
-  DraftUse use = {.is_by_name = !draft.may_be_left_out(), .has_retrieval = FLAGS_speculate != kDraft};
+  DraftUse use = {.is_by_name = !draft.may_be_left_out(), .has_retrieval = FLAGS_speculate != kDraftName};
   const auto leave_out = [&](absl::string_view refusal) {
     draft.LeaveOut();
     use.drafts = false;
@@ -84,7 +85,7 @@ absl::StatusOr<DraftUse> DraftUse::Settle(const Engine& engine, DraftModel& draf
   };
   if (!opened.ok()) {
     if (use.is_by_name || !absl::IsResourceExhausted(opened)) return opened;
-    leave_out(opened.message());
+    leave_out(WithFlagNames(opened).message());
     return use;
   }
   if (engine.options().streaming.memory_budget == 0) return use;

@@ -5,28 +5,29 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/flags/flags.h"
-#include "tessera/apps/cli/flags/sampling_flags.h"
-#include "tessera/apps/cli/flags/seed_flag.h"
-#include "tessera/apps/cli/text/output.h"
-#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/named_options.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/eagle_head.h"
+#include "tessera/model/exit_predictor.h"
+#include "tessera/model/files/model_sampling.h"
 #include "tessera/model/files/safetensors.h"
 #include "tessera/model/kv_cache.h"
 #include "tessera/runtime/draft/draft_vocabulary.h"
 #include "tessera/runtime/draft/eagle_expander.h"
+#include "tessera/runtime/draft/forecast_draft.h"
 #include "tessera/runtime/draft/model_expander.h"
 #include "tessera/spec/drafters/expanding_drafter.h"
+#include "tessera/spec/policies/prune_rule.h"
 #include "tessera/spec/policies/tree_policy.h"
 
 namespace tessera {
 namespace {
 
-constexpr char kFlag[] = "draft_model", kLever[] = "lever", kPrune[] = "prune";
+constexpr char kModel[] = "draft_model", kLever[] = "lever", kPrune[] = "prune", kRejection[] = "rejection";
 constexpr int kDrawn = 4;                               // Children of a node, where drafts are sampled.
 constexpr int64_t kPredictorBytes = int64_t{1} << 20;   // What a predictor takes beside its file.
 constexpr int kTreeTokens = 256;                        // In the draft's cache, for each text.
@@ -39,28 +40,35 @@ absl::StatusOr<ModelConfig> ConfigOf(const std::string& path) {
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Layers are a part of the flag's value here.
+// Layers are a part of the draft's source here.
 absl::Status OfDraft(const absl::Status& status) {
-  return FieldOf(status) == "layers" ? ForField(kFlag, absl::Status(status.code(), status.message())) : status;
+  return FieldOf(status) == "layers" ? ForField(kModel, absl::Status(status.code(), status.message())) : status;
+}
+
+// Returns the temperature at which texts of the model are drawn. The error of a recommendation that is wrong.
+absl::StatusOr<double> TemperatureOf(const GgufFile& file) {
+  constexpr char kTemperature[] = "temperature";
+  const ModelSampling model = SamplingOfModel(file);
+  for (const RecommendedSampling::Wrong& each : model.wrong) {
+    if (each.field == kTemperature) return each.problem;
+  }
+  return model.options.temperature;
 }
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<DraftModel>> DraftModel::OfFlags(absl::string_view speculate, bool chooses) {
-  RETURN_IF_ERROR(CheckDraftFlags(speculate));
-  if (FLAGS_draft_model.empty()) return nullptr;
-  auto draft = std::shared_ptr<DraftModel>(new DraftModel());
-  ASSIGN_OR_RETURN(draft->source_, DraftSource::Parse(FLAGS_draft_model));
-  draft->tree_ = TreeOfFlag();
-  if (draft->source_.HasForecasts()) {
-    ASSIGN_OR_RETURN(draft->forecasts_, ForecastDraft::Create(draft->source_.file, FLAGS_tree));
+DraftModel::DraftModel(const DraftModelOptions& options) : options_(options), tree_(DraftTree(options)) {}
+DraftModel::~DraftModel() = default;
+
+absl::StatusOr<std::shared_ptr<DraftModel>> DraftModel::Create(const DraftModelOptions& options) {
+  RETURN_IF_ERROR(CheckDraftOptions(options));
+  if (options.draft_model.IsNone()) return nullptr;
+  auto draft = std::shared_ptr<DraftModel>(new DraftModel(options));
+  if (options.draft_model.HasForecasts()) {
+    ASSIGN_OR_RETURN(draft->forecasts_, ForecastDraft::Create(options.draft_model.file, options.tree));
   }
-  draft->prune_ = FLAGS_prune;
-  draft->threshold_ = static_cast<float>(FLAGS_prune_threshold);
-  draft->may_be_left_out_ = chooses && speculate == "auto" && draft->forecasts_ == nullptr;
-  if (!AcceptsByRejection()) return draft;
-  draft->sampling_ = DraftSampling{.children = kDrawn};   // Begin() has the temperature.
-  ASSIGN_OR_RETURN(draft->seed_, SeedOfFlag());
+  draft->may_be_left_out_ = options.may_be_left_out && options.speculate == "auto" && draft->forecasts_ == nullptr;
+  if (options.accept == kRejection) draft->sampling_ = DraftSampling{.children = kDrawn};   // Begin() has the temperature.
   return draft;
 }
 
@@ -91,7 +99,7 @@ void DraftModel::LeaveOut() {
 absl::Status DraftModel::Begin(const Engine& target) {
   target_ = SharedCoreOf(target);
   own_before_ = OwnMemoryBytes();
-  path_ = source_.layers > 0 ? target_->options().model_path : source_.file;
+  path_ = options_.draft_model.layers > 0 ? target_->options().model_path : options_.draft_model.file;
   RETURN_IF_ERROR(DrawAsTarget());
   return SizePredictor();
 }
@@ -99,42 +107,47 @@ absl::Status DraftModel::Begin(const Engine& target) {
 // Drafts are drawn at the temperature of the target's texts, which may be the model's.
 absl::Status DraftModel::DrawAsTarget() {
   if (!sampling_.has_value()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(target_->model().gguf()));
-  RETURN_IF_ERROR(CheckAcceptedByRejection(sampling.temperature));
-  sampling_->temperature = sampling.temperature;
+  double temperature = options_.temperature.value_or(0);
+  if (!options_.temperature.has_value()) {
+    ASSIGN_OR_RETURN(temperature, TemperatureOf(target_->model().gguf()));
+  }
+  RETURN_IF_ERROR(CheckAcceptedByRejection(temperature));
+  sampling_->temperature = static_cast<float>(temperature);
   return absl::OkStatus();
 }
 
 absl::Status DraftModel::SizePredictor() {
-  if (prune_.empty()) return absl::OkStatus();
-  const absl::StatusOr<std::unique_ptr<SafetensorsFile>> file = SafetensorsFile::Open(prune_);
+  if (options_.prune.empty()) return absl::OkStatus();
+  const absl::StatusOr<std::unique_ptr<SafetensorsFile>> file = SafetensorsFile::Open(options_.prune);
   RETURN_IF_ERROR(ForFile(kPrune, file.status()));
   counted_->parts.predictor = (*file)->size() + kPredictorBytes;
   return absl::OkStatus();
 }
 
 absl::Status DraftModel::LoadPredictor() {
-  if (prune_.empty() || predictor_.has_value()) return absl::OkStatus();
+  if (options_.prune.empty() || predictor_ != nullptr) return absl::OkStatus();
   const LoadedModel& model = target_->model();
-  absl::StatusOr<ExitPredictor> predictor = ExitPredictor::Load(prune_, model.config(), model.layout(), model.weights());
+  absl::StatusOr<ExitPredictor> predictor = ExitPredictor::Load(options_.prune, model.config(), model.layout(), model.weights());
   RETURN_IF_ERROR(ForFile(kPrune, predictor.status()));
-  predictor_.emplace(*std::move(predictor));
+  predictor_ = std::make_unique<ExitPredictor>(*std::move(predictor));
   return absl::OkStatus();
 }
 
 Pruning DraftModel::pruning() const {
-  return {.predictor = predictor_.has_value() ? &*predictor_ : nullptr, .rule = {.threshold = threshold_}};
+  PruneOptions rule;
+  if (options_.prune_threshold.has_value()) rule.threshold = static_cast<float>(*options_.prune_threshold);
+  return {.predictor = predictor_.get(), .rule = rule};
 }
 
 absl::Status DraftModel::Open(const Engine& target) {
   RETURN_IF_ERROR(Begin(target));
-  if (!source_.copy.empty()) RETURN_IF_ERROR(PrepareCopy());
+  if (!options_.draft_model.copy.empty()) RETURN_IF_ERROR(PrepareCopy());
   return OpenFile();
 }
 
 absl::Status DraftModel::Plan(const Engine& target, int64_t vocabulary) {
   RETURN_IF_ERROR(Begin(target));
-  if (!source_.copy.empty()) {
+  if (!options_.draft_model.copy.empty()) {
     ASSIGN_OR_RETURN(const LowBitCopy copy, CopyFor());
     path_ = copy.path();
     if (!copy.Check().ok()) return PlanCopy(copy, vocabulary);
@@ -143,23 +156,25 @@ absl::Status DraftModel::Plan(const Engine& target, int64_t vocabulary) {
 }
 
 absl::StatusOr<LowBitCopy> DraftModel::CopyFor() const {
-  return LowBitCopy::Of(source_.file.empty() ? target_->options().model_path : source_.file, source_.copy);
+  const DraftSource& source = options_.draft_model;
+  return LowBitCopy::Of(source.file.empty() ? target_->options().model_path : source.file, source.copy, options_.cache_folder);
 }
 
 absl::Status DraftModel::CheckRoomToCopy() const {
   const int64_t budget = target_->options().streaming.memory_budget;
   if (budget == 0 || budget - own_before_.value_or(0) >= LowBitCopy::kMakingBytes) return absl::OkStatus();
-  return ForField(kFlag, absl::ResourceExhaustedError(absl::StrCat(
-                             path_, ": found a memory budget of ", FormatByteSize(budget), ", expected ",
-                             FormatByteSize(own_before_.value_or(0) + LowBitCopy::kMakingBytes),
-                             " to make this copy, or a run without --memory_budget before, which makes it")));
+  const std::string needed = FormatByteSize(own_before_.value_or(0) + LowBitCopy::kMakingBytes);
+  return NamingOptions({"memory_budget"}, ForField(kModel, absl::ResourceExhaustedError(absl::StrCat(
+                                                               path_, ": found a memory budget of ", FormatByteSize(budget), ", expected ",
+                                                               needed, " to make this copy, or a run without memory_budget before, which "
+                                                               "makes it"))));
 }
 
 absl::Status DraftModel::PrepareCopy() {
   ASSIGN_OR_RETURN(const LowBitCopy copy, CopyFor());
   path_ = copy.path();
   if (!copy.Check().ok()) RETURN_IF_ERROR(CheckRoomToCopy());
-  return copy.Prepare(target_->pool());
+  return copy.Prepare(target_->pool(), options_.messages);
 }
 
 // As many as all texts have in the target's cache, and their trees.
@@ -173,11 +188,10 @@ EngineOptions DraftModel::OptionsFor(const ModelConfig& config) {
   const EngineOptions& its = target_->options();
   context_ = std::min(target_->context(), config.context_length);
   if (config.longest_context > 0) context_ = std::min(context_, config.longest_context);
-  if (const std::string note = absl::StrCat("The draft model has a context of ", context_, " tokens: longer texts go on without it.\n");
-      context_ < target_->context() && IsSaidFirst(note)) {
-    WriteMessage(note);
+  if (context_ < target_->context()) {
+    options_.messages.Note(absl::StrCat("The draft model has a context of ", context_, " tokens: longer texts go on without it."));
   }
-  EngineOptions options = {.model_path = path_, .first = {.layers = source_.layers, .map = source_.map}};
+  EngineOptions options = {.model_path = path_, .first = {.layers = options_.draft_model.layers, .map = options_.draft_model.map}};
   options.compute.pool = &target_->pool();
   options.compute.kernels = its.compute.kernels;
   options.cache = {.context = context_, .cache_tokens = CacheTokens(), .kv_format = its.cache.kv_format};
@@ -188,7 +202,7 @@ EngineOptions DraftModel::OptionsFor(const ModelConfig& config) {
 
 absl::Status DraftModel::OpenFile() {
   if (forecasts_ != nullptr) return OpenForecasts();
-  return source_.IsHead() ? OpenHead() : OfDraft(OpenModel());
+  return options_.draft_model.IsHead() ? OpenHead() : OfDraft(OpenModel());
 }
 
 absl::Status DraftModel::OpenForecasts() {
@@ -214,7 +228,7 @@ absl::Status DraftModel::OpenModel() {
   ASSIGN_OR_RETURN(const ModelConfig config, ConfigOf(path_));
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Open(OptionsFor(config)));
   RETURN_IF_ERROR(CheckSameVocabulary(target_->model(), engine->model()));
-  WarnOfShortages(*engine);
+  if (options_.on_opened != nullptr) options_.on_opened(*engine);
   ASSIGN_OR_RETURN(const EngineMemory memory, engine->planner().Plan());
   const int64_t read = OwnMemoryBytes().value_or(0) - own_before_.value_or(0);
   counted_->parts = {.weights = memory.weights, .cache = memory.cache, .scratch = memory.graphs + memory.hidden_states,
@@ -235,7 +249,7 @@ absl::Status DraftModel::PlanCopy(const LowBitCopy& copy, int64_t vocabulary) {
   ASSIGN_OR_RETURN(const int64_t weights, copy.WeightBytes());
   counted_->parts = {.weights = weights, .cache = cache_bytes, .scratch = its.graphs + its.hidden_states, .vocabulary = vocabulary,
                      .predictor = counted_->parts.predictor};
-  WriteMessage(absl::StrCat("A dry run makes no copy of the model: ", path_, " is not there.\n"));
+  options_.messages.Note(absl::StrCat("A dry run makes no copy of the model: ", path_, " is not there."));
   return absl::OkStatus();
 }
 
@@ -247,12 +261,12 @@ absl::Status DraftModel::LoadWeights() {
 absl::Status DraftModel::Load() {
   if (head_ != nullptr || forecasts_ != nullptr) return absl::OkStatus();
   const absl::Status loaded = LoadWeights();
-  if (!absl::IsDataLoss(loaded) || source_.copy.empty()) return loaded;
-  WarnOnce(absl::StrCat("this copy is made again: ", loaded.message()));
+  if (!absl::IsDataLoss(loaded) || options_.draft_model.copy.empty()) return loaded;
+  options_.messages.Warn(absl::StrCat("this copy is made again: ", loaded.message()));
   engine_.reset();
   const DraftBytes planned = counted_->parts;
   ASSIGN_OR_RETURN(const LowBitCopy copy, CopyFor());
-  RETURN_IF_ERROR(copy.Make(target_->pool()));
+  RETURN_IF_ERROR(copy.Make(target_->pool(), options_.messages));
   RETURN_IF_ERROR(OpenFile());
   counted_->parts = planned;   // By now the process has the target's weights, too.
   return LoadWeights();
@@ -261,7 +275,7 @@ absl::Status DraftModel::Load() {
 absl::StatusOr<std::unique_ptr<Expander>> DraftModel::NewExpander(int vocabulary) {
   if (head_ == nullptr) {
     ASSIGN_OR_RETURN(std::unique_ptr<ModelExpander> expander,
-                     ModelExpander::Create(engine_, {.name = kDraft, .vocabulary = vocabulary, .costs = &costs_,
+                     ModelExpander::Create(engine_, {.name = kDraftName, .vocabulary = vocabulary, .costs = &costs_,
                                                      .timeline = target_->timeline()}));
     return std::unique_ptr<Expander>(std::move(expander));
   }
@@ -280,11 +294,11 @@ absl::StatusOr<std::unique_ptr<Drafter>> DraftModel::NewDrafter(const DraftingSi
   // Each drafter has streams of its own, for as many texts as it may write.
   return std::make_unique<ExpandingDrafter>(
       std::move(expander), std::move(policy),
-      ExpandingDrafter::Options{.corrects = corrects, .sampling = sampling_, .seed = seed_, .stream = drafters_++ << 32});
+      ExpandingDrafter::Options{.corrects = corrects, .sampling = sampling_, .seed = options_.seed, .stream = drafters_++ << 32});
 }
 
 DrafterRegistry::Kind DraftModel::AsDrafter() {
-  return {.name = kDraft,
+  return {.name = kDraftName,
           .make = [draft = shared_from_this()](const DraftingSize& size) { return draft->NewDrafter(size); },
           .most_bytes = [counted = counted_](const DraftingSize& size) { return counted->OfText(size); }};   // Not what the maker holds.
 }
@@ -301,13 +315,13 @@ int64_t DraftModel::tree_bytes() const {
 
 std::string DraftModel::drafter_name() const {
   if (forecasts_ != nullptr) return ForecastDrafter::kName;
-  return source_.IsHead() ? EagleExpander::kName : kDraft;
+  return options_.draft_model.IsHead() ? EagleExpander::kName : kDraftName;
 }
 
 std::string DraftModel::Describe() const {
   if (forecasts_ != nullptr) return forecasts_->Describe();
   if (head_ != nullptr) return absl::StrCat(path_, ", a head of ", head_->shape().vocabulary, " tokens");
-  const std::string part = source_.layers > 0 ? absl::StrCat(", the first ", source_.layers, " layers") : "";
+  const std::string part = options_.draft_model.layers > 0 ? absl::StrCat(", the first ", options_.draft_model.layers, " layers") : "";
   return absl::StrCat(path_, part, ", context ", context_, " tokens");
 }
 
