@@ -13,7 +13,7 @@ set(tessera_fuzz_folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
 set(tessera_read_by_answers answers/clean_answer answers/expression answers/expression_parser answers/extract_answer
   answers/message_lines answers/rational answers/same_answer)
 set(tessera_read_by_apps bench/spec/evaluation_sets lab/lever/lever_prompts bench/passes/named_curve bench/spec/spec_bench_prompts
-  cli/adapters/adapter_flags answers/requests/answer_file cli/text/byte_order_mark cli/command_line cli/flags/flags cli/help
+  answers/requests/answer_file cli/text/byte_order_mark cli/command_line cli/flags/flags cli/help
   cli/other_names cli/flags/scorer_flags lab/papers/record/draft_recording lab/papers/onemodel/ds2d_runs lab/papers/record/recording
   lab/papers/record/recording_fields lab/papers/scaling/scaling_curves lab/scale/judging/candidates lab/scale/judging/estimates
   lab/scale/report/figures_json lab/scale/grid/grid_folder lab/scale/grid/grid_methods lab/scale/grid/grid_results
