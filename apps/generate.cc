@@ -205,11 +205,11 @@ absl::Status Run() {
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options, &trace));
-  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(FLAGS_speculate, /*chooses=*/true));
+  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModelOfFlags(FLAGS_speculate, /*chooses=*/true));
   RETURN_IF_ERROR(PlanTextsOfFlags(options, draft));
   RETURN_IF_ERROR(PlanBestOf(options));
   if (FLAGS_jsonl || FLAGS_chat) PlanRequests({.texts = FLAGS_jsonl ? FLAGS_parallel : 1}, options);
-  ASSIGN_OR_RETURN(Adapters adapters, Adapters::OfFlags(options));
+  ASSIGN_OR_RETURN(Adapters adapters, AdaptersOfFlags(options));
   if (phone != nullptr) RETURN_IF_ERROR(phone->TakeAdapters(adapters));
   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt, draft.get());
   ASSIGN_OR_RETURN(const std::unique_ptr<AnswerFile> into, AnswerFile::OfFlag());   // Refused before the model is opened.

@@ -11,7 +11,7 @@ set(tessera_fuzz_folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
 # The sources of apps that read what comes from outside, and what those use of apps. With sanitizers and counters they are compiled once
 # more, and the other nine tenths of apps not at all.
 set(tessera_read_by_apps bench/spec/evaluation_sets lab/lever/lever_prompts bench/passes/named_curve bench/spec/spec_bench_prompts
-  cli/adapters/adapter_flags answers/requests/answer_file cli/text/byte_order_mark cli/command_line cli/flags/flags cli/help
+  answers/requests/answer_file cli/text/byte_order_mark cli/command_line cli/flags/flags cli/help
   cli/other_names cli/flags/scorer_flags lab/papers/record/draft_recording lab/papers/onemodel/ds2d_runs lab/papers/record/recording
   lab/papers/record/recording_fields lab/papers/scaling/scaling_curves lab/scale/judging/candidates lab/scale/judging/estimates
   lab/scale/report/figures_json lab/scale/grid/grid_folder lab/scale/grid/grid_methods lab/scale/grid/grid_results

@@ -9,10 +9,10 @@ option(TESSERA_TOGETHER "Compile several sources of a folder as one" OFF)
 
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
 # Files with flags of their own, and the reader of GGUF files, whose objects a program may replace by others (cmake/TesseraFuzz.cmake).
-set(tessera_counted_alone npu/device_profile.cc runtime/engine/switching/switch_profile.cc runtime/chat/message_lines.cc
-  runtime/chat/request.cc runtime/chat/saved_text.cc runtime/scale/value/clean_answer.cc runtime/scale/value/expression.cc
-  runtime/scale/value/expression_parser.cc runtime/scale/value/extract_answer.cc runtime/scale/value/last_boxed.cc
-  runtime/scale/value/rational.cc runtime/scale/value/same_answer.cc)
+set(tessera_counted_alone npu/device_profile.cc runtime/adapters/adapter_options.cc runtime/engine/switching/switch_profile.cc
+  runtime/chat/message_lines.cc runtime/chat/request.cc runtime/chat/saved_text.cc runtime/scale/value/clean_answer.cc
+  runtime/scale/value/expression.cc runtime/scale/value/expression_parser.cc runtime/scale/value/extract_answer.cc
+  runtime/scale/value/last_boxed.cc runtime/scale/value/rational.cc runtime/scale/value/same_answer.cc)
 list(TRANSFORM tessera_counted_alone PREPEND ${PROJECT_SOURCE_DIR}/)
 file(GLOB tessera_alone CONFIGURE_DEPENDS ${tessera_counted_alone} ${PROJECT_SOURCE_DIR}/model/files/gguf*.cc
   ${PROJECT_SOURCE_DIR}/model/files/internal/gguf_*.cc)

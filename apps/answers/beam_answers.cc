@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "tessera/apps/answers/requests/request_run.h"
 #include "tessera/apps/answers/written_result.h"
+#include "tessera/apps/cli/adapters/adapter_flags.h"
 #include "tessera/apps/cli/flags/beam_flags.h"
 #include "tessera/apps/cli/flags/chat_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
@@ -137,7 +138,7 @@ absl::Status AnswerByBeams(const OpenedEngine& opened, Conversation& conversatio
 absl::Status AnswerRequestsByBeams(const OpenedEngine& opened, LineReader& lines, const Adapters& adapters, AnswerFile* into) {
   const absl::Status status = BeamRequests(opened, adapters, into).Run(lines);
   WarnOfShortages(*opened.engine);
-  WriteMessage(adapters.ReadsLine());
+  WriteMessage(ReadsLine(adapters));
   return status;
 }
 

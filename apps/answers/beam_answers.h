@@ -14,10 +14,10 @@
 
 #include "absl/status/status.h"
 #include "tessera/apps/answers/requests/answer_file.h"
-#include "tessera/apps/cli/adapters/adapter_flags.h"
 #include "tessera/apps/cli/text/input.h"
 #include "tessera/apps/plan/budget_report.h"
 #include "tessera/model/lora.h"
+#include "tessera/runtime/adapters/adapters.h"
 #include "tessera/runtime/chat/conversation.h"
 
 namespace tessera {

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/adapters/adapter_flags.h"
-#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/apps/cli/flags/sampling_flags.h"
 #include "tessera/apps/cli/flags/seed_flag.h"
@@ -13,6 +12,7 @@
 #include "tessera/apps/show/streaming_report.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/request.h"
+#include "tessera/runtime/draft/draft_model.h"
 
 namespace tessera {
 

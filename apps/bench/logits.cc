@@ -144,7 +144,7 @@ absl::Status Run() {
   options.workload.logit_rows = Session::kLogitRows + 1;
   options.workload.logits_of_each = true;
   if (FLAGS_jsonl) PlanRequests({.answer_of_token = kBytesOfPosition + FLAGS_top * kBytesOfLogit}, options);
-  ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
+  ASSIGN_OR_RETURN(const Adapters adapters, AdaptersOfFlags(options));
   if (FLAGS_dry_run) {
     return ShowLoadPlan(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
       ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfText(engine, text));

@@ -137,7 +137,7 @@ absl::Status Run() {
     return WrongUsage("window", FLAGS_window, absl::StrCat("at most ", cache.context, ", the context (--context)"));
   }
   if (FLAGS_jsonl) PlanRequests({}, options);
-  ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
+  ASSIGN_OR_RETURN(const Adapters adapters, AdaptersOfFlags(options));
   if (FLAGS_dry_run) {
     return ShowLoadPlanOfCutText(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
       ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(engine.tokenizer(), text));

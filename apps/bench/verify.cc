@@ -64,11 +64,11 @@ absl::StatusOr<std::unique_ptr<Engine>> Load(const EngineOptions& options, Draft
 // Writes all texts in one way, in a process of its own.
 absl::Status WriteTexts(const Mode& mode, const PromptList& prompts, TextSender& sender) {
   ASSIGN_OR_RETURN(EngineOptions options, mode.Apply());
-  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(FLAGS_speculate));
+  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModelOfFlags(FLAGS_speculate));
   RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(draft), options));
   if (draft != nullptr) draft->CountIn(options);
   RETURN_IF_ERROR(CheckCostsAreThere());
-  ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
+  ASSIGN_OR_RETURN(const Adapters adapters, AdaptersOfFlags(options));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Load(options, draft.get()));
   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> tokens, prompts.Tokens(*engine));
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(*engine, /*flash_bytes_per_second=*/0, draft));

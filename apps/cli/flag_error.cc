@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/base/named_options.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -16,10 +17,18 @@ bool IsFlag(const std::string& name) {
 
 }  // namespace
 
+absl::Status WithFlagNames(const absl::Status& status) {
+  return WithOptionNames(status, [](absl::string_view option) {
+    const std::string name(option);
+    return IsFlag(name) ? absl::StrCat("--", name) : name;
+  });
+}
+
 std::string ShownMessage(const absl::Status& status) {
   const std::string field = FieldOf(status), limit = LimitOf(status);
-  const bool begins = IsFlag(field) && absl::StartsWith(status.message(), absl::StrCat(field, ": "));
-  return absl::StrCat(begins ? "--" : "", status.message(), IsFlag(limit) ? absl::StrCat(" (--", limit, ")") : "");
+  const absl::Status named = WithFlagNames(status);
+  const bool begins = IsFlag(field) && absl::StartsWith(named.message(), absl::StrCat(field, ": "));
+  return absl::StrCat(begins ? "--" : "", named.message(), IsFlag(limit) ? absl::StrCat(" (--", limit, ")") : "");
 }
 
 }  // namespace tessera

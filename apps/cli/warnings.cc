@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/base/cpu_quota.h"
 #include "tessera/model/files/forms_instead.h"
+#include "tessera/runtime/draft/draft_options.h"
 #include "tessera/runtime/engine/core.h"
 
 namespace tessera {

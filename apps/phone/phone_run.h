@@ -20,11 +20,11 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/cli/adapters/adapter_flags.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/model/reading_device.h"
 #include "tessera/npu/modeled/modeled_device.h"
+#include "tessera/runtime/adapters/adapters.h"
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/engine/switching/switch_profile.h"
 #include "tessera/storage/clocked_source.h"

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/plan/draft_or_pins.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/runtime/draft/draft_model.h"
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/plan/pass_speeds.h"
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
+#include "tessera/apps/cli/flag_error.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/status_macros.h"
@@ -77,7 +78,7 @@ DraftChoiceInputs DraftInputsFor(const PassSpeeds& speeds, const StreamPlan& wit
 }
 
 absl::StatusOr<DraftUse> DraftUse::Settle(const Engine& engine, DraftModel& draft, const absl::Status& opened) {
-  DraftUse use = {.is_by_name = !draft.may_be_left_out(), .has_retrieval = FLAGS_speculate != kDraft};
+  DraftUse use = {.is_by_name = !draft.may_be_left_out(), .has_retrieval = FLAGS_speculate != kDraftName};
   const auto leave_out = [&](absl::string_view refusal) {
     draft.LeaveOut();
     use.drafts = false;
@@ -85,7 +86,7 @@ absl::StatusOr<DraftUse> DraftUse::Settle(const Engine& engine, DraftModel& draf
   };
   if (!opened.ok()) {
     if (use.is_by_name || !absl::IsResourceExhausted(opened)) return opened;
-    leave_out(opened.message());
+    leave_out(WithFlagNames(opened).message());
     return use;
   }
   if (engine.options().streaming.memory_budget == 0) return use;

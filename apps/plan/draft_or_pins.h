@@ -6,7 +6,7 @@
 //   if (!use.drafts) ...                                                                                 // it was left out
 //
 // With --speculate=auto a draft is left out where pins are predicted to be faster, or where memory has no room for it, by programs that
-// choose (DraftModel::OfFlags); a list that names "draft" gets it, or the error. Predictions are of as many texts as are written at once
+// choose (DraftModelOfFlags); a list that names "draft" gets it, or the error. Predictions are of as many texts as are written at once
 // (Workload::sessions). They rest on measured speeds of this machine, on what earlier runs of --cost_profile measured, and where there is
 // none on assumptions, which are named as such.
 // Threads: one at a time.
@@ -17,8 +17,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/runtime/draft/draft_model.h"
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/plan/pass_speeds.h"
 #include "tessera/spec/speculation/draft_choice.h"

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/cli/draft/draft_flags.h"
+#include "tessera/runtime/draft/draft_model.h"
 #include "tessera/runtime/engine/engine.h"
 
 namespace tessera {

@@ -23,7 +23,7 @@
 #include "absl/types/span.h"
 #include "tessera/base/json.h"
 #include "tessera/model/text/sampler.h"
-#include "tessera/runtime/chat/adapter_parts.h"
+#include "tessera/runtime/adapters/adapter_parts.h"
 #include "tessera/runtime/chat/conversation.h"
 #include "tessera/runtime/chat/request_limits.h"
 #include "tessera/runtime/chat/timings.h"

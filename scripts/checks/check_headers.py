@@ -20,7 +20,7 @@ from sources import arguments, compiled, files, problems, report, root, text
 EXEMPT = re.compile(r"^tests/|/(internal|kernels)/")
 PUBLIC = re.compile(r"(?!apps/)(\w+|model/(text|files)|spec/\w+(/history)?|"
                     # The example of draft/speculation.h has no test yet.
-                    r"runtime/(engine(/switching)?|session|scheduler|draft(?!/speculation)))/\w+\.h")
+                    r"runtime/(engine(/switching)?|session|adapters|scheduler|draft(?!/speculation)))/\w+\.h")
 NOT_INSTALLED = re.compile(r"^(tests|apps|scripts)/|/(internal|kernels|profiles)/")
 GUIDE = "docs/headers.md"
 MOST_LINES = 1.2

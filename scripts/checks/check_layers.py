@@ -23,7 +23,7 @@ LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], 
 PARTS = ("apps/lab", "apps/bench", "apps")
 # The rooms within a layer, each after those that it may use.
 ORDER = {"spec": ("trees", "costs", "policies", "drafters", "speculation"),
-         "runtime": ("engine", "session", "scheduler", "draft", "plan", "chat", "scale")}
+         "runtime": ("engine", "session", "adapters", "scheduler", "draft", "plan", "chat", "scale")}
 # What CMake calls a room: model/text is tessera_text.
 NAMES = {room: room.replace("/", "_") if room.startswith("apps/") else room.split("/")[-1] for room in LINKS}
 ROOMS = {name: room for room, name in NAMES.items()}

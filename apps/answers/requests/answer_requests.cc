@@ -11,6 +11,8 @@
 #include "tessera/apps/answers/requests/output_queue.h"
 #include "tessera/apps/answers/requests/request_run.h"
 #include "tessera/apps/answers/requests/requests_in_turn.h"
+#include "tessera/apps/cli/adapters/adapter_flags.h"
+#include "tessera/apps/cli/flag_error.h"
 #include "tessera/apps/cli/flags/chat_flags.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
@@ -257,7 +259,8 @@ class ParallelRequests {
   };
 
   void Fail(int64_t turn, const Request& request, const absl::Status& error) {
-    Give(turn, {failed_.AnswerOf(request, error), request.At(error)});
+    const absl::Status named = WithFlagNames(error);
+    Give(turn, {failed_.AnswerOf(request, named), request.At(named)});
   }
 
   // Writes the line when its turn comes.
@@ -328,7 +331,7 @@ absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineR
   const absl::Status status =
       FLAGS_parallel == 1 ? AnswerInTurn(engine, flash_bytes_per_second, lines, adapters, draft, into)
                           : AnswerInParallel(engine, flash_bytes_per_second, lines, adapters, draft, chooser, into);
-  WriteMessage(adapters.ReadsLine());
+  WriteMessage(ReadsLine(adapters));
   return status;
 }
 

@@ -23,9 +23,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/apps/answers/requests/answer_file.h"
-#include "tessera/apps/cli/adapters/adapter_flags.h"
-#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/cli/text/input.h"
+#include "tessera/runtime/adapters/adapters.h"
+#include "tessera/runtime/draft/draft_model.h"
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/scale/sample_set.h"
 

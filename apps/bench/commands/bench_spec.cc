@@ -327,9 +327,9 @@ absl::Status Run() {
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options, &trace));
-  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(SpeculatesBy(kChooser) ? "auto" : FLAGS_speculate));
+  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModelOfFlags(SpeculatesBy(kChooser) ? "auto" : FLAGS_speculate));
   RETURN_IF_ERROR(PlanMemory(draft, options));
-  ASSIGN_OR_RETURN(Adapters adapters, Adapters::OfFlags(options));
+  ASSIGN_OR_RETURN(Adapters adapters, AdaptersOfFlags(options));
   if (phone != nullptr) RETURN_IF_ERROR(phone->TakeAdapters(adapters));
   if (FLAGS_dry_run) return ShowLoadPlan(options, nullptr, draft.get());
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));

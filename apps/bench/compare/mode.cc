@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/draft/draft_options.h"
 
 namespace tessera {
 namespace {

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "tessera/apps/cli/app_main.h"
-#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/cli/flags/engine_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/apps/cli/flags/sampling_flags.h"
@@ -20,6 +19,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/read_tokenizer.h"
+#include "tessera/runtime/draft/draft_model.h"
 
 namespace tessera {
 

@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-class DraftModel;   // draft_flags.h
+class DraftModel;   // runtime/draft/draft_model.h
 
 // WrongUsage if flags exclude each other.
 absl::Status CheckConversationFlags();

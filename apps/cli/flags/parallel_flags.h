@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/runtime/chat/parallel_answers.h"
+#include "tessera/runtime/draft/draft_model.h"
 
 namespace tessera {
 

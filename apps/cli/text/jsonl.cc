@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/flag_error.h"
 #include "tessera/apps/cli/text/output.h"
 #include "tessera/base/joined_status.h"
 #include "tessera/base/status_macros.h"
@@ -73,7 +74,10 @@ class RequestLines {
     if (!request.ok()) return Fail(number, request.status());
     absl::StatusOr<std::string> answered = answer_(*request);
     if (absl::IsCancelled(answered.status())) return answered.status();
-    if (!answered.ok()) return sink_.Fail(failed_.AnswerOf(*request, answered.status()), request->At(answered.status()));
+    if (!answered.ok()) {
+      const absl::Status error = WithFlagNames(answered.status());
+      return sink_.Fail(failed_.AnswerOf(*request, error), request->At(error));
+    }
     return answered->empty() ? absl::OkStatus() : sink_.Answer(*std::move(answered));
   }
 

@@ -6,8 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/apps/bench/flash/share_budget.h"
-#include "tessera/apps/cli/draft/draft_source.h"
-#include "tessera/apps/cli/draft/low_bit_copy.h"
+#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/plan/draft_or_pins.h"
 #include "tessera/base/peak_memory.h"
@@ -50,13 +49,13 @@ absl::StatusOr<std::unique_ptr<LeverModels>> LeverModels::Load(const Options& op
 }
 
 absl::StatusOr<std::string> LeverModels::DraftPath() {
-  ASSIGN_OR_RETURN(const DraftSource source, DraftSource::Parse(options_.draft_model));
+  ASSIGN_OR_RETURN(const DraftSource source, ParseDraftModel(options_.draft_model));
   if (source.layers > 0 || source.IsHead()) {
     return WrongUsage("draft_model", options_.draft_model, "a model's file, or a copy of one: self:q3, self:q3:FILE");
   }
   if (source.copy.empty()) return source.file;
-  ASSIGN_OR_RETURN(const LowBitCopy copy, LowBitCopy::Of(source.file.empty() ? options_.target.model_path : source.file, source.copy));
-  RETURN_IF_ERROR(copy.Prepare(pool_));
+  ASSIGN_OR_RETURN(const LowBitCopy copy, LowBitCopyOf(source.file.empty() ? options_.target.model_path : source.file, source.copy));
+  RETURN_IF_ERROR(copy.Prepare(pool_, ShownDraftMessages()));
   return copy.path();
 }
 

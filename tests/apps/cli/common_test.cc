@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/apps/cli/flag_error.h"
+#include "tessera/base/named_options.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -22,6 +23,13 @@ TEST(ShownMessage, AddsTheFlagThatSetsALimit) {
   const absl::Status full = absl::ResourceExhaustedError("prompt: found 31 tokens, expected at most 8, the context");
   EXPECT_EQ(ShownMessage(LimitedBy("context", full)), "prompt: found 31 tokens, expected at most 8, the context (--context)");
   EXPECT_EQ(ShownMessage(LimitedBy("sessions", full)), full.message());
+}
+
+TEST(ShownMessage, CallsOtherOptionsByTheirFlagsToo) {
+  const absl::Status wrong = NamingOptions({"draft_model", "slots"}, WrongUsage("tree", "without draft_model", "both, and slots"));
+  EXPECT_EQ(ShownMessage(wrong), "--tree: found without --draft_model, expected both, and slots");
+  EXPECT_EQ(WithFlagNames(wrong).message(), "tree: found without --draft_model, expected both, and slots");
+  EXPECT_EQ(ShownMessage(WithFlagNames(wrong)), ShownMessage(wrong));
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST(PhoneAdapters, AnotherAdapterIsTold) {
   FLAGS_adapter = Both().substr(std::string("--adapter=").size());
   FLAGS_lora_mode = "input";
   EngineOptions options = {.model_path = TinyPath("llama")};
-  Adapters adapters = Must(Adapters::OfFlags(options));
+  Adapters adapters = Must(AdaptersOfFlags(options));
   std::vector<int64_t> told;
   adapters.OnAnother([&](int64_t bytes) { told.push_back(bytes); });
   for (const int number : {0, 0, 1, Adapters::kNone, Adapters::kNone, 0}) Must(adapters.Lease(number).status());
@@ -97,9 +97,9 @@ TEST(PhoneAdapters, AnotherAdapterIsTold) {
   const std::vector<int> inputs = adapters.GraphRanks();
   EXPECT_EQ(inputs, (std::vector<int>{8, 4, 8, 4, 4, 4, 4}));
   FLAGS_lora_mode = "mask";
-  EXPECT_EQ(Must(Adapters::OfFlags(options)).GraphRanks(), (std::vector<int>{12, 4, 12, 4, 4, 4, 4}));
+  EXPECT_EQ(Must(AdaptersOfFlags(options)).GraphRanks(), (std::vector<int>{12, 4, 12, 4, 4, 4, 4}));
   FLAGS_lora_mode = "graph";
-  EXPECT_TRUE(Must(Adapters::OfFlags(options)).GraphRanks().empty());
+  EXPECT_TRUE(Must(AdaptersOfFlags(options)).GraphRanks().empty());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/cli/flags/chat_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -63,7 +64,7 @@ TEST_F(DraftOrPins, HeaderExample) {
   EngineOptions options = {.model_path = Target().path(), .compute = {.threads = 1}, .cache = {.context = 256}};
   options.streaming = {.memory_budget = 1024 * kMiB, .flash = flash_};
   FLAGS_draft_model = small_;
-  const auto draft = Must(DraftModel::OfFlags(FLAGS_speculate, /*chooses=*/true));
+  const auto draft = Must(DraftModelOfFlags(FLAGS_speculate, /*chooses=*/true));
   Must(PlanSpeculation(SpeculationOfFlags(draft), options));
   draft->CountIn(options);
   const auto engine = Must(Engine::Open(options));

@@ -32,7 +32,7 @@ int Texts() { return IsGiven("texts") ? FLAGS_texts : kDefaultTexts; }
 
 absl::StatusOr<DraftSource> SourceOfFlag() {
   if (FLAGS_draft_model.empty()) return WrongUsage(kFlag, "none", "a model whose answers are recorded");
-  ASSIGN_OR_RETURN(DraftSource source, DraftSource::Parse(FLAGS_draft_model));
+  ASSIGN_OR_RETURN(DraftSource source, ParseDraftModel(FLAGS_draft_model));
   if (source.layers > 0 || source.IsHead()) {
     return WrongUsage(kFlag, FLAGS_draft_model, "a model in a file, self:q2, self:q3 or self:q4; heads and layers are not recorded");
   }

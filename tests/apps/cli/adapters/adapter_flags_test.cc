@@ -19,8 +19,6 @@
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/runtime/chat/answer.h"
-#include "tessera/runtime/chat/request.h"
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -37,10 +35,11 @@ std::string All(const std::string& name) { return absl::StrCat(name, ":", Golden
 
 class AdapterFlags : public testing::Test {
  protected:
-  static absl::StatusOr<Adapters> Read(const std::string& list) {
-    FLAGS_adapter = list;
+  static std::string Refused() {
     EngineOptions options = {.model_path = TinyPath("llama")};
-    return Adapters::OfFlags(options);
+    const absl::Status status = AdaptersOfFlags(options).status();
+    EXPECT_NE(FieldOf(status), "") << status;
+    return std::string(status.message());
   }
 
  private:
@@ -49,81 +48,43 @@ class AdapterFlags : public testing::Test {
 
 TEST_F(AdapterFlags, HeaderExample) {
   FLAGS_adapter = Some("pirate");
-  EngineOptions options = {.model_path = TinyPath("llama"), .compute = {.threads = 1}};
-  const Request request = Must(Request::Parse(R"({"id": 1, "text": "a", "adapter": "pirate"})", "line 1"));
-  const auto run = [&]() -> absl::StatusOr<bool> {
-    ASSIGN_OR_RETURN(const Adapters adapters, Adapters::OfFlags(options));
-    ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
-    ASSIGN_OR_RETURN(Answerer answerer, Answerer::Create(*engine, {}));
-    ASSIGN_OR_RETURN(const int number, adapters.OfRequest(request.body()));
-    ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(number));
-    RETURN_IF_ERROR(answerer.UseAdapter(adapter.get()));
-    EXPECT_EQ(options.workload.adapter_bytes, adapter->bytes());
-    return number == adapters.chosen() && answerer.session().adapter() == adapter.get();
+  EngineOptions options = {.model_path = TinyPath("llama")};
+  const auto run = [&]() -> absl::StatusOr<int64_t> {
+    ASSIGN_OR_RETURN(const Adapters adapters, AdaptersOfFlags(options));
+    ASSIGN_OR_RETURN(const AdapterLease adapter, adapters.Lease(adapters.chosen()));
+    return adapter->bytes();
   };
-  EXPECT_TRUE(Must(run()));
+  EXPECT_EQ(Must(run()), options.workload.adapter_bytes);
 }
 
-TEST_F(AdapterFlags, AListHasNamesPathsAndScales) {
-  EXPECT_EQ(Must(ParseAdapterList("")), std::vector<AdapterSource>());
-  const std::vector<AdapterSource> expected = {{"a", "lora/a", 1}, {"b c", "b.gguf", 0.5f}, {"d", "x:y", 1}, {"e", "x:2", -1}};
-  EXPECT_EQ(Must(ParseAdapterList("a:lora/a,b c:b.gguf:0.5,d:x:y,e:x:2:-1")), expected);
-  const std::pair<const char*, const char*> cases[] = {
-      {"lora/a", "adapter: found \"lora/a\", expected NAME:PATH or NAME:PATH:SCALE, with commas between: no path may have one"},
-      {"a:x,,b:y", "adapter: found \"\", expected NAME:PATH"},
-      {"a:one,two", "adapter: found \"two\", expected NAME:PATH"},
-      {":x", "adapter: found \":x\", expected NAME:PATH or NAME:PATH:SCALE, with commas between"},
-      {"a:", "adapter: found \"a:\", expected NAME:PATH"},
-      {"a::2", "adapter: found \"a::2\", expected NAME:PATH"},
-      {"a:x:nan", "adapter: found \"a:x:nan\", expected a scale that is a finite number"},
-      {"a:x:1e99", "adapter: found \"a:x:1e99\", expected a scale that is a finite number"},
-      {"none:x", "adapter: found the name \"none\", expected printable text other than none"},
-      {"a\x01:x", "adapter: found the name \"a\\x01\", expected printable text other than none"},
-      {"a:x,b:y,a:z", "adapter: found the name \"a\" twice, expected a name for each"},
-  };
-  for (const auto& [list, expected_error] : cases) {
-    const absl::Status status = ParseAdapterList(list).status();
-    EXPECT_TRUE(absl::StartsWith(status.message(), expected_error)) << list << ": " << status;
-    EXPECT_EQ(FieldOf(status), "adapter") << list;
-  }
-}
-
-TEST_F(AdapterFlags, ATextThatNamesNoneHasTheOnlyOneOrTheOneThatIsUsed) {
-  const JsonValue nothing = Must(JsonValue::Parse("{}")), none = Must(JsonValue::Parse(R"({"adapter": null})"));
-  const Adapters no_adapters = Must(Read("")), one = Must(Read(Some("a")));
-  EXPECT_EQ(no_adapters.chosen(), Adapters::kNone);
-  EXPECT_EQ(Must(no_adapters.Lease(Adapters::kNone)), nullptr);
-  EXPECT_EQ(one.chosen(), 0);
-  EXPECT_EQ(Must(one.OfRequest(nothing)), 0);
-  EXPECT_EQ(Must(one.OfRequest(none)), Adapters::kNone);
-  EXPECT_EQ(Read(absl::StrCat(Some("a"), ",", All("b"))).status().message(),
-            "adapter: found 2 of them without --jsonl, expected one, or --use_adapter=NAME");
+TEST_F(AdapterFlags, ErrorsNameFlags) {
+  FLAGS_adapter_folder = GoldenPath("lora");
+  EXPECT_EQ(Refused(), "adapter_folder: found without --jsonl, expected it, or --use_adapter=NAME");
   FLAGS_jsonl = true;
-  const Adapters two = Must(Read(absl::StrCat(Some("a"), ",", All("b"))));
-  EXPECT_EQ(two.names(), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(two.chosen(), Adapters::kNone);
-  EXPECT_EQ(Must(two.Named(AdapterParts{{"b", 1}})), 1);
-  EXPECT_NE(Must(two.Lease(0))->Sum(), Must(two.Lease(1))->Sum());
-  EXPECT_EQ(two.OfRequest(Must(JsonValue::Parse(R"({"adapter": "c"})", "line 1"))).status().message(),
-            "line 1: adapter: found \"c\", expected one of a, b, or null for none");
-  FLAGS_use_adapter = "b";
-  Adapters used = Must(Read(absl::StrCat(Some("a"), ",", All("b"))));
-  EXPECT_EQ(used.chosen(), 1);
-  const AdapterLease before = Must(used.Lease(1));
-  const Adapters moved = std::move(used);
-  EXPECT_EQ(Must(moved.Lease(1)), before) << "whoever has it can go on";
-  FLAGS_use_adapter = "none";
-  EXPECT_EQ(Must(Read(Some("a"))).chosen(), Adapters::kNone);
-  FLAGS_use_adapter = "c";
-  EXPECT_EQ(Read(Some("a")).status().message(), "use_adapter: found \"c\", expected one of a, or none");
-  EXPECT_EQ(Read("").status().message(), "use_adapter: found without --adapter, expected both");
-}
-
-TEST_F(AdapterFlags, AScaleMultipliesThatOfTheFile) {
-  const Adapters whole = Must(Read(All("a"))), half = Must(Read(All("a") + ":0.5"));
-  const AdapterLease of_whole = Must(whole.Lease(0)), of_half = Must(half.Lease(0));
-  EXPECT_EQ(of_half->Layer(0)[0].scale, of_whole->Layer(0)[0].scale / 2);
-  EXPECT_NE(of_half->Sum(), of_whole->Sum());
+  EXPECT_EQ(Refused(), "adapter_folder: found without --adapter_memory, expected both: requests name as many as they like");
+  FLAGS_adapter_memory = "1MiB";
+  for (const char* const way : {"input", "mask"}) {
+    FLAGS_lora_mode = way;
+    EXPECT_EQ(Refused(), absl::StrCat("adapter_folder: found with --lora_mode=", way,
+                                      ", expected graph: ranks that requests bring are not known before"));
+  }
+  FLAGS_lora_mode = "both";
+  EXPECT_EQ(Refused(), "lora_mode: found \"both\", expected input, mask or graph");
+  FLAGS_lora_mode = "graph";
+  FLAGS_adapter_folder = "";
+  EXPECT_EQ(Refused(), "adapter_memory: found without --adapter, expected both");
+  FLAGS_adapter = Some("a");
+  FLAGS_device = "8gen3:static";
+  EXPECT_EQ(Refused(), "adapter_memory: found with --device, expected one of them: a phone's time does not count adapters that are read");
+  FLAGS_adapter_memory = "many";
+  EXPECT_TRUE(absl::StartsWith(Refused(), "adapter_memory: "));
+  FLAGS_adapter_memory = "";
+  FLAGS_parallel = 4;
+  EXPECT_EQ(Refused(), "parallel: found 4 with --adapter and --device, expected 1: a phone's graph has one adapter at a time");
+  FLAGS_device = "";
+  FLAGS_jsonl = false;
+  FLAGS_adapter = absl::StrCat(Some("a"), ",", All("b"));
+  EXPECT_EQ(Refused(), "adapter: found 2 of them without --jsonl, expected one, or --use_adapter=NAME");
 }
 
 std::vector<std::string> With(const std::vector<std::string>& flags) {

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
@@ -12,9 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "tessera/apps/cli/adapters/adapter_flags.h"
-#include "tessera/apps/cli/flags/flags.h"
-#include "tessera/base/usage_error.h"
 #include "tessera/runtime/engine/adapter_mixes.h"
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/must.h"
@@ -145,83 +141,6 @@ TEST(ComposedAdapterPrograms, ASessionGoesOnWithTheSameCompositionAlone) {
   }
 }
 
-class ComposedAdapterFlags : public testing::Test {
- protected:
-  ComposedAdapterFlags() {
-    FLAGS_jsonl = true;
-    FLAGS_adapter = Both();
-  }
-  absl::StatusOr<Adapters> Read(int64_t budget = 0) {
-    options_ = {.model_path = TinyPath("llama")};
-    options_.streaming.memory_budget = budget;
-    return Adapters::OfFlags(options_);
-  }
-  static absl::StatusOr<int> Named(const Adapters& adapters, const std::string& adapter) {
-    return adapters.OfRequest(Must(JsonValue::Parse(absl::StrCat(R"({"adapter": ")", adapter, "\"}"), "line 1")));
-  }
-  const Workload& workload() const { return options_.workload; }
-
- private:
-  const gflags::FlagSaver flags_before_;
-  EngineOptions options_;
-};
-
-TEST_F(ComposedAdapterFlags, TheSameOneIsKeptForWhoeverAsks) {
-  const Adapters adapters = Must(Read());
-  const int number = Must(Named(adapters, "some,all@0.5"));
-  const AdapterLease lease = Must(adapters.Lease(number));
-  EXPECT_EQ(Must(Named(adapters, "some@1,all@0.50")), number);
-  EXPECT_EQ(Must(adapters.Lease(number)), lease);
-  EXPECT_NE(Must(Named(adapters, "all@0.5,some")), number);
-  EXPECT_EQ(Must(Named(adapters, "all@1")), 1) << "the one that is listed";
-  EXPECT_TRUE(absl::StartsWith(adapters.StatsLine(), "adapters: 3 by graph, ")) << adapters.StatsLine();
-}
-
-TEST_F(ComposedAdapterFlags, TheComposedAdapterCountsInTheWorkload) {
-  const Adapters plain = Must(Read());
-  const int64_t listed = workload().adapter_bytes;
-  FLAGS_use_adapter = "some,all@0.5";
-  const Adapters used = Must(Read(int64_t{1} << 30));
-  EXPECT_EQ(workload().adapter_bytes, listed + Must(used.Lease(used.chosen()))->bytes());
-  EXPECT_EQ(used.chosen_name(), "some,all@0.5");
-  EXPECT_EQ(Must(Named(used, "some,all@0.5")), used.chosen());
-  EXPECT_EQ(Named(used, "some@2").status().message(),
-            "adapter: found \"some@2\" with --memory_budget, expected --adapter_memory=SIZE, too: room for what is composed");
-  FLAGS_adapter_memory = "1MiB";
-  const Adapters bounded = Must(Read(int64_t{1} << 30));
-  EXPECT_EQ(workload().adapter_bytes + workload().adapter_room, 1 << 20) << "all of it may be used";
-  EXPECT_GT(Must(Named(bounded, "some@2")), 1);
-}
-
-TEST_F(ComposedAdapterFlags, AnImpossibleCompositionIsRefusedByName) {
-  FLAGS_lora_mode = "mask";
-  EXPECT_EQ(Named(Must(Read()), "some@2").status().message(),
-            "adapter: found \"some@2\" with --lora_mode=mask, expected one adapter at its own scale: a mask has those of the list side by "
-            "side, and no other");
-  FLAGS_use_adapter = "some,all";
-  EXPECT_EQ(Read().status().message(), "use_adapter: found \"some,all\" with --lora_mode=mask, expected input or graph: a mask has the "
-                                       "adapters of the list side by side, and no other");
-  FLAGS_use_adapter = "none";
-  FLAGS_lora_mode = "input";
-  const Adapters padded = Must(Read());
-  EXPECT_EQ(Must(padded.Lease(Must(Named(padded, "all@0.5"))))->bytes(), Must(padded.Lease(1))->bytes()) << "padded alike";
-  const absl::Status wide = padded.Lease(Must(Named(padded, "all,some"))).status();
-  EXPECT_EQ(wide.message(), "adapter \"all,some\": layer 0 attn_q: found ranks of 12 together, expected at most 8, the rank of the graphs' "
-                            "inputs");
-  FLAGS_lora_mode = "graph";
-  FLAGS_device = "8gen3:static";
-  EXPECT_EQ(Named(Must(Read()), "some@2").status().message(),
-            "adapter: found \"some@2\" with --device, expected one adapter at its own scale: a phone's time does not count what is "
-            "composed");
-  FLAGS_device = "";
-  FLAGS_use_adapter = "some@x";
-  EXPECT_EQ(Read().status().message(), "use_adapter: found \"some@x\", expected NAME@SCALE with a finite number that 32 bits hold");
-  FLAGS_use_adapter = "some,all";
-  FLAGS_adapter_memory = "40KiB";
-  EXPECT_EQ(FieldOf(Read().status()), "adapter_memory");
-}
-
-// An error of one request, with what it needs; the others go on.
 // More compositions than are known at once have come between.
 TEST(ComposedAdapterPrograms, TheChosenOneIsTheSameHoweverManyOthersWereAsked) {
   std::string requests = Asked("");
@@ -236,6 +155,17 @@ TEST(ComposedAdapterPrograms, TheChosenOneIsTheSameHoweverManyOthersWereAsked) {
   EXPECT_EQ(answers.front(), answers.back());
 }
 
+TEST(ComposedAdapterPrograms, ErrorsOfRequestsNameFlags) {
+  for (const char* const parallel : {"--parallel=1", "--parallel=2"}) {
+    const Ended ended = RunProgram("tessera_generate", With({"--jsonl", parallel, "--context=128", "--lora_mode=mask"}), Asked(kHalf));
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_EQ(Answers(ended), (std::vector<std::string>{
+                                  "standard input, line 1: adapter: found \"all@0.5\" with --lora_mode=mask, expected one adapter at its "
+                                  "own scale: a mask has those of the list side by side, and no other"}));
+  }
+}
+
+// An error of one request, with what it needs; the others go on.
 TEST(ComposedAdapterPrograms, OneThatNeverFitsIsAnErrorOfItsRequest) {
   const Ended ended = RunProgram("tessera_generate", With({"--jsonl", "--parallel=2", "--context=128", "--adapter_memory=40KiB"}),
                                  Asked(kSome) + Asked(kMix) + Asked(kSome));

@@ -14,7 +14,6 @@
 #include "tessera/apps/cli/flags/chat_flags.h"
 #include "tessera/apps/cli/flags/flags.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/spec/costs/cost_profile.h"
 #include "tessera/storage/tsr_reader.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -28,7 +27,7 @@ class DraftFlags : public DraftRuns {};
 
 absl::StatusOr<std::string> TextByFlags() {
   EngineOptions options = {.model_path = TinyPath("llama"), .compute = {.threads = 1}};
-  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModel::OfFlags(FLAGS_speculate));
+  ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModelOfFlags(FLAGS_speculate));
   RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(draft), options));
   if (draft != nullptr) draft->CountIn(options);
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
@@ -53,33 +52,6 @@ TEST_F(DraftFlags, HeaderExample) {
   const absl::StatusOr<std::string> drafted = TextByFlags();
   ASSERT_TRUE(drafted.ok()) << drafted.status();
   EXPECT_EQ(*drafted, *plain);
-}
-
-TEST_F(DraftFlags, ASourceIsAFileOrACopyInFewBits) {
-  EXPECT_EQ(Must(DraftSource::Parse("a/b.gguf")).file, "a/b.gguf");
-  EXPECT_EQ(Must(DraftSource::Parse("a/b.gguf")).copy, "");
-  EXPECT_EQ(Must(DraftSource::Parse("self:q2")).copy, "q2");
-  EXPECT_EQ(Must(DraftSource::Parse("self:q2")).file, "");
-  EXPECT_EQ(Must(DraftSource::Parse("self:q4:a:b.gguf")).file, "a:b.gguf");
-  for (const char* wrong : {"self:", "self:q5", "self:q3:", "self:Q3"}) EXPECT_FALSE(DraftSource::Parse(wrong).ok()) << wrong;
-  EXPECT_TRUE(AsksForDraftModel("auto") && AsksForDraftModel("lookup,draft"));
-  EXPECT_FALSE(AsksForDraftModel("none") || AsksForDraftModel("lookup") || AsksForDraftModel("drafts"));
-  EXPECT_TRUE(ReadsHistory("draft,suffix") && ReadsHistory("auto"));
-  EXPECT_FALSE(ReadsHistory("draft"));
-}
-
-// Else --tree=lever would know no costs, and draft nothing.
-TEST_F(DraftFlags, TheMakerOfADrafterReceivesThePassCosts) {
-  const auto engine = Must(Engine::Load({.model_path = TinyPath("llama"), .compute = {.threads = 1}}));
-  const CostProfile* told = nullptr;
-  DrafterRegistry::Kind own = NamedDraft();
-  own.make = [&](const DraftingSize& size) -> absl::StatusOr<std::unique_ptr<Drafter>> {
-    told = size.costs;
-    ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, DrafterRegistry::BuiltIn().Make("lookup", size));
-    return std::move(drafters[0]);
-  };
-  const std::unique_ptr<Speculation> speculation = Must(Speculation::Create(*engine, {.speculate = "draft", .own_drafters = {own}}));
-  EXPECT_EQ(told, &speculation->costs());
 }
 
 TEST_F(DraftFlags, TheTextIsTheSame) {

@@ -39,23 +39,6 @@ class DraftKinds : public DraftRuns {
   const std::string head_ = folder_.Path("eagle.safetensors"), predictor_ = folder_.Path("exit.safetensors"), map_ = folder_.Path("map");
 };
 
-TEST_F(DraftKinds, ASourceMayBeAHeadOrTheFirstLayers) {
-  EXPECT_TRUE(Must(DraftSource::Parse("a/b.safetensors")).IsHead());
-  EXPECT_TRUE(Must(DraftSource::Parse(folder_.path())).IsHead());
-  for (const char* model : {"a/b.gguf", "a/b.tsr", "self:q3", "self:q3:b.safetensors", "self:layers=2"}) {
-    EXPECT_FALSE(Must(DraftSource::Parse(model)).IsHead()) << model;
-  }
-  const DraftSource layers = Must(DraftSource::Parse("self:layers=8")), mapped = Must(DraftSource::Parse("self:layers=8,head=a,b:c"));
-  EXPECT_EQ(layers.layers, 8);
-  EXPECT_EQ(layers.map, "");
-  EXPECT_EQ(mapped.layers, 8);
-  EXPECT_EQ(mapped.map, "a,b:c");
-  for (const char* wrong : {"self:layers=", "self:layers=0", "self:layers=-1", "self:layers=x", "self:layers=8,", "self:layers=8,head=",
-                            "self:layers=8,map=a", "self:layers"}) {
-    EXPECT_FALSE(DraftSource::Parse(wrong).ok()) << wrong;
-  }
-}
-
 TEST_F(DraftKinds, TextsWithAHeadAreTheSame) {
   ExpectTheSameTexts({{"--speculate=draft", "--tree=eagle2:width=3", "--draft_model=" + head_}, {"--draft_model=" + head_}});
   const std::string published = folder_.Path("published");
@@ -135,7 +118,7 @@ TEST_F(DraftKinds, PruningAndAcceptingFlagsWithoutEffectAreRefused) {
   for (const auto& [flags, said] : cases) ExpectError(flags, 2, said);
 }
 
-// Its distribution is tests/runtime/draft/rejection_text_test.cc's concern.
+// Its distribution is tests/runtime/draft/texts/rejection_text_test.cc's concern.
 TEST_F(DraftKinds, RejectionWritesTexts) {
   const Flags draft = {"--accept=rejection", "--speculate=draft", "--tree=specinfer:widths=2x2", "--temperature=0.9"};
   for (const std::string& source : {TinyPath("llama"), head_, std::string("self:layers=1")}) {

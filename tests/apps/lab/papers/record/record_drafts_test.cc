@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "tessera/apps/cli/draft/low_bit_copy.h"
+#include "tessera/apps/cli/draft/draft_flags.h"
 #include "tessera/apps/lab/lever/lever_models.h"
 #include "tessera/apps/lab/lever/lever_prompts.h"
 #include "tessera/apps/lab/lever/lever_run.h"
@@ -33,7 +33,7 @@ std::string Samples() { return std::string(TESSERA_SOURCE_DIR) + "/tests/data/sp
 
 // Made if it is not there.
 std::string CopyOf(const std::string& model, const std::string& name) {
-  const LowBitCopy copy = Must(LowBitCopy::Of(model, name));
+  const LowBitCopy copy = Must(LowBitCopyOf(model, name));
   ThreadPool pool(2);
   if (!copy.Check().ok()) Must(copy.Make(pool));
   return copy.path();

@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/adapters/adapter_folder.h"
+#include "tessera/runtime/adapters/adapter_folder.h"
 
 #include <sys/stat.h>
 

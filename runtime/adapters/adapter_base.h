@@ -22,12 +22,12 @@ namespace tessera {
 
 class AdapterBase {
  public:
-  // The errors of ModelFile::Open and ReadModelConfig.
+  // Opens the model of the options. The errors of ModelFile::Open and ReadModelConfig.
   static absl::StatusOr<std::shared_ptr<const AdapterBase>> Open(const EngineOptions& options);
 
-  // The errors of both: AdapterReader's.
+  // Opens an adapter's file or folder, and checks it against the model. The errors of AdapterReader::Open.
   absl::StatusOr<std::unique_ptr<AdapterReader>> OpenFile(const std::string& path) const;
-  // open: of the path; null: it is opened for this.
+  // Reads an adapter. open: the reader of the path; null: the path is opened. The errors of OpenFile and ReadLoraAdapter.
   absl::StatusOr<LoraAdapter> Read(const std::string& path, float scale, const AdapterReader* open = nullptr) const;
 
   const ModelConfig& config() const { return config_; }

@@ -1,28 +1,24 @@
-// Adapters that requests name by their files in --adapter_folder.
-#include "tessera/apps/cli/adapters/adapter_folder.h"
+// Adapters that requests name by their files in a folder.
+#include "tessera/runtime/adapters/adapter_folder.h"
 
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "tessera/apps/cli/adapters/adapter_flags.h"
-#include "tessera/apps/cli/flags/flags.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/adapters/adapters.h"
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/must.h"
-#include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -41,12 +37,12 @@ struct Lora {
 
 class AdapterFolders : public testing::Test {
  protected:
-  absl::StatusOr<Adapters> Read(const std::string& memory = "1MiB") {
-    FLAGS_jsonl = true;
-    FLAGS_adapter_folder = lora_.folder.path();
-    FLAGS_adapter_memory = memory;
-    EngineOptions options = {.model_path = TinyPath("llama")};
-    return Adapters::OfFlags(options);
+  absl::StatusOr<Adapters> Read(std::optional<int64_t> memory = 1 << 20) {
+    asked_.requests = true;
+    asked_.adapter_folder = lora_.folder.path();
+    asked_.adapter_memory = memory;
+    EngineOptions options = {.model_path = GoldenPath("tiny/llama.gguf")};
+    return Adapters::Create(asked_, options);
   }
   static absl::StatusOr<int> Named(const Adapters& adapters, const std::string& adapter) {
     return adapters.OfRequest(Must(JsonValue::Parse(absl::StrCat(R"({"adapter": ")", adapter, "\"}"), "line 1")));
@@ -57,15 +53,16 @@ class AdapterFolders : public testing::Test {
   }
   std::string Path(const std::string& name) const { return lora_.folder.Path(name); }
 
+  AdapterOptions asked_;
+
  private:
-  const gflags::FlagSaver flags_before_;
   const Lora lora_;
 };
 
 TEST_F(AdapterFolders, HeaderExample) {
   const std::unique_ptr<AdapterFolder> folder = Must(AdapterFolder::Open(Path("")));
   AdapterCache cache({.most_bytes = 1 << 20});
-  folder->ReadInto(&cache, Must(AdapterBase::Open({.model_path = TinyPath("llama")})));
+  folder->ReadInto(&cache, Must(AdapterBase::Open({.model_path = GoldenPath("tiny/llama.gguf")})));
   ASSERT_EQ(folder->WhyNot("folder"), "");
   const int number = Must(folder->NumberOf("folder"));
   EXPECT_EQ(Must(folder->NumberOf("folder")), number);
@@ -74,7 +71,7 @@ TEST_F(AdapterFolders, HeaderExample) {
 }
 
 TEST_F(AdapterFolders, NamesLeadToFilesAndListedNamesWin) {
-  FLAGS_adapter = "folder:" + GoldenPath("lora/llama-all.gguf");
+  asked_.adapter = {{"folder", GoldenPath("lora/llama-all.gguf")}};
   const Adapters adapters = Must(Read());
   EXPECT_EQ(Must(Named(adapters, "folder")), 0);
   const AdapterLease file = Must(Lease(adapters, "file.gguf"));
@@ -125,7 +122,7 @@ TEST_F(AdapterFolders, AFileThatWasReplacedIsAnotherAdapter) {
 }
 
 TEST_F(AdapterFolders, MemoryBoundsThem) {
-  const Adapters adapters = Must(Read("20KiB"));
+  const Adapters adapters = Must(Read(20 << 10));
   AdapterLease first = Must(Lease(adapters, "file.gguf"));
   const int64_t bytes = first->bytes();
   ASSERT_LT(bytes, 20 << 10);
@@ -133,65 +130,20 @@ TEST_F(AdapterFolders, MemoryBoundsThem) {
   EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
   first = nullptr;
   Must(Lease(adapters, "folder"));
-  EXPECT_TRUE(absl::StrContains(adapters.ReadsLine(), "adapters: read 2 times")) << adapters.ReadsLine();
+  EXPECT_EQ(adapters.reads_again().value_or(AdapterCache::Stats()).reads, 2);
 }
 
-TEST_F(AdapterFolders, FlagsThatDoNotGoTogetherAreRefused) {
-  EXPECT_EQ(Read("").status().message(),
-            "adapter_folder: found without --adapter_memory, expected both: requests name as many as they like");
-  for (const char* const way : {"input", "mask"}) {
-    FLAGS_lora_mode = way;
-    EXPECT_TRUE(absl::StrContains(Read().status().message(), absl::StrCat("with --lora_mode=", way))) << way;
+TEST_F(AdapterFolders, FieldsThatDoNotGoTogetherAreRefused) {
+  EXPECT_EQ(FieldOf(Read(std::nullopt).status()), "adapter_folder");
+  for (const LoraMode mode : {LoraMode::kInput, LoraMode::kMask}) {
+    asked_.lora_mode = mode;
+    EXPECT_EQ(FieldOf(Read().status()), "adapter_folder");
   }
-  FLAGS_lora_mode = "graph";
-  FLAGS_use_adapter = "file.gguf@0.5";
+  asked_.lora_mode = LoraMode::kGraph;
+  asked_.use_adapter = "file.gguf@0.5";
   EXPECT_EQ(Must(Read()).chosen_name(), "file.gguf@0.5");
-  FLAGS_use_adapter = "none";
-  FLAGS_adapter_folder = Path("text");
   EXPECT_EQ(AdapterFolder::Open(Path("text")).status().message(),
             absl::StrCat("adapter_folder: found \"", Path("text"), "\", expected a folder"));
-}
-
-// Each as if its adapter were listed, and one that is none is an error of its request.
-TEST(AdapterFolderPrograms, RequestsNameAdaptersThatNoFlagListed) {
-  const Lora lora;
-  const std::vector<std::string> model = {"--model=" + TinyPath("llama"), "--threads=1", "--jsonl", "--context=128"};
-  const auto run = [&](std::vector<std::string> flags, const std::vector<std::string>& adapters) {
-    flags.insert(flags.end(), model.begin(), model.end());
-    std::string requests;
-    for (const std::string& adapter : adapters) {
-      absl::StrAppend(&requests, R"({"id": 1, "text": "the in re the in it", "n": 24, "temperature": 0, "adapter": ")", adapter, "\"}\n");
-    }
-    const Ended ended = RunProgram("tessera_generate", flags, requests);
-    std::vector<std::string> answers;
-    for (const absl::string_view line : absl::StrSplit(ended.output, '\n', absl::SkipEmpty())) {
-      const JsonValue answer = Json(std::string(line));
-      answers.push_back(answer.Has("error") ? *answer.String("error") : absl::StrJoin(*answer.Ints("output_tokens"), " "));
-    }
-    return answers;
-  };
-  const std::vector<std::string> listed = {
-      absl::StrCat("--adapter=f:", GoldenPath("lora/llama-all.gguf"), ",d:", GoldenPath("lora/llama-qv"))};
-  const std::vector<std::string> expected = run(listed, {"f", "d", "f@0.5", "d,f", "f", ""});
-  ASSERT_EQ(expected.size(), 6u);
-  const std::string in_folder = "--adapter_folder=" + lora.folder.path();
-  for (const char* const memory : {"--adapter_memory=1MiB", "--adapter_memory=90KiB"}) {
-    for (const char* const parallel : {"--parallel=1", "--parallel=4"}) {
-      std::vector<std::string> answers =
-          run({in_folder, memory, parallel}, {"file.gguf", "folder", "file.gguf@0.5", "text", "../x", "folder,file.gguf", "file.gguf", ""});
-      ASSERT_EQ(answers.size(), 8u);
-      EXPECT_TRUE(absl::StrContains(answers[3], "line 4: ") && absl::StrContains(answers[3], "/text: ")) << answers[3];
-      EXPECT_TRUE(absl::StrContains(answers[4], "line 5: adapter: found \"../x\", expected the name of a file or folder in "))
-          << answers[4];
-      answers.erase(answers.begin() + 3, answers.begin() + 5);
-      EXPECT_EQ(answers, expected) << memory << " " << parallel;
-    }
-  }
-  std::vector<std::string> flags = {"--model=" + TinyPath("llama"), "--prompt=a", in_folder, "--adapter_memory=1MiB"};
-  const Ended alone = RunProgram("tessera_generate", flags);
-  EXPECT_EQ(alone.code, 2);
-  EXPECT_TRUE(absl::StrContains(alone.errors, "--adapter_folder: found without --jsonl, expected it, or --use_adapter=NAME"))
-      << alone.errors;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Finds adapters in the folder of --adapter_folder, each by the name of its file or folder there.
+// Finds adapters in a folder, each by the name of its file or folder there.
 //
 //   ASSIGN_OR_RETURN(const std::unique_ptr<AdapterFolder> folder, AdapterFolder::Open("lora/"));
 //   folder->ReadInto(&cache, base);
@@ -6,10 +6,10 @@
 //     ASSIGN_OR_RETURN(const int number, folder->NumberOf("pirate"));  // of an adapter of the cache, which reads it when it is leased
 //   }
 //
-// Names come from outside. One is a file or a folder directly in DIR, links followed: it has no slash, begins with no dot, and is
+// Names come from outside. A name is a file or a folder directly in the folder, links followed: it has no slash, begins with no dot, and is
 // printable. A file is looked at whenever a request names it. A file that was written, replaced or renamed since (another device,
-// number, size or time) is another adapter from then on, with another number: texts that have the one before keep it, and nothing is
-// shared. Threads: one at a time; the cache's reads may be on any.
+// number, size or time) is another adapter from then on, with another number: texts that have the adapter before keep it, and nothing is
+// shared. Threads: one at a time; the cache's reads may be on any thread.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tessera/apps/cli/adapters/adapter_base.h"
+#include "tessera/runtime/adapters/adapter_base.h"
 #include "tessera/runtime/engine/adapter_cache.h"
 
 namespace tessera {
@@ -27,11 +27,14 @@ class AdapterFolder {
   // WrongUsage (adapter_folder) for a path that is no folder.
   static absl::StatusOr<std::unique_ptr<AdapterFolder>> Open(const std::string& path);
 
-  // Empty: there is such an adapter, or at least a file or folder. Else the words for a name that was expected (AdapterNames::why_not).
+  // Returns an empty text if there is such an adapter, or at least a file or folder; else the words for a name that was expected
+  // (AdapterNames::why_not).
   std::string WhyNot(const std::string& name) const;
 
+  // Takes the cache to which adapters are added, and the model that they are for. The cache must outlive this.
   void ReadInto(AdapterCache* cache, std::shared_ptr<const AdapterBase> base) { cache_ = cache, base_ = std::move(base); }
-  // The errors of AdapterReader::Open, which has looked at all but numbers; NotFound for a name that is not there. REQUIRES: ReadInto.
+  // Returns the number of an adapter in the cache. The errors of AdapterReader::Open, which has looked at all but numbers; NotFound for a
+  // name that is not there. REQUIRES: ReadInto.
   absl::StatusOr<int> NumberOf(const std::string& name);
 
  private:

@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/draft/low_bit_copy.h"
+#include "tessera/runtime/draft/low_bit_copy.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,20 +9,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "glog/logging.h"
-#include "tessera/apps/cli/text/output.h"
-#include "tessera/apps/cli/warnings.h"
-#include "tessera/base/cache_folder.h"
 #include "tessera/base/known_sum.h"
-#include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/config.h"
-#include "tessera/model/files/pack.h"
 
 namespace tessera {
 namespace {
 
-constexpr char kFlag[] = "draft_model";
+constexpr char kField[] = "draft_model", kFolder[] = "cache_folder";
 constexpr double kMostHeadBits = 5;   // Per weight: a head in more is much of what a small draft reads.
 
 struct Kind {
@@ -82,23 +77,6 @@ std::vector<std::string> OlderCopies(const std::string& copy, absl::string_view 
   return older;
 }
 
-// A line for each stage, in MiB.
-class CopyProgress {
- public:
-  void Update(PackStage stage, int64_t done, int64_t total) {
-    if (shown_ == nullptr || stage != stage_) {
-      shown_.reset();
-      shown_ = std::make_unique<Progress>(stage == PackStage::kPacking ? "quantizing" : "verifying", total >> 20);
-      stage_ = stage;
-    }
-    shown_->Update(done >> 20);
-  }
-
- private:
-  PackStage stage_ = PackStage::kPacking;
-  std::unique_ptr<Progress> shown_;
-};
-
 }  // namespace
 
 const std::vector<std::string>& LowBitCopy::Names() {
@@ -110,22 +88,21 @@ const std::vector<std::string>& LowBitCopy::Names() {
   return names;
 }
 
-absl::StatusOr<LowBitCopy> LowBitCopy::Of(const std::string& model, absl::string_view name) {
+absl::StatusOr<LowBitCopy> LowBitCopy::Of(const std::string& model, absl::string_view name, const std::string& cache_folder) {
   const Kind& kind = KindOf(name);
   LowBitCopy copy;
   ASSIGN_OR_RETURN(copy.file_, ModelFile::Open(model));
   if (copy.file_->packed() != nullptr) {
-    return WrongUsage(kFlag, absl::StrCat("self:", name, " of ", model, ", which is packed"),
+    return WrongUsage(kField, absl::StrCat("self:", name, " of ", model, ", which is packed"),
                       absl::StrCat("the GGUF file that it was packed from: self:", name, ":FILE"));
   }
   const GgufFile& file = copy.file_->gguf();
   ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
   ASSIGN_OR_RETURN(copy.recipe_, RecipeFor(file, config, kind));
-  const absl::StatusOr<std::string> cache = CacheFolder();
-  RETURN_IF_ERROR(ForField(kFlag, cache.status()));
-  ASSIGN_OR_RETURN(const Sha256Sum sum, SumOf(file, *cache));
+  if (cache_folder.empty()) return WrongUsage(kFolder, "none", absl::StrCat("a folder for a copy of ", model));
+  ASSIGN_OR_RETURN(const Sha256Sum sum, SumOf(file, cache_folder));
   copy.name_before_sum_ = NameBefore(file, kind);
-  copy.path_ = absl::StrCat(*cache, "/drafts/", copy.name_before_sum_, sum.Hex(), ".tsr");
+  copy.path_ = absl::StrCat(cache_folder, "/drafts/", copy.name_before_sum_, sum.Hex(), ".tsr");
   return copy;
 }
 
@@ -136,26 +113,25 @@ absl::Status LowBitCopy::Check() const {
   return absl::DataLossError(absl::StrCat(path_, ": found another file than a copy in ", recipe_.text(), ", expected that"));
 }
 
-absl::Status LowBitCopy::Make(ThreadPool& pool) const {
+absl::Status LowBitCopy::Make(ThreadPool& pool, const DraftMessages& messages) const {
   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(file_->gguf(), recipe_));
   std::error_code error;   // Without a folder, writing says so.
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
-  WriteMessage(absl::StrCat("Making a copy of ", model(), " to draft with (", recipe_.text(), "), once: ", path_, "\n"));
-  CopyProgress progress;
-  return PackModel(file_->gguf(), plan, path_, pool,
-                   [&progress](PackStage stage, int64_t done, int64_t total) { progress.Update(stage, done, total); })
-      .status();
+  messages.Note(absl::StrCat("Making a copy of ", model(), " to draft with (", recipe_.text(), "), once: ", path_));
+  std::function<void(PackStage, int64_t, int64_t)> progress = [](PackStage, int64_t, int64_t) {};
+  if (messages.new_progress != nullptr) progress = messages.new_progress();
+  return PackModel(file_->gguf(), plan, path_, pool, progress).status();
 }
 
-absl::Status LowBitCopy::Prepare(ThreadPool& pool) const {
+absl::Status LowBitCopy::Prepare(ThreadPool& pool, const DraftMessages& messages) const {
   const absl::Status found = Check();
   if (found.ok()) return found;
-  if (!absl::IsNotFound(found)) WarnOnce(absl::StrCat("this copy is made again: ", found.message()));
+  if (!absl::IsNotFound(found)) messages.Warn(absl::StrCat("this copy is made again: ", found.message()));
   for (const std::string& older : OlderCopies(path_, name_before_sum_)) {
-    WarnOnce(absl::StrCat("this copy is not used and may be removed: ", older, ": name: found size and time of the model's file, ",
-                          "expected its SHA-256"));
+    messages.Warn(absl::StrCat("this copy is not used and may be removed: ", older, ": name: found size and time of the model's file, ",
+                               "expected its SHA-256"));
   }
-  return Make(pool);
+  return Make(pool, messages);
 }
 
 absl::StatusOr<int64_t> LowBitCopy::WeightBytes() const {

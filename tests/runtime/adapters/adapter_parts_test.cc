@@ -1,5 +1,5 @@
 // Names of adapters as requests and flags write them, with scales and several at once.
-#include "tessera/runtime/chat/adapter_parts.h"
+#include "tessera/runtime/adapters/adapter_parts.h"
 
 #include <gtest/gtest.h>
 

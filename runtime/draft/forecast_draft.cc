@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/draft/forecast_draft.h"
+#include "tessera/runtime/draft/forecast_draft.h"
 
 #include <utility>
 

@@ -1,25 +1,28 @@
-#include "tessera/apps/cli/draft/low_bit_copy.h"
+#include "tessera/runtime/draft/low_bit_copy.h"
 
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/runtime/engine/engine.h"
-#include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/packed_file.h"
-#include "tessera/tests/fakes/programs/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_model.h"
 
 namespace tessera {
 namespace {
+
+const std::string kLlama = std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/llama.gguf";
 
 class LowBitCopies : public testing::Test {
  protected:
@@ -30,12 +33,11 @@ class LowBitCopies : public testing::Test {
   }
 
   const TemporaryFolder folder_;
-  const CacheFolderFor cache_{folder_.path()};
   ThreadPool pool_{2};
 };
 
-absl::StatusOr<std::string> PathOfCopy(const std::string& model, ThreadPool& pool) {
-  ASSIGN_OR_RETURN(const LowBitCopy copy, LowBitCopy::Of(model, "q3"));
+absl::StatusOr<std::string> PathOfCopy(const std::string& model, const std::string& cache_folder, ThreadPool& pool) {
+  ASSIGN_OR_RETURN(const LowBitCopy copy, LowBitCopy::Of(model, "q3", cache_folder));
   absl::Status there = copy.Check();
   EXPECT_TRUE(absl::IsNotFound(there)) << there;
   if (!there.ok()) RETURN_IF_ERROR(copy.Make(pool));
@@ -47,7 +49,7 @@ absl::StatusOr<std::string> PathOfCopy(const std::string& model, ThreadPool& poo
 }
 
 TEST_F(LowBitCopies, HeaderExample) {
-  const absl::StatusOr<std::string> path = PathOfCopy(TinyPath("llama"), pool_);
+  const absl::StatusOr<std::string> path = PathOfCopy(kLlama, folder_.path(), pool_);
   ASSERT_TRUE(path.ok()) << path.status();
   EXPECT_TRUE(absl::StartsWith(*path, folder_.Path("drafts/llama.q3-"))) << *path;
 }
@@ -56,7 +58,7 @@ TEST_F(LowBitCopies, AreInTheFormatOfTheirNameAndAHeadInFewBitsStays) {
   const std::pair<const char*, const char*> names[] = {{"q2", "T2"}, {"q3", "T3"}, {"q4", "Q4_0"}};
   for (const auto& [name, format] : names) {
     for (const BlockFormat head : {BlockFormat::kQ4_1, BlockFormat::kF16}) {
-      const LowBitCopy copy = Must(LowBitCopy::Of(Write("model.gguf", head), name));
+      const LowBitCopy copy = Must(LowBitCopy::Of(Write("model.gguf", head), name, folder_.path()));
       EXPECT_TRUE(copy.Make(pool_).ok());
       EXPECT_TRUE(copy.Check().ok()) << copy.Check();
       const WeightRecipe recipe = Must(ModelFile::Open(copy.path()))->recipe();
@@ -68,13 +70,13 @@ TEST_F(LowBitCopies, AreInTheFormatOfTheirNameAndAHeadInFewBitsStays) {
 }
 
 TEST_F(LowBitCopies, OfAnotherModelUnderTheSameNameAreOthers) {
-  const LowBitCopy first = Must(LowBitCopy::Of(Write("model.gguf", BlockFormat::kQ8_0), "q3"));
-  EXPECT_EQ(Must(LowBitCopy::Of(folder_.Path("model.gguf"), "q3")).path(), first.path());
-  EXPECT_NE(Must(LowBitCopy::Of(folder_.Path("model.gguf"), "q2")).path(), first.path());
+  const LowBitCopy first = Must(LowBitCopy::Of(Write("model.gguf", BlockFormat::kQ8_0), "q3", folder_.path()));
+  EXPECT_EQ(Must(LowBitCopy::Of(folder_.Path("model.gguf"), "q3", folder_.path())).path(), first.path());
+  EXPECT_NE(Must(LowBitCopy::Of(folder_.Path("model.gguf"), "q2", folder_.path())).path(), first.path());
   Write("model.gguf", BlockFormat::kQ8_0, /*seed=*/2);
   const auto later = std::filesystem::file_time_type::clock::now() + std::chrono::seconds(5);
   std::filesystem::last_write_time(folder_.Path("model.gguf"), later);
-  EXPECT_NE(Must(LowBitCopy::Of(folder_.Path("model.gguf"), "q3")).path(), first.path());
+  EXPECT_NE(Must(LowBitCopy::Of(folder_.Path("model.gguf"), "q3", folder_.path())).path(), first.path());
 }
 
 // Two fine-tunings of one model may differ in nothing but numbers, and a copy that keeps times has those of its origin.
@@ -82,31 +84,67 @@ TEST_F(LowBitCopies, OfAModelWithTheSameNameSizeAndTimeAreOthers) {
   const std::string path = Write("model.gguf", BlockFormat::kQ8_0);
   const auto time = std::filesystem::last_write_time(path);
   const auto size = std::filesystem::file_size(path);
-  const LowBitCopy first = Must(LowBitCopy::Of(path, "q4"));
+  const LowBitCopy first = Must(LowBitCopy::Of(path, "q4", folder_.path()));
   Must(first.Make(pool_));
   Write("model.gguf", BlockFormat::kQ8_0, /*seed=*/2);
   std::filesystem::last_write_time(path, time);
   ASSERT_EQ(std::filesystem::file_size(path), size);
-  const LowBitCopy second = Must(LowBitCopy::Of(path, "q4"));
+  const LowBitCopy second = Must(LowBitCopy::Of(path, "q4", folder_.path()));
   EXPECT_NE(second.path(), first.path());
   EXPECT_TRUE(absl::IsNotFound(second.Check())) << second.Check();
 }
 
 TEST_F(LowBitCopies, OneOfAnEarlierVersionIsNamedAndNotTaken) {
-  const LowBitCopy copy = Must(LowBitCopy::Of(TinyPath("llama"), "q4"));
+  const LowBitCopy copy = Must(LowBitCopy::Of(kLlama, "q4", folder_.path()));
   Must(copy.Make(pool_));
   const std::string older = folder_.Path("drafts/llama.q4-199520-1869fa1c.tsr");
   std::filesystem::rename(copy.path(), older);
-  Program program("tessera_generate", {"--model=" + TinyPath("llama"), "--draft_model=self:q4", "--prompt=a", "--raw", "--n_predict=2"});
-  const Ended run = program.Finish("");
-  EXPECT_EQ(run.code, 0) << run.errors;
-  EXPECT_TRUE(absl::StrContains(run.errors, "this copy is not used and may be removed: " + older)) << run.errors;
+  std::vector<std::string> warnings;
+  Must(copy.Prepare(pool_, {.on_warning = [&](const std::string& warning) { warnings.push_back(warning); }}));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(absl::StartsWith(warnings[0], "this copy is not used and may be removed: " + older)) << warnings[0];
   EXPECT_TRUE(copy.Check().ok()) << "it was made";
 }
 
+// Nothing is said of a copy that is there, and the function for progress goes before Make returns.
+TEST_F(LowBitCopies, TheCallerIsToldOfTheMaking) {
+  const LowBitCopy copy = Must(LowBitCopy::Of(kLlama, "q4", folder_.path()));
+  std::vector<std::string> notes, warnings;
+  int64_t packed = 0, verified = 0;
+  std::weak_ptr<int> progress;
+  DraftMessages messages;
+  messages.on_note = [&](const std::string& note) { notes.push_back(note); };
+  messages.on_warning = [&](const std::string& warning) { warnings.push_back(warning); };
+  messages.new_progress = [&] {
+    const auto shown = std::make_shared<int>();
+    progress = shown;
+    return [&, shown](PackStage stage, int64_t done, int64_t total) {
+      EXPECT_LE(done, total);
+      (stage == PackStage::kPacking ? packed : verified) = done;
+    };
+  };
+  Must(copy.Prepare(pool_, messages));
+  Must(copy.Prepare(pool_, messages));
+  EXPECT_EQ(notes, (std::vector<std::string>{absl::StrCat("Making a copy of ", kLlama, " to draft with (Q4_0), once: ",
+                                                         copy.path())}));
+  EXPECT_GT(packed, 0);
+  EXPECT_GT(verified, 0);
+  EXPECT_TRUE(progress.expired());
+  EXPECT_TRUE(warnings.empty());
+  std::filesystem::resize_file(copy.path(), 100);
+  Must(copy.Prepare(pool_, messages));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(absl::StartsWith(warnings[0], "this copy is made again: ")) << warnings[0];
+}
+
+TEST_F(LowBitCopies, WithoutAFolderThereAreNone) {
+  const absl::Status status = LowBitCopy::Of(kLlama, "q3", "").status();
+  EXPECT_EQ(FieldOf(status), "cache_folder") << status;
+}
+
 TEST_F(LowBitCopies, AnotherFileInTheirPlaceIsNoCopy) {
-  const LowBitCopy copy = Must(LowBitCopy::Of(TinyPath("llama"), "q3"));
-  const PackedModel packed(TinyPath("llama"));
+  const LowBitCopy copy = Must(LowBitCopy::Of(kLlama, "q3", folder_.path()));
+  const PackedModel packed(kLlama);
   std::filesystem::create_directories(folder_.Path("drafts"));
   std::filesystem::copy_file(packed.path(), copy.path());
   EXPECT_TRUE(absl::IsDataLoss(copy.Check())) << copy.Check();
@@ -115,10 +153,10 @@ TEST_F(LowBitCopies, AnotherFileInTheirPlaceIsNoCopy) {
 }
 
 TEST_F(LowBitCopies, OfAPackedModelThereAreNone) {
-  const PackedModel packed(TinyPath("llama"));
-  const absl::Status status = LowBitCopy::Of(packed.path(), "q3").status();
+  const PackedModel packed(kLlama);
+  const absl::Status status = LowBitCopy::Of(packed.path(), "q3", folder_.path()).status();
   EXPECT_TRUE(absl::StrContains(status.message(), "expected the GGUF file that it was packed from: self:q3:FILE")) << status;
-  EXPECT_TRUE(absl::IsNotFound(LowBitCopy::Of("/nowhere/model.gguf", "q3").status()));
+  EXPECT_TRUE(absl::IsNotFound(LowBitCopy::Of("/nowhere/model.gguf", "q3", folder_.path()).status()));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "tessera/runtime/chat/adapter_parts.h"
+#include "tessera/runtime/adapters/adapter_parts.h"
 
 #include <algorithm>
 #include <cmath>

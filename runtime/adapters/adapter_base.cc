@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/adapters/adapter_base.h"
+#include "tessera/runtime/adapters/adapter_base.h"
 
 #include <utility>
 
