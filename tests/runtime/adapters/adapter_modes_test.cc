@@ -1,5 +1,6 @@
 // How adapters lie in memory, and which of them are there.
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -99,6 +100,7 @@ TEST_F(AdapterModes, TooLittleMemoryAndNoneToUseAreRefused) {
   EXPECT_EQ(FieldOf(Read().status()), "adapter_memory");
   asked_.adapter_memory = 1 << 20;
   asked_.adapter = {};
+  asked_.lora_mode = std::nullopt;
   EXPECT_EQ(Read().status().message(), "adapter_memory: found without adapter, expected both");
 }
 

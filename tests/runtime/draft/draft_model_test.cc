@@ -82,7 +82,7 @@ TEST_F(DraftModels, OptionsAreCheckedAndFilesNamed) {
   EXPECT_TRUE(absl::StartsWith(TextWith({.draft_model = {.file = nowhere + ".gguf"}}).status().message(), nowhere + ".gguf: "));
   EXPECT_EQ(FieldOf(TextWith({.draft_model = {.file = kLlama}, .prune = nowhere}).status()), "prune");
   const absl::Status layers = TextWith({.draft_model = {.layers = 9}}).status();
-  EXPECT_EQ(layers.message(), "draft_model: layers: found 9, expected 1 to 2");
+  EXPECT_TRUE(absl::StartsWith(layers.message(), "draft_model: layers: found 9, expected 1 to 2")) << layers;
   EXPECT_EQ(FieldOf(layers), "draft_model");
   EXPECT_EQ(FieldOf(TextWith({.draft_model = {.copy = "q3"}}).status()), "cache_folder");
   const std::string other = folder_.Path("other.gguf");
