@@ -15,11 +15,11 @@ namespace tessera {
 
 class AnswerProgress {
  public:
-  // Both must outlive this. flash_bytes_per_second 0: unknown.
+  // Both references must outlive the object. flash_bytes_per_second 0: unknown.
   AnswerProgress(Engine& engine, const Answerer& answerer, double flash_bytes_per_second)
       : engine_(engine), answerer_(answerer), flash_(flash_bytes_per_second) {}
 
-  // The same options, with progress shown if anything is streamed. They may be used while this lives.
+  // Returns the options, with progress shown if anything is streamed. The result may be used while the object lives.
   AnswerOptions Of(AnswerOptions options);
 
  private:
