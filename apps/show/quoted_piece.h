@@ -12,7 +12,8 @@
 
 namespace tessera {
 
-// The whole piece in one line: quoted as JSON has a string, other control characters escaped. A part of a character is shown as U+FFFD.
+// Returns the whole piece in one line: quoted like a string of JSON, with other control characters escaped. A part of a character is shown
+// as U+FFFD.
 std::string QuotedPiece(absl::string_view piece);
 
 }  // namespace tessera
