@@ -54,7 +54,7 @@ absl::Status FlagError(absl::string_view name, absl::string_view found, absl::st
   return absl::InvalidArgumentError(absl::StrCat("--", name, ": found ", found, ", expected ", expected));
 }
 
-// An error in the file or variable to which a flag refers, with its place there.
+// Adds the place to an error in the file or variable that a flag refers to.
 absl::Status At(absl::string_view place, const absl::Status& status) {
   return status.ok() ? status : absl::InvalidArgumentError(absl::StrCat(place, ": ", status.message()));
 }
@@ -67,7 +67,7 @@ std::string InSubcommands(const AppInfo& info, const std::vector<std::string>& n
   return absl::StrCat("in ", absl::StrJoin(names, ", ", add_name));
 }
 
-// The names that begin so, if they are few enough to choose from.
+// Returns the names with this prefix, if the names are few enough to choose from.
 std::vector<std::string> NamesThatBegin(const std::string& begin, const std::vector<std::string>& names) {
   constexpr size_t kLeast = 2, kMost = 3;
   std::vector<std::string> found;
@@ -116,7 +116,7 @@ class Parser {
 
   static bool IsSwitch(const std::string& name) { return DescribeFlag(name).type == "bool"; }
 
-  // Finds the flag. True if it is a switch with "no" before it, which is then removed from the name. `typed`: with its dashes.
+  // Finds the flag. Returns true for a switch after "no", which is then removed from the name. `typed`: the name with dashes.
   absl::StatusOr<bool> Resolve(std::string& name, absl::string_view typed) const {
     if (IsKnown(name)) return false;
     if (absl::StartsWith(name, "no") && IsKnown(name.substr(2)) && IsSwitch(name.substr(2))) {
@@ -143,7 +143,8 @@ class Parser {
     return FlagError(name, found, absl::StrCat("the subcommand \"", info_.name, " ", name, "\""));
   }
 
-  // What may be meant by a name that is no flag here: what other engines call so, what begins so, what is spelled nearly so.
+  // Returns a hint for a name that is no flag here: a flag that other engines call so, flags with this prefix, or a flag of nearly the same
+  // spelling.
   std::string HintFor(const std::string& name) const {
     std::vector<std::string> names = names_;
     for (const auto& [other, subcommands] : info_.elsewhere) names.push_back(other);
@@ -219,7 +220,7 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // True for "--prompt=..." and all others whose value may be any text: blanks at its end belong to it.
+  // Returns true for "--prompt=..." and all other flags whose value may be any text: blanks at the end belong to the value.
   bool IsText(absl::string_view line) const {
     const std::string name = absl::StrReplaceAll(absl::StripPrefix(absl::StripPrefix(line.substr(0, line.find('=')), "-"), "-"),
                                                  {{"-", "_"}});

@@ -27,7 +27,7 @@ std::string Count(double value) {
   return absl::StrFormat("%.*f%c", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, kUnits[unit]);
 }
 
-// The same with three digits or more: "0.42", "41.2", "584".
+// Returns a count with three digits or more: "0.42", "41.2", "584".
 std::string Rate(double value) {
   if (value >= 99.95) return Count(value);
   return absl::StrFormat("%.*f", value < 9.995 ? 2 : 1, value);

@@ -119,7 +119,7 @@ void WriteMetadata(JsonWriter& json, const GgufFile& file) {
   json.EndArray();
 }
 
-// The form of a tensor: its format in GGUF, or what a recipe makes of it; "" if the header has no tensor of that name.
+// Returns the form of a tensor: the format in GGUF, or the form of a recipe; "" if the header has no tensor of the name.
 std::string FormatOf(const GgufFile& file, const WeightRecipe& recipe, const std::string& name) {
   const GgufTensor* tensor = file.FindTensor(name);
   if (tensor == nullptr) return "";

@@ -85,7 +85,7 @@ absl::StatusOr<StatesTexts> StatesTexts::Read(const std::string& path, int conte
   if (starts.front() != 0) return wrong("starts", 0, starts.front(), "0");
   if (starts.back() != all) return wrong("starts", static_cast<int64_t>(prompts.size()), starts.back(), absl::StrCat(all));
   for (size_t i = 0; i < prompts.size(); ++i) {
-    const int64_t begin = starts[i], end = starts[i + 1];   // begin is checked: it was an end, or 0.
+    const int64_t begin = starts[i], end = starts[i + 1];   // begin is checked: an earlier end, or 0.
     if (end <= begin || end > all || end - begin > context) {
       return wrong("starts", static_cast<int64_t>(i) + 1, end, absl::StrCat(begin + 1, " to ", std::min(all, begin + context)));
     }

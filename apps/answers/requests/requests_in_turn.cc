@@ -67,7 +67,7 @@ class RequestsInTurn {
       ASSIGN_OR_RETURN(answers.emplace_back(), WriteText(asked, static_cast<uint64_t>(stream), firsts[stream], begin));
       if (answers.back().text.reason == FinishReason::kCancelled) return absl::CancelledError("terminated");
     }
-    // Saved before the answer is written: on a busy disk a signal would leave too little time for it. The last Save reports an error.
+    // Saved before the answer is written: on a busy disk a signal would leave too little time to save. The last Save reports an error.
     SaveAnswers(answerer_.speculation()).IgnoreError();
     return AnswerOf(request, asked, answers);
   }
@@ -106,7 +106,7 @@ class RequestsInTurn {
   Answerer& answerer_;
   const Adapters& adapters_;
   AdapterLease adapter_ = nullptr;   // That the answerer has,
-  int number_ = Adapters::kNone;     // and its number.
+  int number_ = Adapters::kNone;     // and the adapter's number.
   const RequestDefaults defaults_;
   RequestRun& run_;
 };

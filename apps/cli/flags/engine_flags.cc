@@ -27,7 +27,7 @@ namespace {
 // A generation of 1000 tokens with 30 layers has some 65,000 events of 32 bytes each.
 constexpr int64_t kTraceEvents = 1 << 20;
 
-// A flag that has no effect is an error: somebody who measures with it would believe that it has one.
+// Returns an error for a flag without an effect: somebody who measures with the flag would believe in an effect.
 absl::Status CheckStreams(const EngineOptions& options, bool own_budgets) {
   for (const char* flag : {"flash", "io", "mapped", "pin", "verify"}) {
     if (!IsGiven(flag)) continue;
@@ -35,7 +35,7 @@ absl::Status CheckStreams(const EngineOptions& options, bool own_budgets) {
       return WrongUsage(flag, "without --memory_budget", "both: only a model with a budget is streamed");
     }
     const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
-    if (!packed.ok() || *packed) continue;  // Opening the file later reports that it cannot be read.
+    if (!packed.ok() || *packed) continue;  // Opening the file later reports the error.
     return WrongUsage(flag, absl::StrCat("with ", options.model_path), "a model packed with tessera_pack: no other is streamed");
   }
   return absl::OkStatus();

@@ -68,7 +68,7 @@ absl::StatusOr<std::string> PathOfModel(absl::string_view flag, const std::strin
                         absl::StrCat("--", flag, "=FILE, or a run of ", kScript));
     }
   }
-  if (found == Found::kFolder) return text;   // Opening it says that it is one.
+  if (found == Found::kFolder) return text;   // Opening the path reports the folder.
   return UnknownModel(flag, text, *cache);
 }
 
