@@ -93,7 +93,8 @@ class Dialogue {
     return std::nullopt;
   }
 
-  // Ctrl-D may be a slip: the person is asked again. If the input has ended for good, that shows at the next line.
+  // Drops a message without an end. Ctrl-D may be a slip, so the person is asked again. If the input has ended for good, the next line
+  // shows this.
   void DropUnended() {
     WriteProblem(kUnended);
     DropMessage();

@@ -79,8 +79,8 @@ int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   _exit(kFailed);
 }
 
-// A file that is opened must not get the number of a closed standard stream. The replacement fails as the closed stream would: standard
-// input cannot be read, the others cannot be written.
+// Replaces closed standard streams, so that no opened file gets the number of one. The replacement fails as the closed stream would:
+// standard input cannot be read, the others cannot be written.
 void OccupyStandardFiles() {
   for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(file, F_GETFD) < 0) open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // Takes the lowest free number.

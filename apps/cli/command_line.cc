@@ -44,7 +44,7 @@ const char* ExpectedBy(const std::string& type) {
   return "text";
 }
 
-// The text that was found, for a message, shortened.
+// Returns the found text, shortened, for a message.
 std::string Shown(absl::string_view text) {
   constexpr size_t kMost = 100;
   return absl::StrCat("\"", text.substr(0, kMost), text.size() > kMost ? "...\"" : "\"");
@@ -59,7 +59,7 @@ absl::Status At(absl::string_view place, const absl::Status& status) {
   return status.ok() ? status : absl::InvalidArgumentError(absl::StrCat(place, ": ", status.message()));
 }
 
-// "in \"tessera_x show\"": where a flag is known. Subcommands that many have in common are not listed.
+// Returns the place where a flag is known: "in \"tessera_x show\"". If many subcommands have the flag, only one is named.
 std::string InSubcommands(const AppInfo& info, const std::vector<std::string>& names) {
   constexpr size_t kMost = 2;
   const auto add_name = [&](std::string* text, const std::string& name) { absl::StrAppend(text, "\"", info.name, " ", name, "\""); };
@@ -77,7 +77,7 @@ std::vector<std::string> NamesThatBegin(const std::string& begin, const std::vec
   return found.size() > kMost ? std::vector<std::string>() : found;
 }
 
-// Goes through arguments one by one; flags from --flagfile and --fromenv take their place.
+// Goes through arguments one by one; flags of --flagfile and --fromenv replace the argument.
 class Parser {
  public:
   explicit Parser(const AppInfo& info) : info_(info), names_(NamesOf(info)) {}
@@ -132,7 +132,7 @@ class Parser {
     return std::any_of(info_.subcommands.begin(), info_.subcommands.end(), is_it);
   }
 
-  // An error if a name that is no flag here is one of another subcommand, or a subcommand.
+  // Returns an error if a name that is no flag here is a flag of another subcommand, or a subcommand.
   absl::Status CheckNotElsewhere(const std::string& name) const {
     const std::string found = absl::StrCat("in \"", info_.FullName(), "\"");
     for (const std::string& meant : {name, std::string(absl::StripPrefix(name, "no"))}) {
@@ -143,8 +143,8 @@ class Parser {
     return FlagError(name, found, absl::StrCat("the subcommand \"", info_.name, " ", name, "\""));
   }
 
-  // Returns a hint for a name that is no flag here: a flag that other engines call so, flags with this prefix, or a flag of nearly the same
-  // spelling.
+  // Returns a hint for a name that is no flag here. The hint suggests the flag that other engines call so, flags with this prefix, or a
+  // flag of nearly the same spelling.
   std::string HintFor(const std::string& name) const {
     std::vector<std::string> names = names_;
     for (const auto& [other, subcommands] : info_.elsewhere) names.push_back(other);

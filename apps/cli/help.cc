@@ -17,7 +17,7 @@ constexpr size_t kColumns = 100;
 constexpr size_t kTextColumn = 26;
 constexpr char kExitCodes[] = "Exit codes: 0 ok, 1 failed, 2 wrong usage, 130 after Ctrl-C, 141 no reader left, 143 after SIGTERM.\n";
 
-// gflags writes 0.8 with 17 digits.
+// Shortens a default value, since gflags writes 0.8 with 17 digits.
 std::string ShortDefault(const gflags::CommandLineFlagInfo& flag) {
   double number;
   if (flag.type != "double" || !absl::SimpleAtod(flag.default_value, &number)) return flag.default_value;
@@ -77,7 +77,7 @@ struct DescribedFlag {
   bool common;
 };
 
-// The program's groups and, last, the flags that every program has.
+// Returns the program's groups and, last, the flags that every program has.
 std::vector<std::pair<std::string, std::vector<DescribedFlag>>> DescribedGroups(const AppInfo& info) {
   std::vector<std::pair<std::string, std::vector<DescribedFlag>>> groups;
   for (const FlagGroup& group : info.groups) {
@@ -89,7 +89,7 @@ std::vector<std::pair<std::string, std::vector<DescribedFlag>>> DescribedGroups(
   return groups;
 }
 
-// Summary, examples and subcommands.
+// Returns summary, examples and subcommands.
 std::string Beginning(const AppInfo& info) {
   std::string text = absl::StrCat(Wrapped(absl::StrCat(info.FullName(), ": ", info.summary)), "\nExamples:\n");
   for (const std::string& example : info.examples) absl::StrAppend(&text, "  ", example, "\n");

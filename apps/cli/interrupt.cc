@@ -58,7 +58,7 @@ void AskForEnd() {
   cancel = true;  // Last: a thread that sees `cancel` sees the rest.
 }
 
-// Ends the process with a message after SIGBUS: a page of a mapped file cannot be read, since the file was cut or the disk fails.
+// Ends the process with a message after SIGBUS. A page of a mapped file cannot be read, since the file was cut or the disk fails.
 void EndForLostPage(int) {
   constexpr char kWhy[] = ": a page of a mapped file cannot be read: the file was cut, or its disk fails (SIGBUS)\n";
   WriteError(program_invocation_short_name);
@@ -94,7 +94,7 @@ bool IsIgnored(int signal) {
   return action.sa_handler == SIG_IGN;
 }
 
-// True if a signal came, which is reported now.
+// Empties the pipe. Returns true if a signal came, which counts as reported from now on.
 bool DrainWakePipe() {
   char bytes[16];
   while (read(wake_pipe[0], bytes, sizeof(bytes)) > 0) {}
@@ -110,7 +110,7 @@ sigset_t StopSignals() {
   return stops;
 }
 
-// Stops the process as Ctrl-Z would have, and returns when the process goes on: at once if there is no shell that could wake the process.
+// Stops the process as Ctrl-Z would have. Returns when the process goes on: at once if no shell could wake the process.
 void StopProcess() {
   GiveTerminalBack();
   sigset_t stop;

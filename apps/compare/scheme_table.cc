@@ -58,7 +58,7 @@ absl::StatusOr<LayerWeights> WeightsOf(Engine& engine) {
   return LayerWeights{all.BitsPerWeight(), all.RelativeError()};
 }
 
-// Whether statistics reach each of the layers' matrices that has scales, and at least one.
+// Returns whether statistics reach each of the layers' matrices that has scales, and at least one matrix.
 bool IsSearched(const Engine& engine, const WeightRecipe& recipe) {
   const LoadedModel& model = engine.model();
   bool searched = false;

@@ -112,7 +112,7 @@ void PhoneRun::SetDevice(EngineOptions& options) {
   };
 }
 
-// On the phone's clock, in place of reads that are slowed down in real time.
+// Sets reads on the phone's clock, in place of reads that are slowed down in real time.
 absl::Status PhoneRun::SetFlash(EngineOptions& options) {
   if (options.streaming.memory_budget == 0) return absl::OkStatus();
   const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);

@@ -35,7 +35,7 @@ std::vector<int> AtMost(absl::Span<const int> rows, int most) {
   return fitting;
 }
 
-// A number that changes with each number of the profile.
+// Returns a number that changes with each number of the profile.
 uint64_t ContentOf(const DeviceProfile& profile) {
   uint64_t content = 1;
   for (const ProfileField& field : ProfileFields()) content = MixBits(content ^ std::bit_cast<uint64_t>(profile.*field.value));

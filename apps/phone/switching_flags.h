@@ -25,8 +25,8 @@ absl::Status CheckNoSwitchingFlags(absl::string_view found);
 // graphs are not switched. REQUIRES: the options have a model's path, a context and a row capacity.
 absl::StatusOr<bool> SwitchingOfFlags(const Phone& phone, std::function<void(const SwitchReady&)> on_ready, EngineOptions& options);
 
-// Like SwitchingOfFlags, for graphs of this machine that hold weights of their own. If the result is false, graph_rows still has the rows
-// of a decode graph, so that each block has both graphs.
+// Sets the same options for graphs of this machine that hold weights of their own. If the result is false, graph_rows still has the rows of
+// a decode graph, so that each block has both graphs.
 absl::StatusOr<bool> HostSwitchingOfFlags(std::function<void(const SwitchReady&)> on_ready, EngineOptions& options);
 
 }  // namespace tessera

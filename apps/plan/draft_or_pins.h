@@ -45,16 +45,16 @@ struct DraftUse {
   std::optional<PassSpeeds> speeds = std::nullopt;           // Set if speeds were measured here.
   std::optional<Prediction> prediction = std::nullopt;       // None: nothing is streamed, or nothing is known.
 
-  // Decides. opened: the result of DraftModel::Open or Plan. An error that the run can go on without becomes a refusal. Also the errors of
-  // the budget's plan, with the draft's part named, and of --cost_profile. REQUIRES: the engine's weights are not loaded, and the engine's
-  // plans count the draft.
+  // Decides on the draft. opened: the result of DraftModel::Open or Plan. An error that the run can go on without becomes a refusal. Also
+  // the errors of the budget's plan, with the draft's part named, and of --cost_profile. REQUIRES: the engine's weights are not loaded, and
+  // the engine's plans count the draft.
   static absl::StatusOr<DraftUse> Settle(const Engine& engine, DraftModel& draft, const absl::Status& opened);
 
   MemoryUse chosen() const;
-  std::string Line() const;              // For standard error; empty: there is nothing to say.
-  std::string Table() const;             // For a plan; empty likewise.
-  // {"chosen", "by_name", "refusal", "predicted": {"pins": {"tokens_per_second", "tokens_per_pass", "rows"}, "retrieval", "draft", "both"},
-  // "texts", "pinned_bytes", "pinned_bytes_without_draft", "chances": {"draft": {"value", "measured"}, "retrieval"},
+  std::string Line() const;              // For standard error; empty: nothing to say.
+  std::string Table() const;             // For a plan; empty: nothing to say.
+  // Writes {"chosen", "by_name", "refusal", "predicted": {"pins": {"tokens_per_second", "tokens_per_pass", "rows"}, "retrieval", "draft",
+  // "both"}, "texts", "pinned_bytes", "pinned_bytes_without_draft", "chances": {"draft": {"value", "measured"}, "retrieval"},
   // "draft_token_seconds"}. null: not known.
   void Write(JsonWriter& json) const;
 

@@ -57,10 +57,10 @@ using PartList = std::vector<std::pair<const char*, int64_t>>;   // A part's nam
 struct FormatUse {
   std::set<std::string> tensors;
   int64_t file_bytes = 0;          // In the GGUF file; a tensor that is loaded twice counts once.
-  int64_t bytes = 0;               // As loaded.
+  int64_t bytes = 0;               // Bytes as loaded.
 };
 
-// "Q4_1", or "Q4_1 as int4-tile" where a recipe gives the file's format another form.
+// Returns "Q4_1", or "Q4_1 as int4-tile" where a recipe gives the file's format another form.
 std::string FormatOf(const GgufTensor& tensor, const GraphWeight& weight) {
   const BlockFormatInfo& format = *tensor.format;
   if (weight.tile.has_value()) return absl::StrCat(format.name, " as ", TileSchemeName(*weight.tile));
@@ -287,7 +287,7 @@ absl::Status ShowPlan(const EngineOptions& options, const std::optional<std::str
   return WriteOutput(absl::StrCat(PlanText(plan), budget ? "\n" + budget->Table() : "", use.empty() ? "" : "\n", use));
 }
 
-// plan_prompt: makes the plan include a prompt of `bytes` bytes.
+// Shows the plan. plan_prompt: makes the plan include a prompt of `bytes` bytes.
 absl::Status ShowLoadPlanWith(void (*plan_prompt)(int64_t bytes, EngineOptions& options), const EngineOptions& options,
                               const PromptCounter& count_prompt, DraftModel* draft) {
   TellWhatIsNotWritten();

@@ -29,7 +29,7 @@ using PromptCounter = std::function<absl::StatusOr<int64_t>(const Engine& engine
 // (DraftModel::CountIn).
 absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt = nullptr, DraftModel* draft = nullptr);
 
-// Like ShowLoadPlan, for a program that cuts a prompt into windows (PlanCutText).
+// Shows the plan of a program that cuts a prompt into windows (PlanCutText).
 absl::Status ShowLoadPlanOfCutText(const EngineOptions& options, const PromptCounter& count_prompt);
 
 }  // namespace tessera

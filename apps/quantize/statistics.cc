@@ -86,7 +86,7 @@ class Collector {
     }
   }
 
-  // The means. InvalidArgument (tensor, input, found) if one is not finite: a NaN or an infinity was among the activations.
+  // Returns the means. InvalidArgument (tensor, input, found) if a mean is not finite: a NaN or an infinity was among the activations.
   absl::StatusOr<Importance> Finish() const {
     Importance importance;
     for (const auto& [tensor, sums] : by_tensor_) {
@@ -107,7 +107,7 @@ class Collector {
   absl::flat_hash_map<const std::byte*, Sums*> by_place_;
 };
 
-// Logits are asked of every row, and not looked at: so the last layer and the head compute all of them, too.
+// Reads the windows. Asks for the logits of every row, and ignores the logits, so that the last layer and the head compute all rows, too.
 absl::Status ReadWindows(Engine& engine, const Windows& windows) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   PassProgress progress(engine, "tokens", TokensOf(windows), /*flash=*/0);
@@ -122,7 +122,7 @@ absl::Status ReadWindows(Engine& engine, const Windows& windows) {
 struct Kind {
   int tensors = 0;
   int64_t inputs = 0;
-  double least = 0, mean = 0, most = 0;   // Mean squares; the mean is that of all inputs.
+  double least = 0, mean = 0, most = 0;   // Mean squares; `mean` is over all inputs.
 };
 
 std::map<std::string, Kind> KindsOf(const Importance& importance, const ModelConfig& config) {

@@ -1,4 +1,4 @@
-// The piece of text that a token stands for, as tables of tokens show the piece.
+// The text of a token, as tables of tokens show the text.
 //
 //   table.AddRow({absl::StrCat(token), QuotedPiece(tokenizer.Piece(token, /*render_special=*/true))});     // 198, "\n"
 //
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// Returns the whole piece in one line: quoted like a string of JSON, with other control characters escaped. A part of a character is shown
+// Returns the whole text in one line: quoted like a string of JSON, with other control characters escaped. A part of a character is shown
 // as U+FFFD.
 std::string QuotedPiece(absl::string_view piece);
 

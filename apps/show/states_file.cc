@@ -40,13 +40,13 @@ std::vector<SafetensorsWriter::Tensor> TensorsOf(const StatesFile::Content& cont
   return tensors;
 }
 
-// 0 for a tensor that is not there.
+// Returns the tensor's count; 0 for a tensor that is not there.
 int64_t CountOf(const SafetensorsFile& file, const char* name) {
   const SafetensorsTensor* const tensor = file.FindTensor(name);
   return tensor == nullptr ? 0 : tensor->count;
 }
 
-// All numbers of a tensor of one dimension.
+// Returns all numbers of a tensor of one dimension.
 template <typename T>
 absl::StatusOr<std::vector<T>> Numbers(const SafetensorsFile& file, const char* name, SafetensorsType type) {
   const SafetensorsTensor* const tensor = file.FindTensor(name);

@@ -75,8 +75,8 @@ class Drawing {
     Text(legend_x_ + kKey, y, "start", curve.name);
   }
 
-  // Places the legend on the left, which rising curves do not reach; on the right if curves cross a legend on the left, and not one on the
-  // right.
+  // Places the legend on the left, which rising curves do not reach. If curves cross the legend there, and not on the right, places the
+  // legend on the right.
   void PlaceLegend() {
     double letters = 0;
     for (const PlotCurve& curve : plot_.curves) letters = std::max(letters, static_cast<double>(curve.name.size()));

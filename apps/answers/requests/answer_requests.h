@@ -37,9 +37,10 @@ inline constexpr int kMostHeld = 4;
 // weights are loaded.
 using SampleChooser = std::function<absl::StatusOr<SampleSetOptions>(Engine& engine)>;
 
-// REQUIRES: CheckParallelFlags and PlanTextsOfFlags were OK. Loads the weights. flash_bytes_per_second: see AnswererOfFlags. adapters: the
-// adapters that requests may name, and the default for requests that name none. draft: the model of --draft_model; null: none. Samples are
-// written at once, so requests may have "best_of" with --parallel alone. into: null: answers go to standard output.
+// Loads the weights and answers the requests. REQUIRES: CheckParallelFlags and PlanTextsOfFlags were OK. flash_bytes_per_second: see
+// AnswererOfFlags. adapters: the adapters that requests may name, and the default for requests that name none. draft: the model of
+// --draft_model; null: none. Samples are written at once, so requests may have "best_of" with --parallel alone. into: null: answers go to
+// standard output.
 absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineReader& lines, const Adapters& adapters,
                             const std::shared_ptr<DraftModel>& draft, const SampleChooser& chooser, AnswerFile* into = nullptr);
 

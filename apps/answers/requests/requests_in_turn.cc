@@ -44,7 +44,7 @@ class RequestsInTurn {
   }
 
  private:
-  // An empty text: the file of --into has the answer.
+  // Returns the answer's line; an empty text: the file of --into has the answer.
   absl::StatusOr<std::string> Answer(const Request& request) {
     const int64_t begin = RealClock().NowNanos();
     ASSIGN_OR_RETURN(const TextRequest asked,
@@ -72,7 +72,7 @@ class RequestsInTurn {
     return AnswerOf(request, asked, answers);
   }
 
-  // The last one is given back before this one is read: there may be room for one.
+  // Takes the request's adapter. The last adapter is given back before the new one is read, since there may be room for only one.
   absl::Status UseAdapter(int number) {
     if (number == number_) return absl::OkStatus();
     if (adapter_ != nullptr) RETURN_IF_ERROR(answerer_.UseAdapter(nullptr));

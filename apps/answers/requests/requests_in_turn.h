@@ -38,7 +38,7 @@ double SecondsSinceNanos(int64_t nanos);   // On the real clock.
 // Returns the line of a whole answer.
 std::string AnswerOf(const Request& request, const TextRequest& asked, const std::vector<TimedAnswer>& answers);
 
-// Like AnswerRequests, without --parallel. REQUIRES: the weights are loaded.
+// Answers the requests as AnswerRequests does without --parallel. REQUIRES: the weights are loaded.
 absl::Status AnswerInTurn(Engine& engine, double flash, LineReader& lines, const Adapters& adapters,
                           const std::shared_ptr<DraftModel>& draft, AnswerFile* into);
 

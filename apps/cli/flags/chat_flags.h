@@ -42,7 +42,7 @@ absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_
 
 // Saves the knowledge that a run has learnt; warns if a damaged history was replaced. Null: nothing to save.
 absl::Status SaveAnswers(const Speculation* speculation);
-// Like SaveAnswers, at the end of a run. Also warns of shortages, and if there is no cost profile to write.
+// Saves like SaveAnswers, at the end of a run. Also warns of shortages, and if there is no cost profile to write.
 absl::Status FinishAnswers(const Engine& engine, const Speculation* speculation);
 
 }  // namespace tessera

@@ -59,7 +59,7 @@ absl::Status ReadStreamingFlags(EngineOptions& options, bool own_budgets) {
   return CheckStreams(options, own_budgets);
 }
 
-// A phone computes in tiles, also where --arithmetic=fast leaves that out of a recipe's costs.
+// Returns the path of the device. A phone computes in tiles, also where --arithmetic=fast leaves tiles out of a recipe's costs.
 ComputePath PathOfDevice(ComputePath path) {
   if (FLAGS_device.empty() || FLAGS_device == kHostDevice || IsGiven("path")) return path;
   return FLAGS_arithmetic == "fast" && FLAGS_recipe.empty() ? path : ComputePath::kNpu;

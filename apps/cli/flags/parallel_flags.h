@@ -18,7 +18,7 @@ namespace tessera {
 
 int TextsOfFlags();   // Returns the number of texts that are written at once; 1: none shares a pass.
 
-// Checks the flags. WrongUsage if flags exclude each other, or if a flag has no effect beside the others.
+// Checks the flags. WrongUsage if flags exclude each other, or if a flag has no effect because of the others.
 absl::Status CheckParallelFlags();
 
 // Returns WrongUsage (answers, best_of, beam) if all texts would be the same with this sampling and nothing else makes the texts differ.
@@ -27,7 +27,7 @@ absl::Status CheckAnswersOfFlagsDiffer(const SamplingOptions& sampling);
 // Makes memory plans include the texts and the texts' speculation, also for a single text. draft: null without --draft_model.
 absl::Status PlanTextsOfFlags(EngineOptions& options, const std::shared_ptr<DraftModel>& draft);
 
-// Like AnswererOfFlags (chat_flags.h), for TextsOfFlags() texts.
+// Makes the answerer as AnswererOfFlags does (chat_flags.h), for TextsOfFlags() texts.
 absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& engine, double flash_bytes_per_second,
                                                                         const std::shared_ptr<DraftModel>& draft);
 

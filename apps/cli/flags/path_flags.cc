@@ -115,7 +115,7 @@ bool IsReadAgain(Use use) {
   return use == Use::kReadsModel || use == Use::kReadsRegular || use == Use::kReadsOrWrites || use == Use::kKeepsFiles;
 }
 
-// tessera_generate >> model.gguf
+// Refuses tessera_generate >> model.gguf.
 absl::Status CheckStandardOutputs(const UsedFile& file) {
   const bool folder = file.use == Use::kKeepsFiles;
   for (const auto& [descriptor, name] : {std::pair(STDOUT_FILENO, "standard output"), std::pair(STDERR_FILENO, "standard error")}) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kOfFlag[] = "flag", kOfBeam[] = "beam", kSet[] = "set", kPenalty[] = "repetition_penalty";
 
-// All but the seed.
+// Returns all options except the seed.
 SamplingOptions SamplingOfFlags() {
   return {.temperature = static_cast<float>(FLAGS_temperature),
           .top_k = FLAGS_top_k,
@@ -84,7 +84,7 @@ struct Effect {
   const char* decides;
 };
 
-// In the order of SetFields.
+// Returns the effects in the order of SetFields.
 std::vector<Effect> EffectsOf(const SamplingOptions& sampling) {
   const bool greedy = sampling.temperature == 0, one = sampling.top_k == 1;
   const char* const likeliest = greedy ? "temperature 0" : "top_k 1";

@@ -20,7 +20,7 @@ namespace tessera {
 absl::Status CheckSamplingFlags();
 
 // Returns the sampling options. Writes a line to standard error if the file's values change the choice, unless --stats will show all
-// values. Warns of recommendations that the sampler cannot follow. Warns of given flags that have no effect beside the other values:
+// values. Warns of recommendations that the sampler cannot follow. Warns of given flags that have no effect because of the other values:
 // --top_k at temperature 0. A wrong recommendation is no error where the flag is given. With --beam the model's repetition penalty is left
 // out, since no penalty sees a whole answer there; a line says so.
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file);

@@ -1,4 +1,4 @@
-// Shows progress while an answer of a streamed model is computed (pass_progress.h), but none beside text that comes on a terminal.
+// Shows progress while an answer of a streamed model is computed (pass_progress.h). No progress is shown while text appears on a terminal.
 //
 //   AnswerProgress progress(engine, answerer, opened.flash_bytes_per_second);
 //   ASSIGN_OR_RETURN(const Generation result, answerer.Run(tokens, progress.Of({.max_tokens = 100})));

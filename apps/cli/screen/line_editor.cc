@@ -119,7 +119,7 @@ absl::StatusOr<bool> LineEditor::Next(std::string* line) {
   return true;
 }
 
-// False at the end of input.
+// Reads bytes. Returns false at the end of input.
 absl::StatusOr<bool> LineEditor::ReadBytes() {
   while (true) {
     const Wake wake = WaitForInput(STDIN_FILENO);
@@ -139,7 +139,7 @@ absl::StatusOr<bool> LineEditor::ReadBytes() {
       absl::StrCat("standard input: found over ", line_bytes_, " bytes in one line, expected at most ", kLargestPrompt));
 }
 
-// False if the waiting bytes are not a whole character, but may become one.
+// Takes a character. Returns false if the waiting bytes are not a whole character, but may become one.
 bool LineEditor::TakeCharacter(wchar_t* character, bool at_end) {
   if (waiting_.empty()) return false;
   mbstate_t state = {};

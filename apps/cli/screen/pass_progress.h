@@ -38,7 +38,8 @@ class ReadingNote {
   ReadingNote(const Counters& begin, int64_t pass_bytes, double flash)
       : begin_(begin), pass_(begin), second_(begin), pass_bytes_(pass_bytes), flash_(flash) {}
 
-  // "pass 2: 612 MiB of 1.74 GiB, 2.34 GiB in all, 3.41 GB/s, 85 % of the flash". The speed is an average over about the last second.
+  // Returns "pass 2: 612 MiB of 1.74 GiB, 2.34 GiB in all, 3.41 GB/s, 85 % of the flash". The speed is an average over about the last
+  // second.
   std::string Text(const Counters& now);
 
  private:
@@ -65,7 +66,7 @@ class PassProgress {
   const int64_t rows_before_;
   std::atomic<int64_t> told_{-1};
   Progress shown_;               // Used by the drawing thread.
-  ReadingNote note_;             // Likewise.
+  ReadingNote note_;             // Used by the drawing thread, too.
   DrawingThread drawing_;
 };
 

@@ -32,7 +32,7 @@ class WordWrap {
   std::string Finish();
 
  private:
-  void TakeWaiting(bool at_end);   // at_end: the beginning of a character has no rest, and is not UTF-8.
+  void TakeWaiting(bool at_end);   // at_end: an incomplete character has no rest, and is not UTF-8.
   void AddCharacter(absl::string_view bytes, int columns);
   void AddBlank(char blank);
   void EndWord();
@@ -44,7 +44,7 @@ class WordWrap {
   std::string blanks_;        // Between the last word that was written and `word_`.
   std::string word_;          // Not written yet.
   int word_columns_ = 0;
-  std::string waiting_;       // The beginning of a character.
+  std::string waiting_;       // The first bytes of a character.
   std::string shown_;
 };
 

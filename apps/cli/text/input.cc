@@ -42,7 +42,7 @@ absl::StatusOr<bool> ReadSome(std::string* text) {
   return bytes > 0;
 }
 
-// Whether a read would not wait.
+// Returns whether a read would not wait.
 bool HasInput() {
   pollfd input = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   return poll(&input, 1, 0) > 0;
@@ -53,7 +53,7 @@ absl::Status CheckSize(size_t bytes, size_t most) {
   return absl::ResourceExhaustedError(absl::StrCat("standard input: found over ", bytes, " bytes in one text, expected at most ", most));
 }
 
-// A terminal that takes lines passes on at most 4,095 bytes of each: lines are edited there.
+// Reads all of standard input. At a terminal lines are edited, since a terminal that takes lines passes on at most 4,095 bytes of each.
 absl::StatusOr<std::string> ReadStandardInput(int64_t most) {
   if (isatty(STDIN_FILENO) == 1) {
     LineReader lines;

@@ -45,7 +45,7 @@ absl::Status ForEachRequest(LineReader& lines, const RequestLimits& limits, cons
 
 std::string WholeAnswer(JsonWriter answer);
 
-// "standard input, line 3": the source of a request, for Request::Parse.
+// Returns "standard input, line 3": the source of a request, for Request::Parse.
 std::string SourceOfLine(int64_t line);
 
 // The requests of a run that could not be answered.
