@@ -100,7 +100,7 @@ class BeamRequests {
   const Adapters& adapters_;
   AnswerFile* const into_;
   ConversationOptions chat_;
-  BeamRunOptions usual_;   // What requests do not say themselves.
+  BeamRunOptions usual_;   // The values for requests that set none.
   std::unique_ptr<Scorer> scorer_;
 };
 

@@ -6,7 +6,7 @@
 //   if (FLAGS_jsonl) return AnswerRequestsByBeams(opened, lines, adapters);
 //   return AnswerByBeams(opened, conversation, prompt, adapter.get());
 //
-// What is shown is known at the end: the best text or, with --json, all that the search ended with. Standard error has the summary and,
+// Output comes at the end of the search: the best text or, with --json, all final texts of the search. Standard error has the summary and,
 // with --stats, the steps. Weights are loaded here, once the prompt fits. Threads: one at a time.
 #pragma once
 
@@ -22,12 +22,13 @@
 
 namespace tessera {
 
-// conversation: without the prompt so far. adapter: null: the model as it is. Cancelled after a signal: nothing is shown then.
+// Answers the prompt. conversation: does not have the prompt yet. adapter: null: the model without an adapter. Cancelled after a signal:
+// nothing is shown then.
 absl::Status AnswerByBeams(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt, const LoraAdapter* adapter);
 
-// Each request's answer has "beam", "scorer", "score" and what else WriteBeams (apps/show/beam_report.h) writes. "answers" and "best_of" in
-// a request are errors of that request, and so is sampling by which all steps would be the same. into: the file of --into
-// (apps/answers/requests/request_run.h); null: answers go to standard output.
+// Answers the requests. Each answer has "beam", "scorer", "score" and the other members of WriteBeams (apps/show/beam_report.h). "answers"
+// and "best_of" in a request are errors of that request; so are sampling values that would make all steps the same. into: the file of
+// --into (apps/answers/requests/request_run.h); null: answers go to standard output.
 absl::Status AnswerRequestsByBeams(const OpenedEngine& opened, LineReader& lines, const Adapters& adapters, AnswerFile* into = nullptr);
 
 }  // namespace tessera

@@ -36,10 +36,10 @@ absl::StatusOr<Selection> SelectionOfFlag() {
 
 std::string Spec() { return ScorerOfFlag("mean_log_probability"); }
 
-// How many samples there are is said by --best_of, or by each request.
+// Returns true if --best_of or a request can set a number of samples.
 bool HasSamples() { return FLAGS_best_of > 1 || (FLAGS_jsonl && FLAGS_parallel > 1); }
 
-// A flag that says how to choose.
+// Checks a flag that sets the choice: the flag needs samples.
 absl::Status CheckHasSamples(const char* flag) {
   if (!IsGiven(flag) || HasSamples()) return absl::OkStatus();
   if (FLAGS_jsonl) return WrongUsage(flag, "beside --jsonl without --parallel", "both: samples of a request are written at once");

@@ -24,21 +24,22 @@
 
 namespace tessera {
 
-// --best_of, --scorer and --select beside each other and beside the flags of other ways to write.
+// Checks --best_of, --scorer and --select, together and with the flags of other ways to write.
 absl::Status CheckBestOfFlags();
 
-// Changes nothing where flags ask for no samples. REQUIRES: CheckBestOfFlags was OK, and PlanTextsOfFlags.
+// Makes memory plans include the samples and the scoring. Changes nothing where flags ask for no samples. REQUIRES: CheckBestOfFlags and
+// PlanTextsOfFlags were OK.
 absl::Status PlanBestOf(EngineOptions& options);
 
-// For as many samples as --best_of; requests say it themselves. raw: as ScorerOptions has it. Errors: those of MakeScorer. REQUIRES: the
-// engine's weights are loaded.
+// Returns the options for --best_of samples; a request sets the number of samples itself. raw: see ScorerOptions. Errors: as MakeScorer.
+// REQUIRES: the engine's weights are loaded.
 absl::StatusOr<SampleSetOptions> SampleSetOptionsOfFlags(Engine& engine, bool raw = false);
 
-// Writes the samples, and shows on standard error how far that is. The chosen text alone goes to standard output, or with --json an object;
-// what --stats adds has a SampleSetTable. prompt: as a person wrote it. REQUIRES: --best_of is 2 or more, the weights are loaded.
+// Writes the samples, and shows the progress on standard error. The chosen text alone goes to standard output, or with --json an object.
+// --stats adds a SampleSetTable. prompt: the text that a person wrote. REQUIRES: --best_of is 2 or more, the weights are loaded.
 absl::Status WriteBestOf(const OpenedEngine& opened, const NewAnswer& asked, const std::string& prompt, ParallelAnswers& answers);
 
-// A row for each sample, the chosen one marked, and a line that says when the choice was made if that was early.
+// Returns a table with a row for each sample, the chosen one marked. If the choice was made early, a line tells when.
 std::string SampleSetTable(const SampleSetResult& result);
 
 }  // namespace tessera

@@ -4,7 +4,8 @@
 //     ASSIGN_OR_RETURN(const ChatStep step, RunChatCommand("/set temperature 0", state));      // ChatStep::kMessage: the next message
 //   }
 //
-// A command tells its effect on standard error. An error names what was found and expected, and changes nothing. Threads: one at a time.
+// A command reports the effect on standard error. An error names the found and the expected value, and changes nothing. Threads: one at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +21,15 @@
 
 namespace tessera {
 
-// What commands show and change.
+// The state that commands show and change.
 struct ChatState {
   const OpenedEngine& opened;
   Conversation& conversation;
   Answerer& answerer;
   SamplingOptions sampling;
   int max_tokens;              // Most tokens of an answer; 0: until the context is full.
-  uint64_t attempt = 0;        // Earlier answers to the last message. Each answer has draws of its own.
-  std::optional<ChatMessage> replaced = std::nullopt;   // The answer that /retry has dropped, until another one takes its place.
+  uint64_t attempt = 0;        // Earlier answers to the last message. Each answer has other draws.
+  std::optional<ChatMessage> replaced = std::nullopt;   // The answer that /retry has dropped, until another answer replaces it.
 };
 
 enum class ChatStep { kMessage, kAnswer, kEnd };   // Read the next message; answer the last message again; end the dialogue.
@@ -39,7 +40,7 @@ bool IsChatCommand(absl::string_view line);
 // Runs the command. InvalidArgument for an unknown command, with the nearest; else the command's error. REQUIRES: IsChatCommand(line).
 absl::StatusOr<ChatStep> RunChatCommand(absl::string_view line, ChatState& state);
 
-// Forgets the dialogue except its system message.
+// Forgets the dialogue except the system message.
 void ForgetDialogue(ChatState& state);
 
 }  // namespace tessera

@@ -76,7 +76,7 @@ class Dialogue {
     std::string line;
     absl::StatusOr<bool> more = lines_.Next(&line);
     if (absl::IsCancelled(more.status()) && !TerminationRequested()) {
-      RETURN_IF_ERROR(kept_.Save(absl::OkStatus()));  // The second signal would leave no time for it.
+      RETURN_IF_ERROR(kept_.Save(absl::OkStatus()));  // The second signal would leave no time to save.
       WriteError("\nCtrl-C again or /exit ends the program.\n");  // This signal is not forgotten, so the next one is the second.
       DropMessage();
       more = lines_.Next(&line);
@@ -93,7 +93,8 @@ class Dialogue {
     return std::nullopt;
   }
 
-  // Ctrl-D may be a slip: the person is asked again. If the input has ended for good, that shows at the next line.
+  // Drops a message without an end. Ctrl-D may be a slip, so the person is asked again. If the input has ended for good, the next line
+  // shows this.
   void DropUnended() {
     WriteProblem(kUnended);
     DropMessage();
@@ -139,7 +140,7 @@ class Dialogue {
     return Answer();
   }
 
-  // Undoes the last message, or /retry: the dialogue goes on as if it had not been.
+  // Undoes the last message, or /retry: the dialogue goes on as before.
   void TakeBack() {
     if (!state_.replaced.has_value()) return state_.conversation.DropLast();
     state_.conversation.Add(*std::exchange(state_.replaced, std::nullopt));
@@ -178,14 +179,14 @@ class Dialogue {
     }
     RETURN_IF_ERROR(result.status());
     RETURN_IF_ERROR(WriteOutput("\n"));
-    // The history has this answer whatever ends the program. The last Save reports an error.
+    // The history then has this answer for any end of the program. The last Save reports an error.
     SaveAnswers(state_.answerer.speculation()).IgnoreError();
     TellEnd(result->reason);
     ForgetInterrupt();
     return absl::OkStatus();
   }
 
-  // Says why an answer ended before the model ended it; in a pipe only that the context is full.
+  // Tells why an answer ended before the model's own end; in a pipe only that the context is full.
   void TellEnd(FinishReason reason) const {
     const std::string full = absl::StrCat("context of ", engine_.context(), " tokens is full; /reset begins a new dialogue");
     if (!terminal_ && reason == FinishReason::kContextFull) WriteNote(absl::StrCat("The ", full, "."));

@@ -1,10 +1,10 @@
-// An answer that is written to standard output as it comes: as it is, or wrapped and coloured for a terminal.
+// Writes an answer to standard output as the text comes: unchanged, or wrapped and coloured for a terminal.
 //
 //   StreamedAnswer written(StreamedAnswer::Form::kPlain);
 //   ASSIGN_OR_RETURN(const Generation result, answerer.Run(tokens, {.max_tokens = 64, .on_text = written.on_text()}));
 //   RETURN_IF_ERROR(written.Finish());
 //
-// A failure to write ends the answer, and Finish returns it. What is written does not change the answer. Threads: one at a time.
+// A failure to write ends the answer, and Finish returns the error. Wrapping and colours do not change the answer. Threads: one at a time.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ class StreamedAnswer {
   };
   explicit StreamedAnswer(Form form);
 
-  // Must not be called after this object is gone.
+  // Returns the function that takes the text. The function must not be called after the object is gone.
   std::function<void(absl::string_view text)> on_text();
 
   // Writes the rest of a line that is wrapped. Returns the first failure to write.

@@ -1,4 +1,4 @@
-// What tessera_generate says of a text that it has written: as JSON, and on standard error.
+// Reports of tessera_generate about a text: as JSON, and on standard error.
 //
 //   JsonWriter json;
 //   WriteText(result, json.BeginObject());                                 // "text", "tokens", "finish"
@@ -21,20 +21,20 @@
 
 namespace tessera {
 
-// Three keys of an object that is open.
+// Adds the text, the tokens and the finish reason to an open object.
 void WriteText(const Generation& result, JsonWriter& json);
 
-// Ends the object with what is said of all its texts, and writes it.
+// Adds the members that concern all texts, ends the object, and writes the object to standard output.
 absl::Status EndJsonResult(JsonWriter json, const OpenedEngine& opened, const Timings& timings);
 
-// A line about tokens, speed and memory, and lines about sampling, drafts and streaming. used: as SamplingText has it.
+// Return a line about tokens, speed and memory; and lines about sampling, drafts and streaming. used: see SamplingText.
 std::string SummaryText(const OpenedEngine& opened, const Timings& timings);
 std::string StatisticsText(const OpenedEngine& opened, const Timings& timings, const SamplingOptions* used = nullptr);
 
 // Writes the summary to standard error, with --stats also the statistics.
 void TellSummary(const OpenedEngine& opened, const Timings& timings, const SamplingOptions* used = nullptr);
 
-// A line on standard error if that is why the text ended.
+// Writes a line to standard error if the text ended because the context is full.
 void TellIfContextIsFull(const Engine& engine, const Generation& result);
 
 }  // namespace tessera

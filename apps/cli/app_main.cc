@@ -61,8 +61,8 @@ int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   }
 }
 
-// Whatever is thrown where nobody waits for it, above all where memory ends on another thread than the main one, ends the process as an
-// error of the main thread would. Without memory there is no text to put together.
+// Ends the process after an exception that nothing catches, as an error of the main thread would. The usual cause is a lack of memory on
+// another thread than the main one. Composes no text, since there may be no memory.
 [[noreturn]] void EndForException() {
   const char *const name = program_invocation_short_name, *problem = "an exception that nothing caught";
   try {
@@ -79,8 +79,8 @@ int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   _exit(kFailed);
 }
 
-// A file that is opened must not get the number of a closed standard stream. The replacement fails as the closed stream would: standard
-// input cannot be read, the others cannot be written.
+// Replaces closed standard streams, so that no opened file gets the number of one. The replacement fails as the closed stream would:
+// standard input cannot be read, the others cannot be written.
 void OccupyStandardFiles() {
   for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(file, F_GETFD) < 0) open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // Takes the lowest free number.
@@ -92,8 +92,8 @@ void OccupyStandardFiles() {
 int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run) {
   OccupyStandardFiles();
   std::set_terminate(EndForException);
-  std::signal(SIGPIPE, SIG_IGN);  // Before the first message: the exit code is the same without a reader of it.
-  FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::GLOG_WARNING);  // What is no trouble, summaries tell.
+  std::signal(SIGPIPE, SIG_IGN);  // Before the first message: the exit code is the same without a reader.
+  FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::GLOG_WARNING);  // Summaries tell all that is no trouble.
   ShowLibraryMessages(info.FullName());
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const absl::StatusOr<CommandLine> line = ParseCommandLine(info, arguments);

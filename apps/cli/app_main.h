@@ -2,9 +2,9 @@
 //
 //   int main(int argc, char** argv) { return tessera::AppMain(argc, argv, Info(), Run); }       // absl::Status Run();
 //
-// Exit codes: 0 ok, 1 failed, 2 wrong usage. Wrong usage is what the command line's parser says, and every error of Run that is
-// marked so (base/usage_error.h): "--context: found ...". A Cancelled status ends quietly by the signal that asked for the end
-// (interrupt.h). Errors go to stderr as one sentence, with --json, too: standard output holds a whole result or none. No stack
+// Exit codes: 0 ok, 1 failed, 2 wrong usage. Wrong usage is every error of the command line's parser, and every error of Run that is marked
+// as wrong usage (base/usage_error.h): "--context: found ...". After a Cancelled status the process ends quietly, by the signal that asked
+// for the end (interrupt.h). Errors go to stderr as one sentence, with --json, too: standard output holds a whole result or none. No stack
 // traces, no exceptions.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace tessera {
 
 int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run);
 
-// When the program started, on the real clock, and the seconds since.
+// Return the start of the program on the real clock, in nanoseconds; and the seconds since then.
 int64_t StartNanos();
 double SecondsSinceStart();
 

@@ -44,7 +44,7 @@ const char* ExpectedBy(const std::string& type) {
   return "text";
 }
 
-// The text that was found, for a message, shortened.
+// Returns the found text, shortened, for a message.
 std::string Shown(absl::string_view text) {
   constexpr size_t kMost = 100;
   return absl::StrCat("\"", text.substr(0, kMost), text.size() > kMost ? "...\"" : "\"");
@@ -54,12 +54,12 @@ absl::Status FlagError(absl::string_view name, absl::string_view found, absl::st
   return absl::InvalidArgumentError(absl::StrCat("--", name, ": found ", found, ", expected ", expected));
 }
 
-// An error in the file or variable to which a flag refers, with its place there.
+// Adds the place to an error in the file or variable that a flag refers to.
 absl::Status At(absl::string_view place, const absl::Status& status) {
   return status.ok() ? status : absl::InvalidArgumentError(absl::StrCat(place, ": ", status.message()));
 }
 
-// "in \"tessera_x show\"": where a flag is known. Subcommands that many have in common are not listed.
+// Returns the place where a flag is known: "in \"tessera_x show\"". If many subcommands have the flag, only one is named.
 std::string InSubcommands(const AppInfo& info, const std::vector<std::string>& names) {
   constexpr size_t kMost = 2;
   const auto add_name = [&](std::string* text, const std::string& name) { absl::StrAppend(text, "\"", info.name, " ", name, "\""); };
@@ -67,7 +67,7 @@ std::string InSubcommands(const AppInfo& info, const std::vector<std::string>& n
   return absl::StrCat("in ", absl::StrJoin(names, ", ", add_name));
 }
 
-// The names that begin so, if they are few enough to choose from.
+// Returns the names with this prefix, if the names are few enough to choose from.
 std::vector<std::string> NamesThatBegin(const std::string& begin, const std::vector<std::string>& names) {
   constexpr size_t kLeast = 2, kMost = 3;
   std::vector<std::string> found;
@@ -77,7 +77,7 @@ std::vector<std::string> NamesThatBegin(const std::string& begin, const std::vec
   return found.size() > kMost ? std::vector<std::string>() : found;
 }
 
-// Goes through arguments one by one; flags from --flagfile and --fromenv take their place.
+// Goes through arguments one by one; flags of --flagfile and --fromenv replace the argument.
 class Parser {
  public:
   explicit Parser(const AppInfo& info) : info_(info), names_(NamesOf(info)) {}
@@ -116,7 +116,7 @@ class Parser {
 
   static bool IsSwitch(const std::string& name) { return DescribeFlag(name).type == "bool"; }
 
-  // Finds the flag. True if it is a switch with "no" before it, which is then removed from the name. `typed`: with its dashes.
+  // Finds the flag. Returns true for a switch after "no", which is then removed from the name. `typed`: the name with dashes.
   absl::StatusOr<bool> Resolve(std::string& name, absl::string_view typed) const {
     if (IsKnown(name)) return false;
     if (absl::StartsWith(name, "no") && IsKnown(name.substr(2)) && IsSwitch(name.substr(2))) {
@@ -132,7 +132,7 @@ class Parser {
     return std::any_of(info_.subcommands.begin(), info_.subcommands.end(), is_it);
   }
 
-  // An error if a name that is no flag here is one of another subcommand, or a subcommand.
+  // Returns an error if a name that is no flag here is a flag of another subcommand, or a subcommand.
   absl::Status CheckNotElsewhere(const std::string& name) const {
     const std::string found = absl::StrCat("in \"", info_.FullName(), "\"");
     for (const std::string& meant : {name, std::string(absl::StripPrefix(name, "no"))}) {
@@ -143,7 +143,8 @@ class Parser {
     return FlagError(name, found, absl::StrCat("the subcommand \"", info_.name, " ", name, "\""));
   }
 
-  // What may be meant by a name that is no flag here: what other engines call so, what begins so, what is spelled nearly so.
+  // Returns a hint for a name that is no flag here. The hint suggests the flag that other engines call so, flags with this prefix, or a
+  // flag of nearly the same spelling.
   std::string HintFor(const std::string& name) const {
     std::vector<std::string> names = names_;
     for (const auto& [other, subcommands] : info_.elsewhere) names.push_back(other);
@@ -219,7 +220,7 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // True for "--prompt=..." and all others whose value may be any text: blanks at its end belong to it.
+  // Returns true for "--prompt=..." and all other flags whose value may be any text: blanks at the end belong to the value.
   bool IsText(absl::string_view line) const {
     const std::string name = absl::StrReplaceAll(absl::StripPrefix(absl::StripPrefix(line.substr(0, line.find('=')), "-"), "-"),
                                                  {{"-", "_"}});

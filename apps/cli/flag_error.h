@@ -1,10 +1,12 @@
-// Errors as a person reads them who knows a program by its flags: what a library calls an option (base/usage_error.h) gets its flag's name.
+// Errors for a person who knows a program by the flags. An error names an option as the library calls the option (base/usage_error.h); the
+// shown message has the name of the flag.
 //
 //   ShownMessage(WrongUsage("threads", 999, "0 to 256"))                // "--threads: found 999, expected 0 to 256"
 //   ShownMessage(LimitedBy("context", status))                          // "prompt: found 31 tokens, ... (--context)"
 //   WithFlagNames(status).message()                                     // "adapter: found "a@2" with --device, expected ..."
 //
-// A flag is called as the option that it sets. An option that no flag of the program sets keeps its name. Thread-safe.
+// A flag has the same name as the option that the flag sets. An option that no flag of the program sets is named as in the library.
+// Thread-safe.
 #pragma once
 
 #include <string>

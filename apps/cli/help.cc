@@ -17,7 +17,7 @@ constexpr size_t kColumns = 100;
 constexpr size_t kTextColumn = 26;
 constexpr char kExitCodes[] = "Exit codes: 0 ok, 1 failed, 2 wrong usage, 130 after Ctrl-C, 141 no reader left, 143 after SIGTERM.\n";
 
-// gflags writes 0.8 with 17 digits.
+// Shortens a default value, since gflags writes 0.8 with 17 digits.
 std::string ShortDefault(const gflags::CommandLineFlagInfo& flag) {
   double number;
   if (flag.type != "double" || !absl::SimpleAtod(flag.default_value, &number)) return flag.default_value;
@@ -47,7 +47,7 @@ std::string FirstSentence(const std::string& text) {
   return end == std::string::npos ? text : text.substr(0, end + 1);
 }
 
-// Returns the first sentence, or its first clause where the sentence does not fit behind the name of a subcommand.
+// Returns the first sentence, or the first clause where the sentence does not fit after the name of a subcommand.
 std::string ShortSummary(const std::string& text) {
   const std::string sentence = FirstSentence(text);
   if (sentence.size() + kTextColumn <= kColumns) return sentence;
@@ -57,7 +57,7 @@ std::string ShortSummary(const std::string& text) {
 std::string FlagLine(const FlagDescription& flag) {
   const std::string value = flag.placeholder.empty() ? "" : absl::StrCat("=", flag.placeholder);
   const std::string left = absl::StrCat("--", flag.name, flag.alone.empty() ? value : absl::StrCat("[", value, "]"));
-  const bool says_default = absl::StrContains(flag.help, "Default: ");   // The model may have one of its own.
+  const bool says_default = absl::StrContains(flag.help, "Default: ");   // The model may have another default.
   const bool shows_default = flag.type != "bool" && !flag.default_value.empty() && !says_default;
   return HelpLine(left, shows_default ? absl::StrCat(flag.help, " [", flag.default_value, "]") : flag.help);
 }
@@ -77,7 +77,7 @@ struct DescribedFlag {
   bool common;
 };
 
-// The program's groups and, last, the flags that every program has.
+// Returns the program's groups and, last, the flags that every program has.
 std::vector<std::pair<std::string, std::vector<DescribedFlag>>> DescribedGroups(const AppInfo& info) {
   std::vector<std::pair<std::string, std::vector<DescribedFlag>>> groups;
   for (const FlagGroup& group : info.groups) {
@@ -89,7 +89,7 @@ std::vector<std::pair<std::string, std::vector<DescribedFlag>>> DescribedGroups(
   return groups;
 }
 
-// Summary, examples and subcommands.
+// Returns summary, examples and subcommands.
 std::string Beginning(const AppInfo& info) {
   std::string text = absl::StrCat(Wrapped(absl::StrCat(info.FullName(), ": ", info.summary)), "\nExamples:\n");
   for (const std::string& example : info.examples) absl::StrAppend(&text, "  ", example, "\n");
@@ -118,7 +118,7 @@ FlagDescription DescribeFlag(const std::string& name) {
   }
   const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
   const std::vector<std::string> parts = absl::StrSplit(flag.description, absl::MaxSplits('|', 1));
-  const std::vector<std::string> value = absl::StrSplit(parts[0], absl::MaxSplits('?', 1));  // "WHEN?always": without a value it is always.
+  const std::vector<std::string> value = absl::StrSplit(parts[0], absl::MaxSplits('?', 1));  // "WHEN?always": without a value, "always".
   return {name, flag.type, value[0], ShortDefault(flag), parts[1], value.size() == 2 ? value[1] : ""};
 }
 

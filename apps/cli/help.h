@@ -19,25 +19,25 @@ struct FlagDescription {
   std::string placeholder;     // Stands for the value; empty for a switch. "TEXT" may be empty, all others not.
   std::string default_value;   // As text; empty: none.
   std::string help;
-  std::string alone = {};      // Its value if none is given; empty: it must have one, or is a switch.
+  std::string alone = {};      // The value of a flag that is given alone; empty: a value is required, or a switch.
 };
 
-// The values of --help, which alone is "common".
+// The values of --help; without a value, --help is "common".
 inline constexpr char kAllFlags[] = "all", kCommonFlags[] = "common";
 
-// The flags that every program has: --help, --version, and those that read flags from elsewhere.
+// Returns the flags that every program has: --help, --version, and the flags that read flags from elsewhere.
 const std::vector<FlagDescription>& GeneralFlags();
 
-// REQUIRES: a general flag, or one declared in flags.h.
+// Describes a flag. REQUIRES: a general flag, or a flag declared in flags.h.
 FlagDescription DescribeFlag(const std::string& name);
 
 // Returns summary, examples, subcommands and the flags that people use, one per line, for a terminal of 100 columns and 30 lines.
 std::string HelpText(const AppInfo& info);
 
-// Returns the same with all flags, under the titles of their groups.
+// Returns the text of HelpText with all flags, under the groups' titles.
 std::string FullHelpText(const AppInfo& info);
 
-// {"program", "summary", "groups": [{"title", "flags": [{"name", "type", "placeholder", "alone", "default", "help", "common"}]}]}
+// Returns {"program", "summary", "groups": [{"title", "flags": [{"name", "type", "placeholder", "alone", "default", "help", "common"}]}]}
 // and, where there are some, "subcommands": [{"name", "summary"}] before the groups. "common": HelpText shows the flag.
 std::string HelpJson(const AppInfo& info);
 

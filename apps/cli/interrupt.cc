@@ -28,7 +28,7 @@ std::atomic<bool> reader_gone{false};  // The reader of standard output.
 ReaderGone when_reader_goes = ReaderGone::kEndsAtOnce;
 std::atomic<bool> ctrl_c_ends_program{true};
 int wake_pipe[2] = {-1, -1};          // A byte for each signal or resumption. -1: there was no pipe to be had.
-std::atomic<bool> unreported{false};  // A signal that WaitForInput has not reported. Without the pipe it looks at this now and then.
+std::atomic<bool> unreported{false};  // A signal that WaitForInput has not reported. Without the pipe, WaitForInput polls this flag.
 constexpr int kLookMillis = 50;
 std::atomic<void (*)()> leave_terminal{nullptr}, back_to_terminal{nullptr};
 std::mutex mutex;                     // A signal is recorded as a whole, and forgotten as a whole.
@@ -55,10 +55,10 @@ void EndProcess(int signal) {
 void AskForEnd() {
   unreported = true;
   WakeWaiting();
-  cancel = true;  // Last: a thread that sees it sees the rest.
+  cancel = true;  // Last: a thread that sees `cancel` sees the rest.
 }
 
-// A page of a mapped file that cannot be had any more, since the file was cut or its disk fails, is an error and no mystery.
+// Ends the process with a message after SIGBUS. A page of a mapped file cannot be read, since the file was cut or the disk fails.
 void EndForLostPage(int) {
   constexpr char kWhy[] = ": a page of a mapped file cannot be read: the file was cut, or its disk fails (SIGBUS)\n";
   WriteError(program_invocation_short_name);
@@ -76,9 +76,9 @@ void Tell(int signal) {
   AskForEnd();
 }
 
-// Waits for signals, forever. Signals are not handled on the threads that work: a thread in a system call, while memory is backed or a file
-// on a busy disk is read, would only notice one when the call returns, which can take seconds. The end of the process cuts such calls
-// short.
+// Waits for signals, forever. Signals are not handled on the threads that work. A working thread may be in a system call that backs memory,
+// or that reads a file on a busy disk. Such a thread would notice a signal only when the call returns, which can take seconds. The end of
+// the process cuts such calls short.
 void Hear(const sigset_t& signals) {
   constexpr timespec kGrace = {.tv_sec = 0, .tv_nsec = kGraceMillis * 1'000'000L};
   while (true) {
@@ -94,7 +94,7 @@ bool IsIgnored(int signal) {
   return action.sa_handler == SIG_IGN;
 }
 
-// True if a signal came, which is reported now.
+// Empties the pipe. Returns true if a signal came, which counts as reported from now on.
 bool DrainWakePipe() {
   char bytes[16];
   while (read(wake_pipe[0], bytes, sizeof(bytes)) > 0) {}
@@ -110,7 +110,7 @@ sigset_t StopSignals() {
   return stops;
 }
 
-// Stops the process as Ctrl-Z would have, and returns when it goes on: at once if there is no shell that could wake it.
+// Stops the process as Ctrl-Z would have. Returns when the process goes on: at once if no shell could wake the process.
 void StopProcess() {
   GiveTerminalBack();
   sigset_t stop;
@@ -135,7 +135,8 @@ bool ReaderHasGone(int timeout_millis) {
   return poll(&reader, 1, timeout_millis) > 0 && (reader.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-// A pipe tells its writer only at the next write that the reader has gone. The work may have been useless for long by then.
+// Watches the reader of standard output. A pipe tells the writer only at the next write that the reader has gone. The work may have been
+// useless for long by then.
 void WatchReaderOfOutput() {
   struct stat output;
   if (fstat(STDOUT_FILENO, &output) != 0 || !(S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode))) return;
@@ -147,7 +148,7 @@ void WatchReaderOfOutput() {
   if (watching.ok()) watching->detach();  // Else the next write notices.
 }
 
-// Where the system has no thread to give, whatever thread the signal comes to ends the process.
+// Lets each thread that a signal comes to end the process, where the system has no thread to give.
 void HearOnAnyThread(const sigset_t& signals) {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (sigismember(&signals, signal) == 1) std::signal(signal, EndProcess);
@@ -179,7 +180,7 @@ void EndOnSignals(ReaderGone reader) {
   absl::StatusOr<std::thread> hearing = StartThread([signals] { Hear(signals); });
   if (hearing.ok()) hearing->detach();
   else HearOnAnyThread(signals);
-  std::signal(SIGPIPE, SIG_IGN);  // Each write says what its reader's end means: nothing, for standard error.
+  std::signal(SIGPIPE, SIG_IGN);  // Each write decides about the end of the reader: no effect, for standard error.
   std::signal(SIGBUS, EndForLostPage);
   std::signal(SIGXFSZ, SIG_IGN);  // A file beyond the limit on sizes is an error like any other.
   if (reader != ReaderGone::kEndsNothing) WatchReaderOfOutput();

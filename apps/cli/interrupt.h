@@ -1,21 +1,24 @@
-// What ends a program early: Ctrl-C (SIGINT), SIGTERM, a terminal that closes (SIGHUP), a reader of standard output that goes.
+// The events that end a program early: Ctrl-C (SIGINT), SIGTERM, a terminal that closes (SIGHUP), a reader of standard output that goes
+// away.
 //
 //   EndOnSignals(ReaderGone::kEndsAtOnce);                    // in main: each of them ends the process at once
 //   CatchSignals(CtrlC::kEndsProgram);                        // from here on the end must be in order
 //   EngineOptions options = {.cancel = &CancelRequested()};
 //   if (TerminationRequested()) return absl::CancelledError("");
 //
-// Before CatchSignals a signal ends the process at once: its exit status is that of the signal (a shell shows 130, 143, 129), and no
-// temporary file stays behind. After it, the first signal asks for an end (CancelRequested) and wakes WaitForInput. If the program still
-// runs kGraceMillis later, it is ended as before. A second signal before ForgetInterrupt ends it at once. With CtrlC::kEndsAnswer, Ctrl-C
-// alone sets no such limit: the program goes on with the next question. A reader of standard output that goes away ends the process quietly
-// by SIGPIPE, as other filters (a shell shows 141), even while nothing is written and even where SIGPIPE was ignored, which many parents
-// pass on without intent. It ends at once, or, if files were asked for, once they are written. The reader of standard error may go: what it
-// would have read is lost, nothing else. A file beyond the limit on sizes (SIGXFSZ) ends nothing: the write fails with an error. A page
-// of a mapped file that cannot be read (SIGBUS) ends the process with a message and exit code 1. A signal that is ignored when the
-// program starts (nohup) stays ignored. A forked child does not receive these; the process that forked it ends it. Threads: a thread of
-// its own waits for signals; all functions are for the main thread. Where the system has no thread to give, every signal ends the process
-// at once, and a reader that has gone is noticed at the next write.
+// Before CatchSignals, a signal ends the process at once. The exit status is the signal's (a shell shows 130, 143, 129), and no temporary
+// file stays behind. After CatchSignals, the first signal asks for an end (CancelRequested) and wakes WaitForInput. If the program still
+// runs kGraceMillis later, the process is ended as before CatchSignals. A second signal before ForgetInterrupt ends the process at once.
+// With CtrlC::kEndsAnswer, Ctrl-C alone sets no such limit: the program goes on with the next question.
+// Readers: when the reader of standard output goes away, SIGPIPE ends the process quietly, like other filters (a shell shows 141). This
+// holds even while nothing is written. It also holds where SIGPIPE was ignored, since many parents pass that setting on without intent. The
+// process ends at once, or, if files were asked for, once the files are written. The reader of standard error may go: unread messages are
+// lost, nothing else.
+// Other signals: a file beyond the limit on sizes (SIGXFSZ) ends nothing: the write fails with an error. A page of a mapped file that
+// cannot be read (SIGBUS) ends the process with a message and exit code 1. A signal that is ignored when the program starts (nohup) stays
+// ignored. A forked child receives none of the signals above; the process that forked the child ends the child.
+// Threads: a separate thread waits for signals; all functions are for the main thread. Where the system has no thread to give, every signal
+// ends the process at once. A reader that has gone is then noticed at the next write.
 #pragma once
 
 #include <atomic>
@@ -26,9 +29,9 @@ constexpr int kGraceMillis = 100;
 
 // The meaning of the end of standard output's reader.
 enum class ReaderGone {
-  kEndsAtOnce,   // Nobody wants anything else of this run.
-  kEndsNothing,  // Nothing is written there: all text goes to a file. It is not noticed.
-  kEndsInOrder,  // Files are wanted: WriteOutput says so, once there is text. After CatchSignals, too, as a signal without a limit of time.
+  kEndsAtOnce,   // Standard output is the run's only result.
+  kEndsNothing,  // Nothing is written there: all text goes to a file. The end is not noticed.
+  kEndsInOrder,  // Files are wanted: the next WriteOutput is Cancelled. After CatchSignals, also as a signal without a time limit.
 };
 
 void EndOnSignals(ReaderGone reader);  // REQUIRES: called once, before any other thread begins.
@@ -36,11 +39,11 @@ void EndOnSignals(ReaderGone reader);  // REQUIRES: called once, before any othe
 enum class CtrlC { kEndsProgram, kEndsAnswer };
 void CatchSignals(CtrlC meaning);  // The last call counts. REQUIRES: called after EndOnSignals.
 
-// True from a signal, or from RequestCancel, to ForgetInterrupt.
+// Returns true from a signal, or from RequestCancel, to ForgetInterrupt.
 const std::atomic<bool>& CancelRequested();
 void RequestCancel();
 
-// True for good once a signal has asked for the program's end, not only the answer's.
+// Returns true for good once a signal has asked for the program's end, not only for the end of an answer.
 bool TerminationRequested();
 
 // Forgets the signal, for the next answer, unless the program is to end.
@@ -51,13 +54,13 @@ void ForgetInterrupt();
 enum class Wake { kInput, kSignal, kResumed };
 Wake WaitForInput(int file);
 
-// Sets functions for a program that changes its terminal. `leave` is called before the program ends by a signal or is stopped (Ctrl-Z),
-// `back` when the program continues. Both may be called on another thread, or in a signal's handler. Null: no calls from now on.
-// REQUIRES: called by the main thread, before worker threads are started.
+// Sets functions for a program that changes the terminal. `leave` is called before the program ends by a signal or is stopped (Ctrl-Z),
+// `back` when the program continues. Both may be called on another thread, or in a signal's handler. Null: no calls from now on. REQUIRES:
+// called by the main thread, before worker threads are started.
 void HearStops(void (*leave)(), void (*back)());
-void GiveTerminalBack();  // Calls `leave`, if it is set, before an end that is none of these.
+void GiveTerminalBack();  // Calls `leave`, if set, before an end for any other reason.
 
-// For a write to standard output that found no reader. Returns unless that ends the process at once.
+// Reports that a write to standard output found no reader. Returns unless the process ends at once.
 void TellReaderGone();
 
 // Ends the process by the signal that came, or by SIGPIPE if the reader has gone. Returns otherwise.

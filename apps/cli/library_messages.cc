@@ -21,13 +21,13 @@ class MessageSink final : public google::LogSink {
   void send(google::LogSeverity severity, const char*, const char* file, int line, const google::LogMessageTime&, const char* message,
             size_t size) override {
     const bool fatal = severity == google::GLOG_FATAL;
-    const std::string place = fatal ? absl::StrCat(" (", file, ":", line, ")") : "";  // A bug of ours: this says where to look.
+    const std::string place = fatal ? absl::StrCat(" (", file, ":", line, ")") : "";  // A bug of ours: names the place to look.
     Show(severity == google::GLOG_WARNING ? "warning: " : "", {message, size}, place);
   }
   using google::LogSink::send;
 };
 
-// Whatever it says, the status of the call says what came of it.
+// Shows a message of any level above info as a warning: the call's status tells the result.
 void ShowProtobuf(google::protobuf::LogLevel level, const char*, int, const std::string& message) {
   if (level != google::protobuf::LOGLEVEL_INFO) Show("warning: ", message, "");
 }

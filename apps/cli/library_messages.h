@@ -1,10 +1,10 @@
-// What libraries say on their own (glog, Protocol Buffers) appears as a program's own messages do: its name, "warning", one line, and no
-// control characters.
+// Shows messages of libraries (glog, Protocol Buffers) in the form of a program's own messages: the program's name, "warning", one line,
+// and no control characters.
 //
 //   ShowLibraryMessages("tessera_generate");
 //   LOG(WARNING) << "slow";                                           // tessera_generate: warning: slow
 //
-// Threads: called once, before others are started; messages may come from any.
+// Threads: called once, before other threads are started; messages may come from any thread.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ constexpr char kNuma[] = "memory lies where the system puts it; numactl starts a
 constexpr char kCpus[] = "threads run where the system puts them, and --threads=N says how many; taskset starts a program on some CPUs";
 constexpr char kShift[] = "nothing is shifted out of a full context: the answer ends there, and --context=N makes room";
 
-// Those of llama.cpp, Ollama, vLLM, transformers, MLX and services.
+// Names of llama.cpp, Ollama, vLLM, transformers, MLX and services.
 constexpr OtherName kNames[] = {
     {"m", "model", ""}, {"model_path", "model", ""}, {"hf", "model", ""}, {"hf_repo", "model", ""},
     {"t", "threads", ""}, {"threads_batch", "threads", ""}, {"tb", "threads", ""}, {"num_threads", "threads", ""},

@@ -1,4 +1,4 @@
-// How other engines call what our flags do, so that an error can name ours.
+// The names that other engines give to our flags, so that an error can suggest our flag.
 //
 //   const OtherName* other = FindOtherName("ctx_size");
 //   if (other != nullptr && *other->ours != 0) Say("did you mean --", other->ours, "?");         // "context"
@@ -13,13 +13,13 @@ namespace tessera {
 
 struct OtherName {
   const char* theirs;  // Without dashes at the front, with underscores for others.
-  const char* ours;    // The flag; "": there is none.
-  const char* note;    // If there is none: why, and what to do.
+  const char* ours;    // Our flag; "": no such flag.
+  const char* note;    // Without a flag: the reason, and advice.
 };
 
-absl::Span<const OtherName> OtherNames();  // All.
+absl::Span<const OtherName> OtherNames();  // All names.
 
-// Null: the name is not known.
+// Returns null if the name is not known.
 const OtherName* FindOtherName(absl::string_view theirs);
 
 }  // namespace tessera

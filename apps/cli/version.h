@@ -1,4 +1,4 @@
-// The output of --version: the program's version and commit, the kernels that this CPU can run, and which of them --kernels chooses.
+// The output of --version: the program's version and commit, the kernels that this CPU can run, and the kernels that --kernels chooses.
 //
 //   RETURN_IF_ERROR(ShowVersion("tessera_bench"));            // an object with --json
 //

@@ -18,7 +18,7 @@
 namespace tessera {
 namespace {
 
-// What forked processes have said: hashes of texts, 0 where there is none. Null: nothing is shared.
+// The warnings of forked processes: hashes of texts, 0 for an empty place. Null: nothing is shared.
 constexpr int kMostShared = 512;
 std::atomic<uint64_t>* shared = nullptr;
 
@@ -32,7 +32,7 @@ bool IsSaidFirstByAny(const std::string& text) {
   return true;  // Said twice rather than not at all.
 }
 
-// A recipe of this run alone: what a packed file has was said when the file was written.
+// Warns of a recipe of this run alone: the forms of a packed file were reported when the file was written.
 void WarnOfForms(const Engine& engine) {
   if (engine.options().compute.recipe.empty()) return;
   const WeightRecipe& recipe = engine.model().layout().recipe();

@@ -1,8 +1,9 @@
-// What is not as it was asked for or should be, though the program works all the same: each said once, on standard error.
+// Warns of conditions that are not as asked for, or not as they should be, although the program works. Each warning appears once, on
+// standard error.
 //
 //   WarnOfShortages(engine);      // after Engine::Open, once the weights are loaded, and at the end
 //
-// Libraries log nothing, so programs ask for these facts. Threads: one at a time.
+// Libraries log nothing, so programs ask for such facts. Threads: one at a time.
 #pragma once
 
 #include <optional>
@@ -14,18 +15,22 @@
 
 namespace tessera {
 
-// Fewer threads than asked for, also for loading; a context above the trained one, or one that a budget made smaller than usual; a damaged
-// manifest whose copy is used; a recipe whose formats do not fit some matrices; no memory for a copy of a file that must not be changed
-// then; a model that is streamed through the page cache.
+// Warns of an engine's shortages.
+// - Threads: fewer than asked for, also for loading.
+// - Context: larger than the trained one, or smaller than usual because of a budget.
+// - Manifest: damaged, so the copy is used.
+// - Recipe: formats that do not fit some matrices.
+// - Files: no memory for a copy of a file, which must then not be changed.
+// - Streaming: a model that is streamed through the page cache.
 void WarnOfShortages(const Engine& engine);
 
-// Logs a warning, unless it is empty or was said before.
+// Logs a warning, unless the text is empty or was logged before.
 void WarnOnce(const std::string& warning);
 
-// True the first time that it is asked about this text: for lines that are no warnings, and are to be said once.
+// Returns true at the first call with this text: for lines that are no warnings, and appear once.
 bool IsSaidFirst(const std::string& text);
 
-// From here on what one of the processes that this one forks has said is not said by the others.
+// Shares the warnings among the processes that this process forks from now on: no two processes give the same warning.
 void ShareWhatIsSaid();
 
 // Warns of fewer threads than asked for, or of more threads than a quota of CPU time serves. WarnOfShortages warns of the engine's threads,

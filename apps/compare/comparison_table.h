@@ -1,4 +1,4 @@
-// A table of ways to compute a model, each compared with a yardstick by what it expects of a text.
+// A table of ways to compute a model. Each way is compared with a yardstick by the predictions over a text.
 //
 //   ComparisonTable table("scheme");
 //   table.Add({.name = "int4-tile", .bits_per_weight = 4.5, .weight_error = 0.081, .comparison = comparison});
@@ -18,7 +18,7 @@ namespace tessera {
 
 struct ComparedWay {
   std::string name = {};
-  std::string yardstick = {};                       // What it was compared with.
+  std::string yardstick = {};                       // The way that was compared with.
   std::optional<double> bits_per_weight = {};       // The layers' matrices alone.
   std::optional<double> weight_error = {};          // Root mean square, relative to the weights'.
   LogitComparison comparison = {};
@@ -29,9 +29,9 @@ class ComparisonTable {
   explicit ComparisonTable(std::string what) : what_(std::move(what)) {}
   void Add(ComparedWay way) { ways_.push_back(std::move(way)); }
 
-  // One line per way, and below what the columns are.
+  // Returns one line per way, and an explanation of the columns below.
   std::string ToString() const;
-  // An array of objects.
+  // Returns an array of objects.
   std::string ToJson() const;
 
  private:

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// sum p (log p - log q), of the distributions whose logits these are.
+// Returns sum p (log p - log q) of the distributions of the logits `p` and `q`.
 double Divergence(absl::Span<const float> p, double p_sum, absl::Span<const float> q, double q_sum) {
   double divergence = 0;
   for (size_t i = 0; i < p.size(); ++i) {
@@ -33,7 +33,7 @@ absl::Status AddToken(absl::Span<const float> yardstick, absl::Span<const float>
   return absl::OkStatus();
 }
 
-// Tokens `piece` of a window, of which `next` are those that follow each.
+// Compares the tokens `piece` of a window. next: the token after each.
 absl::Status ComparePiece(Session& yardstick, Session& session, absl::Span<const TokenId> piece, absl::Span<const TokenId> next,
                           std::vector<float>& expected, LogitComparison& comparison) {
   size_t vocabulary = 0;

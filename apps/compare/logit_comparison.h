@@ -1,12 +1,12 @@
-// What is lost where numbers are computed in another way: two engines read the same text, and their logits are compared token by token.
+// Measures the loss where numbers are computed in another way. Two engines read the same text, and the logits are compared token by token.
 //
 //   LogitComparison comparison;
 //   RETURN_IF_ERROR(CompareLogits(*yardstick_session, *session, windows, comparison));
 //   double lost = comparison.Ratio() - 1;                        // 0.003: the perplexity is 0.3 % higher
 //   double error = comparison.difference.Error95();              // about the error of its logarithm
 //
-// Both read a piece of a window, then the next: memory holds kPiece rows of the yardstick's logits. Confidence intervals are those of the
-// mean of so many tokens, as if these were independent. Threads: one at a time.
+// Both engines read a window in chunks: memory holds kComparedTogether rows of the yardstick's logits. A confidence interval is the
+// interval of a mean over the compared tokens, as if the tokens were independent. Threads: one at a time.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@
 
 namespace tessera {
 
-// A mean and how far it may be off.
+// A mean, and an error bound.
 class SampleMean {
  public:
   void Add(double value) {
@@ -32,7 +32,7 @@ class SampleMean {
   }
   int64_t count() const { return count_; }
   double mean() const { return mean_; }
-  // Half of the interval that holds the true mean with 95 %. 0 for fewer than two.
+  // Returns half the width of the 95 % confidence interval of the mean; 0 for fewer than two values.
   double Error95() const {
     const double n = static_cast<double>(count_);
     return count_ < 2 ? 0 : 1.96 * std::sqrt(squares_ / (n - 1) / n);
@@ -40,7 +40,7 @@ class SampleMean {
 
  private:
   int64_t count_ = 0;
-  double mean_ = 0, squares_ = 0;   // Squares: of the distances from the mean.
+  double mean_ = 0, squares_ = 0;   // squares_: sum of squared distances from the mean.
 };
 
 struct LogitComparison {
@@ -54,11 +54,11 @@ struct LogitComparison {
   double Ratio() const { return std::exp(difference.mean()); }   // Between the perplexities.
 };
 
-inline constexpr int kComparedTogether = 32;   // Tokens of a piece.
+inline constexpr int kComparedTogether = 32;   // Tokens of a chunk.
 
-// Adds the tokens of all windows, each but the first given those before it. REQUIRES: the sessions are of two engines with the same
-// vocabulary, and a window has at least two tokens. InvalidArgument (token, found) if a logit is not a number. on_tokens, if it is there,
-// is told how many tokens were compared since the last call.
+// Adds the tokens of all windows. In each window every token except the first is predicted from the tokens before. REQUIRES: the sessions
+// belong to two engines with the same vocabulary, and a window has at least two tokens. InvalidArgument (token, found) if a logit is not a
+// number. on_tokens, unless null, gets the number of tokens that were compared since the last call.
 absl::Status CompareLogits(Session& yardstick, Session& session, absl::Span<const std::vector<TokenId>> windows,
                            LogitComparison& comparison, const std::function<void(int64_t tokens)>& on_tokens = nullptr);
 

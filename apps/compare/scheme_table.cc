@@ -22,7 +22,7 @@ namespace tessera {
 namespace {
 
 constexpr char kYardstick[] = "fp16";
-// Tile groups beside the same codes in common groups, other codes, fewer scales, few bits, whole recipes.
+// Tile groups next to the same codes in common groups, other codes, fewer scales, few bits, whole recipes.
 constexpr char kAll[] =
     "int8-tile;int4-tile;int4-common;nf4-tile;nf4-common;fp4-tile;iq4_nl-tile;iq4_nl-common;int8-channel;int4-channel;int4-tensor;"
     "T3;T2;001;ggml-hexagon;qnn;qnn-a8";
@@ -58,7 +58,7 @@ absl::StatusOr<LayerWeights> WeightsOf(Engine& engine) {
   return LayerWeights{all.BitsPerWeight(), all.RelativeError()};
 }
 
-// Whether statistics reach each of the layers' matrices that has scales, and at least one.
+// Returns whether statistics reach each of the layers' matrices that has scales, and at least one matrix.
 bool IsSearched(const Engine& engine, const WeightRecipe& recipe) {
   const LoadedModel& model = engine.model();
   bool searched = false;
@@ -125,7 +125,7 @@ absl::StatusOr<std::vector<WeightRecipe>> RecipesOfTable(absl::string_view list)
 
 absl::Status ShowSchemeTable(const EngineOptions& options, absl::Span<const WeightRecipe> recipes, const Importance* importance,
                              const std::string& text) {
-  ASSIGN_OR_RETURN(const std::string shown, TableOf(options, recipes, importance, text));   // Its progress line is gone by then.
+  ASSIGN_OR_RETURN(const std::string shown, TableOf(options, recipes, importance, text));   // The progress line is gone by then.
   return WriteOutput(shown);
 }
 

@@ -66,7 +66,7 @@ absl::StatusOr<PhoneQuestion> QuestionOfFlags() {
   return question;
 }
 
-// Sets the field of this name. False: there is none.
+// Sets the field of this name. Returns false if there is none.
 absl::StatusOr<bool> SetField(const std::string& key, const JsonValue& value, PhoneQuestion& question) {
   const std::pair<const char*, std::string*> texts[] = {
       {"device", &question.device}, {"model", &question.model}, {"shape", &question.shape}, {"recipe", &question.recipe}};
@@ -75,7 +75,7 @@ absl::StatusOr<bool> SetField(const std::string& key, const JsonValue& value, Ph
   for (const auto& [name, place] : texts) {
     if (key != name) continue;
     ASSIGN_OR_RETURN(*place, value.AsString());
-    if (key == "shape") question.model.clear();   // Another than the flag's.
+    if (key == "shape") question.model.clear();   // The line's shape replaces the flag's model.
     return true;
   }
   for (const auto& [name, place] : counts) {
@@ -95,7 +95,7 @@ absl::StatusOr<bool> SetField(const std::string& key, const JsonValue& value, Ph
   return true;
 }
 
-// A line of --jsonl over the flags' question.
+// Returns the question of the flags, changed by a line of --jsonl.
 absl::StatusOr<PhoneQuestion> QuestionOfLine(const std::string& line, int64_t number, PhoneQuestion question) {
   ASSIGN_OR_RETURN(const JsonValue json, JsonValue::Parse(line, SourceOfLine(number)));
   if (!json.is_object()) return json.Error("no object", "an object");

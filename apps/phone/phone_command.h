@@ -1,11 +1,11 @@
-// tessera_inspect --device: what a model would do on a phone's NPU, by the phone's profile, operator by operator.
+// tessera_inspect --device: predicts the run of a model on a phone's NPU from the phone's profile, operator by operator.
 //
 //   RETURN_IF_ERROR(CheckPhoneReportFlags());                                 // without --device none of the flags that belong to it
 //   if (IsGiven("device")) return ShowPhoneReport();
 //
-// Shown are the speed of prompts and of decoding by rows of a pass, the time to the first token, loading, memory, energy compared with one
-// row, and the bound of each operator. Nothing is computed: a shape is enough. With --jsonl, questions are read from standard input, a JSON
-// object per line with the flags as keys; the flags count for all lines. Threads: one at a time.
+// The report has the speed of prompts, and of decoding by rows of a pass. The report also has the time to the first token, loading, memory,
+// energy compared with one row, and the bound of each operator. No pass is computed, so a shape is enough. With --jsonl, questions are read
+// from standard input, a JSON object per line with the flags as keys; the flags count for all lines. Threads: one at a time.
 #pragma once
 
 #include "absl/status/status.h"

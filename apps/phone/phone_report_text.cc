@@ -68,7 +68,7 @@ std::string OperatorsText(const PassCost& pass, const std::string& title) {
   return table.ToString();
 }
 
-// Empty but for static graphs.
+// Returns an empty text except for static graphs.
 std::string FormsText(const PhoneReport& report) {
   return report.forms.empty() ? "" : absl::StrCat("\n", FormCostsText(report.forms));
 }
@@ -152,7 +152,7 @@ std::string PhoneReportSvg(const PhoneReport& report) {
     all.points.emplace_back(rows, rows / report.passes[i].seconds);
     for (int part = 0; part < kBounds - 1; ++part) {
       const double busy = report.passes[i].busy[part];
-      // A part that hardly works would allow anything: what is beyond twice the picture is left out.
+      // A part that hardly works would allow any speed: points beyond twice the picture are left out.
       if (busy > 0 && rows / busy <= 2 * largest) parts[static_cast<size_t>(part)].points.emplace_back(rows, rows / busy);
     }
   }

@@ -28,7 +28,7 @@ absl::StatusOr<WeightRecipe> RecipeOf(const std::string& text) {
   return recipe;
 }
 
-// The path that computes; it is that of --path, if that is given.
+// Returns the path that computes; --path, if given, must name the same path.
 absl::StatusOr<ComputePath> PathOfFlags(ComputePath given) {
   if (FLAGS_arithmetic != "npu" && FLAGS_arithmetic != "fast") return WrongUsage("arithmetic", FLAGS_arithmetic, "npu or fast");
   const ComputePath path = FLAGS_arithmetic == "fast" ? ComputePath::kFast : ComputePath::kNpu;
@@ -47,7 +47,7 @@ FlagGroup ModelAndPhoneFlags() {
 absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfFlags(EngineOptions& options, Trace* trace) {
   if (FLAGS_device.empty()) {
     if (IsGiven("arithmetic")) return WrongUsage("arithmetic", "without --device", "both");
-    // Its graphs take any number of rows as they are.
+    // Graphs without a device take any number of rows.
     RETURN_IF_ERROR(CheckNoSwitchingFlags(IsGiven("path") ? absl::StrCat("with --path=", FLAGS_path) : "without --device"));
     return nullptr;
   }
@@ -88,7 +88,7 @@ absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfHost(EngineOptions& option
   if (IsGiven("arithmetic")) return WrongUsage("arithmetic", found, "--path, which says how this machine computes");
   if (IsGiven("pin")) return WrongUsage("pin", found, "no pins: graphs hold their weights, and all else stays in memory");
   const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
-  if (packed.ok() && !*packed) {   // Opening it later reports that it cannot be read.
+  if (packed.ok() && !*packed) {   // Opening the file later reports the error.
     return WrongUsage("device", absl::StrCat(kHostDevice, " with ", options.model_path),
                       "a packed model, whose graphs can be read one by one: tessera_pack MODEL.gguf MODEL.tsr");
   }
@@ -112,11 +112,11 @@ void PhoneRun::SetDevice(EngineOptions& options) {
   };
 }
 
-// On the phone's clock, in place of reads that are slowed down in real time.
+// Sets reads on the phone's clock, in place of reads that are slowed down in real time.
 absl::Status PhoneRun::SetFlash(EngineOptions& options) {
   if (options.streaming.memory_budget == 0) return absl::OkStatus();
   const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
-  if (!packed.ok() || !*packed) return absl::OkStatus();   // No other file is streamed; opening it later reports that it cannot be read.
+  if (!packed.ok() || !*packed) return absl::OkStatus();   // No other file is streamed; opening the file later reports the error.
   if (options.streaming.flash.empty()) {
     return WrongUsage("flash", "none with --device and --memory_budget", "the phone's, such as ufs4.0: weights are read on its clock");
   }

@@ -1,4 +1,4 @@
-// A run on a modeled phone: the flags that turn an engine's device into a phone's, the phone's clock, and the costs of the run there. With
+// A run on a modeled phone. Flags turn an engine's device into a phone's; the run has the phone's clock, and the costs there. With
 // --device=host:unshared, a run on this machine in real time, where loading a graph reads a packed file (model/reading_device.h).
 //
 //   Trace trace;
@@ -8,11 +8,11 @@
 //   ... answers, timed by the phone's clock ...
 //   WriteError(phone->Summary(*engine));
 //
-// Texts are those of the path that computes: the npu path's, or with --arithmetic=fast the fast path's; times are the phone's, to the
-// digit the same for the same tokens. Where graphs change places (switching_flags.h), a warm-up is no part of them. Under --memory_budget
-// weights are read from the flash of --flash, on the same clock; how much a pass reads is what the file has, another one for each
-// arithmetic. Steps of drafting, and sampling a prompt's logits for drafters, are charged as the profile says. A trace has the phone's
-// parts, in its time. Errors are wrong usage of the flag. Threads: one at a time.
+// Texts: the npu path computes the texts, or the fast path with --arithmetic=fast. Times: the times are the phone's, to the digit the same
+// for the same tokens. Where graphs change places (switching_flags.h), the times exclude the warm-up. Under --memory_budget weights are
+// read from the flash of --flash, on the phone's clock. The file determines the bytes of a pass; each arithmetic has another file. Steps of
+// drafting, and sampling a prompt's logits for drafters, cost the time that the profile says. A trace has the phone's parts, in the phone's
+// time. Errors: wrong usage of the flag. Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@
 
 namespace tessera {
 
-// ModelFlags() with those of a phone, for programs that time by the engine's clock.
+// Returns ModelFlags() and the flags of a phone, for programs that time by the engine's clock.
 FlagGroup ModelAndPhoneFlags();
 
 class PhoneRun {
@@ -40,13 +40,13 @@ class PhoneRun {
   // and how graphs are switched. Returns null without --device. The run must outlive the engine and the options. trace: may be null.
   static absl::StatusOr<std::unique_ptr<PhoneRun>> OfFlags(EngineOptions& options, Trace* trace = nullptr);
 
-  // Counts adapters in the phone's time, by --lora_mode: their products in each run of a static graph, and the change from the adapter of
-  // one text to another adapter for the next text. Call before the engine is opened. WrongUsage (lora_mode) for graphs of tasks that have
-  // weights of their own; WrongUsage (adapter) for this machine, whose graphs are read one by one.
+  // Counts adapters in the phone's time, by --lora_mode. Costs are the adapters' products in each run of a static graph, and the change to
+  // another adapter between two texts. Call before the engine is opened. WrongUsage (lora_mode) for graphs of tasks that have weights of
+  // their own. WrongUsage (adapter) for this machine, whose graphs are read one by one.
   absl::Status TakeAdapters(Adapters& adapters);
 
-  // Returns a few lines on the work of the phone's parts for this engine until now, with a line on switched graphs and a line on the flash.
-  // For this machine: how graphs were switched and read.
+  // Returns a few lines on the work of the phone's parts for the engine so far. Includes a line on switched graphs and a line on the flash.
+  // For this machine: lines on switched graphs and on the graphs' reads.
   std::string Summary(const Engine& engine) const;
 
  private:
@@ -55,7 +55,7 @@ class PhoneRun {
   void SetDevice(EngineOptions& options);
   absl::Status SetFlash(EngineOptions& options);
   void Spend(CpuWork work, int64_t amount);
-  void Begin(const SwitchReady& ready);   // What was spent until now is that of a warm-up.
+  void Begin(const SwitchReady& ready);   // Takes all costs so far as costs of a warm-up.
   static std::string SwitchingText(const Engine& engine, double waited_seconds);
   static std::string HostSummary(const Engine& engine, const ReadingDevice& reading);
   std::string FlashLine() const;
@@ -63,10 +63,10 @@ class PhoneRun {
   ModeledDevice::Options options_;
   VirtualClock clock_;
   std::unique_ptr<Device> numbers_;
-  ModeledDevice* device_ = nullptr;         // The engine's. Null before it is made,
-  const ClockedSource* flash_ = nullptr;    // and this also where nothing is streamed.
-  ModeledDevice::Spent before_ = {};  // Before the run began,
-  int64_t begin_ns_ = 0;              // and when it did.
+  ModeledDevice* device_ = nullptr;         // The engine's. Null before the device is made,
+  const ClockedSource* flash_ = nullptr;    // and the source also where nothing is streamed.
+  ModeledDevice::Spent before_ = {};  // The costs before the run began,
+  int64_t begin_ns_ = 0;              // and the start of the run.
 };
 
 }  // namespace tessera

@@ -35,7 +35,7 @@ std::vector<int> AtMost(absl::Span<const int> rows, int most) {
   return fitting;
 }
 
-// A number that changes with each number of the profile.
+// Returns a number that changes with each number of the profile.
 uint64_t ContentOf(const DeviceProfile& profile) {
   uint64_t content = 1;
   for (const ProfileField& field : ProfileFields()) content = MixBits(content ^ std::bit_cast<uint64_t>(profile.*field.value));
@@ -53,7 +53,7 @@ absl::StatusOr<SwitchRule> RuleOfFlag() {
 
 int MostRows(const EngineOptions& options) { return std::min({options.compute.row_capacity, options.cache.context, kRowsTogether}); }
 
-// name: of the device in the profile's file; key: all that its times depend on.
+// Sets the options. name: the device's name in the profile's file; key: all that the device's times depend on.
 absl::Status SetSwitching(absl::string_view name, std::string key, std::function<void(const SwitchReady&)> on_ready,
                           EngineOptions& options) {
   ASSIGN_OR_RETURN(const SwitchRule rule, RuleOfFlag());

@@ -20,7 +20,7 @@ int PinnedUnits(const BudgetPlan& plan) {
   return static_cast<int>(std::count(plan.weights.pins.pinned.begin(), plan.weights.pins.pinned.end(), true));
 }
 
-// Null for 0.
+// Writes the value, or null for 0.
 void WriteKnown(JsonWriter& json, double value) {
   if (value > 0) json.Double(value, 4); else json.Null();
 }

@@ -1,10 +1,10 @@
-// What a memory budget gives: how much of the model stays in memory, how much each pass reads, and roughly how fast that will be.
+// The effect of a memory budget: the part of the model that stays in memory, the bytes that each pass reads, and a rough speed.
 //
 //   ASSIGN_OR_RETURN(const BudgetReport report, BudgetReport::Make(*engine));       // probes memory and flash: about a second at most
 //   WriteError(report.Line());                                                     // before starting
 //   text += report.Table();          // this budget, the least, and two above; only the least if the model is not packed
 //
-// The forecast is for passes of one row (pass_speeds.h). A pass cannot be faster than that. Thread-compatible.
+// The forecast is for passes of one row (pass_speeds.h). No pass can be faster than the forecast. Thread-compatible.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ namespace tessera {
 
 class BudgetReport {
  public:
-  // speeds: where they were measured already. The errors of MemoryPlanner::PlanBudget. REQUIRES: engine.options().streaming.memory_budget
-  // > 0, and weights are not loaded.
+  // Makes the report. speeds: speeds that were measured before; without `speeds`, measures. Errors: as MemoryPlanner::PlanBudget. REQUIRES:
+  // engine.options().streaming.memory_budget > 0, and weights are not loaded.
   static absl::StatusOr<BudgetReport> Make(const Engine& engine, const std::optional<PassSpeeds>& speeds = std::nullopt);
 
   std::string Line() const;            // "memory budget 400 MiB: 3 of 51 units pinned, ...\n"
@@ -39,24 +39,24 @@ class BudgetReport {
   };
 
   bool packed_ = false;                           // Other files are not streamed,
-  bool graphs_hold_weights_ = false;              // nor is what graphs hold.
+  bool graphs_hold_weights_ = false;              // nor are weights that graphs hold.
   int units_ = 0;
   int wanted_logit_rows_ = 0;
   PassSpeeds speeds_ = {};
   std::vector<Forecast> forecasts_;    // The first is for this budget.
 };
 
-// An engine that has not loaded its weights, and what was measured while its budget had room for that.
+// An engine without loaded weights, and the measurements that were made while the budget had room for measuring.
 struct OpenedEngine {
   std::unique_ptr<Engine> engine;
-  double flash_bytes_per_second = 0;   // FlashSpeed; 0: nothing is streamed, or it is unknown.
-  std::shared_ptr<DraftModel> draft = nullptr;   // Open, too; null: there is none, or it was left out.
-  std::optional<DraftUse> draft_use = std::nullopt;   // None: none was given.
+  double flash_bytes_per_second = 0;   // FlashSpeed; 0: nothing is streamed, or the speed is unknown.
+  std::shared_ptr<DraftModel> draft = nullptr;   // Open, too; null: no draft, or the draft was left out.
+  std::optional<DraftUse> draft_use = std::nullopt;   // None: no draft was given.
 };
 
-// Engine::Open; under a budget it also writes the line to standard error and catches signals (interrupt.h), since from here on the end of
-// the program must wait for reads. draft: is opened beside it, or left out, which a line says (draft_or_pins.h); null: none.
-// REQUIRES: the options' plans count it (DraftModel::CountIn).
+// Opens the engine. Under a budget, writes the report's line to standard error and catches signals (interrupt.h), since from then on the
+// end of the program must wait for reads. draft: opened with the engine, or left out, which a line reports (draft_or_pins.h); null: none.
+// REQUIRES: the options' plans count the draft (DraftModel::CountIn).
 absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options, const std::shared_ptr<DraftModel>& draft = nullptr);
 
 }  // namespace tessera

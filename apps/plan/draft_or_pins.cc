@@ -27,7 +27,7 @@ double RowBytes(const DraftModel& draft) {
   return static_cast<double>(draft.parts().weights + draft.parts().head);
 }
 
-// Nothing if there is none yet.
+// Returns the profile; nothing if there is none yet.
 absl::StatusOr<std::optional<CostProfile>> ProfileOfFlag() {
   if (FLAGS_cost_profile.empty()) return std::nullopt;
   absl::StatusOr<CostProfile> costs = CostProfile::Load(FLAGS_cost_profile);
@@ -46,7 +46,7 @@ const char* PhraseOf(MemoryUse use) {
   return "";
 }
 
-// "65 % of the draft's guesses come true (assumed), ...".
+// Returns "65 % of the draft's guesses come true (assumed), ...".
 std::string Basis(const DraftChoiceInputs& inputs) {
   const auto source = [](const GuessChance& chance) { return chance.is_measured ? "measured" : "assumed"; };
   const std::string texts = inputs.texts > 1 ? absl::StrCat(inputs.texts, " texts at once, ") : "";

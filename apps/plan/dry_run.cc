@@ -38,9 +38,9 @@ struct LoadPlan {
   const DraftModel* draft = nullptr;
   std::optional<DraftUse> draft_use = std::nullopt;   // Where there is a draft.
   int64_t logits = 0, drafting = 0, requests = 0, adapters = 0;  // Drafting without the draft model.
-  int64_t reserve = 0;             // Under a budget: its reserve for memory that is not counted.
-  // Code, libraries, stacks, but no adapters; under a budget without code that is shared with other processes. nullopt: not known, as what
-  // follows.
+  int64_t reserve = 0;             // Under a budget: the reserve for memory that is not counted.
+  // Code, libraries, stacks, but no adapters; under a budget without code that is shared with other processes. nullopt: not known, here and
+  // in the next member.
   std::optional<int64_t> program_bytes = {};
   std::optional<int64_t> tokenizer_bytes = {};  // Includes metadata.
   bool Drafts() const { return draft_use.has_value() && draft_use->drafts; }
@@ -52,15 +52,15 @@ struct LoadPlan {
   }
 };
 
-using PartList = std::vector<std::pair<const char*, int64_t>>;   // What it is, and its bytes.
+using PartList = std::vector<std::pair<const char*, int64_t>>;   // A part's name and bytes.
 
 struct FormatUse {
   std::set<std::string> tensors;
   int64_t file_bytes = 0;          // In the GGUF file; a tensor that is loaded twice counts once.
-  int64_t bytes = 0;               // As loaded.
+  int64_t bytes = 0;               // Bytes as loaded.
 };
 
-// "Q4_1", or "Q4_1 as int4-tile" where a recipe gives the file's format another form.
+// Returns "Q4_1", or "Q4_1 as int4-tile" where a recipe gives the file's format another form.
 std::string FormatOf(const GgufTensor& tensor, const GraphWeight& weight) {
   const BlockFormatInfo& format = *tensor.format;
   if (weight.tile.has_value()) return absl::StrCat(format.name, " as ", TileSchemeName(*weight.tile));
@@ -87,7 +87,7 @@ int64_t LargestUnit(const WeightLayout& layout) {
   return largest;
 }
 
-// Those that it has.
+// Returns the parts that the draft has.
 PartList PartsOfDraft(const LoadPlan& plan) {
   if (!plan.Drafts()) return plan.DraftBytes() == 0 ? PartList() : PartList{{"draft model, closed again", plan.DraftBytes()}};
   const tessera::DraftBytes& parts = plan.draft->parts();
@@ -176,7 +176,7 @@ void WriteMemory(JsonWriter& json, const LoadPlan& plan) {
   json.EndObject();
 }
 
-// What "draft_model" and a part of "drafting" are: the trees.
+// Writes the parts of "draft_model", and the trees, which are a part of "drafting".
 void WriteDraftParts(JsonWriter& json, const LoadPlan& plan) {
   const tessera::DraftBytes parts = plan.Drafts() ? plan.draft->parts() : tessera::DraftBytes();
   json.BeginObject().Key("weights").Int(parts.weights).Key("cache").Int(parts.cache).Key("scratch").Int(parts.scratch);
@@ -216,7 +216,7 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
   return std::move(json).Take() + "\n";
 }
 
-// Which files a run with these flags would have written.
+// Tells the files that a run with the given flags would have written.
 void TellWhatIsNotWritten() {
   std::vector<std::string> flags;
   if (!FLAGS_trace.empty()) flags.push_back("--trace");
@@ -240,7 +240,7 @@ absl::Status PlanUnderBudget(int64_t memory_budget, std::optional<int64_t> own_b
   return absl::OkStatus();
 }
 
-// The prompt that flags give. nullopt: none do, or it is on standard input, which a dry run leaves to others.
+// Returns the prompt that flags give. nullopt: no prompt is given, or the prompt is on standard input, which a dry run leaves to others.
 absl::StatusOr<std::optional<std::string>> PromptOfFlags() {
   if (FLAGS_jsonl) {
     WriteError("A dry run reads no requests.\n");
@@ -271,7 +271,7 @@ absl::Status ShowPlan(const EngineOptions& options, const std::optional<std::str
   }
   ASSIGN_OR_RETURN(plan.memory, engine->planner().Plan());
   if (options.streaming.memory_budget > 0) RETURN_IF_ERROR(PlanUnderBudget(options.streaming.memory_budget, own_before, plan));
-  // Those that were read are there already, so the program's part has them.
+  // Adapters that were read are in memory already, so the program's part includes their bytes.
   const int64_t read = options.workload.adapter_bytes;
   plan.adapters = read + options.workload.adapter_room;
   if (plan.program_bytes.has_value()) *plan.program_bytes = std::max<int64_t>(*plan.program_bytes - read, 0);
@@ -287,7 +287,7 @@ absl::Status ShowPlan(const EngineOptions& options, const std::optional<std::str
   return WriteOutput(absl::StrCat(PlanText(plan), budget ? "\n" + budget->Table() : "", use.empty() ? "" : "\n", use));
 }
 
-// plan_prompt: makes the plan include a prompt of so many bytes.
+// Shows the plan. plan_prompt: makes the plan include a prompt of `bytes` bytes.
 absl::Status ShowLoadPlanWith(void (*plan_prompt)(int64_t bytes, EngineOptions& options), const EngineOptions& options,
                               const PromptCounter& count_prompt, DraftModel* draft) {
   TellWhatIsNotWritten();

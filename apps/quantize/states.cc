@@ -1,4 +1,4 @@
-// tessera_quantize states: writes tokens of texts, hidden states between layers and logits. Small parts are trained on these
+// tessera_quantize states: writes tokens of texts, hidden states between layers and logits. The file is for training small parts
 // (docs/training.md).
 #include <algorithm>
 #include <memory>
@@ -42,7 +42,7 @@ namespace {
 
 constexpr int kLast = -1;
 
-// What flags ask for, as far as it can be known without the model.
+// The request of the flags, as far as known without the model.
 struct Asked {
   std::vector<int> layers = {};   // kLast: after all of them.
   StatesFile::Content content = {};
@@ -78,7 +78,7 @@ absl::StatusOr<Asked> AskedByFlags() {
   return asked;
 }
 
-// The same once the model is known.
+// Returns the content for the model.
 absl::StatusOr<StatesFile::Content> ContentFor(const Asked& asked, const ModelConfig& config) {
   StatesFile::Content content = asked.content;
   const int all = static_cast<int>(config.layers.size());
@@ -97,7 +97,7 @@ absl::StatusOr<StatesFile::Content> ContentFor(const Asked& asked, const ModelCo
   return content;
 }
 
-// Walks passes over texts, and writes what it sees on the way.
+// Walks passes over texts, and writes hidden states and logits on the way.
 class StateReader {
  public:
   StateReader(Engine& engine, StatesFile& file) : core_(CoreOf(engine)), file_(file) {}
@@ -126,7 +126,7 @@ class StateReader {
       ASSIGN_OR_RETURN(const TensorView<const float> hidden, pass.Hidden());
       RETURN_IF_ERROR(file_.AddHidden(i, hidden));
     }
-    if (!content.has_logits()) return pass.Finish({}).status();   // Later parts attend to what all layers have kept of this one.
+    if (!content.has_logits()) return pass.Finish({}).status();   // Later parts attend to the keys and values of all layers.
     ASSIGN_OR_RETURN(const HiddenRows done, pass.FinishAll());
     return AddLogits(done, count);
   }
@@ -155,7 +155,7 @@ class StateReader {
   std::vector<float> logits_;
 };
 
-// What the model writes after a prompt by itself, the likeliest token each time.
+// Returns the model's own continuation of a prompt, always with the likeliest token.
 absl::StatusOr<Generation> Continue(Session& session, const std::vector<TokenId>& prompt, int context) {
   ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create({.temperature = 0}));
   session.Truncate(0);
@@ -195,7 +195,7 @@ absl::Status AddRequests(LineReader& lines, Engine& engine, StatesTexts& texts) 
   return ForEachRequest(lines, limits, [&](const Request& request) { return AddRequest(request, engine, *session, chat, limits, texts); });
 }
 
-// The text in windows or, where the model is to go on with it, as it is.
+// Returns the text in windows or, where the model continues the text, as one whole.
 absl::StatusOr<StatesTexts> TextsOfPrompt(const Engine& engine, const std::string& text) {
   StatesTexts texts;
   const Tokenizer& tokenizer = engine.tokenizer();

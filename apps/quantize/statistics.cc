@@ -54,11 +54,12 @@ int64_t TokensOf(const Windows& windows) {
   return tokens;
 }
 
-// Sums of squares of what each matrix reads.
+// Collects sums of squares of each matrix's inputs.
 class Collector {
  public:
-  // Graphs hold no layer number, so a product is known by the place of its weights, which stay where they are. A matrix that is cut into
-  // several parts reads the same rows with each: its first part counts. REQUIRES: the engine's weights are resident.
+  // Registers the matrices to watch. Graphs hold no layer number, so a product is known by the place of the weights, which do not move. A
+  // matrix that is cut into several parts reads the same rows with each part, so only the first part counts. REQUIRES: the engine's weights
+  // are resident.
   absl::Status Watch(const LoadedModel& model) {
     const WeightLayout& layout = model.layout();
     for (int unit = 0; unit < layout.units(); ++unit) {
@@ -85,7 +86,7 @@ class Collector {
     }
   }
 
-  // The means. InvalidArgument (tensor, input, found) if one is not finite: a NaN or an infinity was among the activations.
+  // Returns the means. InvalidArgument (tensor, input, found) if a mean is not finite: a NaN or an infinity was among the activations.
   absl::StatusOr<Importance> Finish() const {
     Importance importance;
     for (const auto& [tensor, sums] : by_tensor_) {
@@ -102,11 +103,11 @@ class Collector {
     std::vector<double> squares = {};
     int64_t rows = 0;
   };
-  std::map<std::string, Sums> by_tensor_;                          // Its elements stay where they are.
+  std::map<std::string, Sums> by_tensor_;                          // Elements do not move.
   absl::flat_hash_map<const std::byte*, Sums*> by_place_;
 };
 
-// Logits are asked of every row, and not looked at: so the last layer and the head compute all of them, too.
+// Reads the windows. Asks for the logits of every row, and ignores the logits, so that the last layer and the head compute all rows, too.
 absl::Status ReadWindows(Engine& engine, const Windows& windows) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   PassProgress progress(engine, "tokens", TokensOf(windows), /*flash=*/0);
@@ -121,7 +122,7 @@ absl::Status ReadWindows(Engine& engine, const Windows& windows) {
 struct Kind {
   int tensors = 0;
   int64_t inputs = 0;
-  double least = 0, mean = 0, most = 0;   // Mean squares; the mean is that of all inputs.
+  double least = 0, mean = 0, most = 0;   // Mean squares; `mean` is over all inputs.
 };
 
 std::map<std::string, Kind> KindsOf(const Importance& importance, const ModelConfig& config) {
@@ -177,7 +178,7 @@ std::string NameOfText() { return FLAGS_prompt_file.empty() ? IsGiven("prompt") 
 
 absl::Status Collect(EngineOptions options) {
   ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
-  Collector collector;   // Outlives the engine, whose device calls it.
+  Collector collector;   // Outlives the engine, whose device calls the collector.
   options.compute.make_device = [&collector](ThreadPool& pool) -> absl::StatusOr<std::unique_ptr<Device>> {
     return std::make_unique<ReferenceDevice>(
         &pool, ReferenceDevice::Options{[&collector](const ReferenceDevice::ProductInput& input) { collector.Observe(input); }});
@@ -201,7 +202,7 @@ absl::Status Collect(EngineOptions options) {
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlagRange("window", FLAGS_window, 2, 1 << 20));
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
-  RETURN_IF_ERROR(OpenGgufModel().status());   // A packed model's weights are not those of the file that is to be quantized.
+  RETURN_IF_ERROR(OpenGgufModel().status());   // A packed model's weights differ from the weights of the file to be quantized.
   if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out));
   options.compute.path = ComputePath::kReference;
   options.cache.context = FLAGS_window;

@@ -1,4 +1,5 @@
-// The subcommands of tessera_quantize, a file each: what a model says of texts, as a file by which others are made.
+// The subcommands of tessera_quantize, a source file each. A subcommand runs a model over texts and writes a file from which other files
+// are made.
 //
 //   return CommandsMain(argc, argv, info, {CollectStatistics(), WriteStatesOfTexts()}, Run);            // cli/commands.h
 //
@@ -9,7 +10,7 @@
 
 namespace tessera {
 
-Command CollectStatistics();    // statistics: mean squares of the inputs of each matrix, by which errors of quantized weights are weighed.
-Command WriteStatesOfTexts();   // states: tokens, hidden states and logits, on which small parts are trained.
+Command CollectStatistics();    // statistics: mean squares of each matrix's inputs, as weights for errors of quantization.
+Command WriteStatesOfTexts();   // states: tokens, hidden states and logits, for training of small parts.
 
 }  // namespace tessera

@@ -18,7 +18,7 @@ double RowsPerPass(const SpeculationReport& report) {
   return report.steps == 0 ? 0 : static_cast<double>(report.rows) / static_cast<double>(report.steps);
 }
 
-// At most five characters below 10^21: "264", "3449", "10.0k", "1.23M".
+// Returns at most five characters below 10^21: "264", "3449", "10.0k", "1.23M".
 std::string Count(double value) {
   if (value < 9999.5) return absl::StrFormat("%.0f", value);
   constexpr char kUnits[] = {'k', 'M', 'G', 'T', 'P', 'E'};
@@ -27,20 +27,20 @@ std::string Count(double value) {
   return absl::StrFormat("%.*f%c", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, kUnits[unit]);
 }
 
-// The same with three digits or more: "0.42", "41.2", "584".
+// Returns a count with three digits or more: "0.42", "41.2", "584".
 std::string Rate(double value) {
   if (value >= 99.95) return Count(value);
   return absl::StrFormat("%.*f", value < 9.995 ? 2 : 1, value);
 }
 
-// "264 tok 584 tok/s", or "1 tok".
+// Returns "264 tok 584 tok/s", or "1 tok".
 std::string TokensAndRate(int64_t tokens, std::optional<double> rate) {
   return absl::StrCat(Count(static_cast<double>(tokens)), " tok", rate.has_value() ? absl::StrCat(" ", Rate(*rate), " tok/s") : "");
 }
 
 std::string Seconds(double seconds) { return absl::StrFormat("%.*f s", seconds < 1000 ? 2 : 0, seconds); }
 
-// The lines of a report, each titled as one about drafts.
+// Returns the lines of a report, each with the title "drafts".
 std::string TitledLines(absl::string_view lines) {
   return lines.empty() ? "" : absl::StrCat("drafts, ", absl::StrReplaceAll(lines, {{"\n", "\ndrafts, "}}), "\n");
 }

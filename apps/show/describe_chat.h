@@ -1,4 +1,4 @@
-// What a model's chat template can do, as trying it shows, for people and as JSON.
+// The abilities of a model's chat template, found by trying the template; for people and as JSON.
 //
 //   text += ChatText(*file);                          // "chat template: writes a system turn, tools; reads enable_thinking"
 //   WriteChat(json.Key("chat_template"), *file);      // null: the file has none

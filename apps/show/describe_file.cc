@@ -79,7 +79,7 @@ std::string ValueText(const GgufValue& value) {
   return absl::StrCat(json.text(), value.count > kShownElements ? " ..." : "");
 }
 
-// A key or name from the file, safe to print.
+// Returns a key or name from the file, safe to print.
 std::string Escaped(absl::string_view name) {
   JsonWriter json;
   WriteShortened(json, name);
@@ -119,7 +119,7 @@ void WriteMetadata(JsonWriter& json, const GgufFile& file) {
   json.EndArray();
 }
 
-// The form of a tensor: its format in GGUF, or what a recipe makes of it; "" if the header has no tensor of that name.
+// Returns the form of a tensor: the format in GGUF, or a recipe's form. Returns "" if the header has no tensor of the name.
 std::string FormatOf(const GgufFile& file, const WeightRecipe& recipe, const std::string& name) {
   const GgufTensor* tensor = file.FindTensor(name);
   if (tensor == nullptr) return "";

@@ -20,11 +20,11 @@ namespace tessera {
 std::string FileText(const GgufFile& file);
 std::string FileJson(const GgufFile& file);
 
-// Offsets are offsets in the file. Formats are those that the tensors had in GGUF, or forms of the recipe (ModelFile::recipe).
+// Offsets are offsets in the file. Formats are the tensors' formats in GGUF, or forms of the recipe (ModelFile::recipe).
 std::string PackedText(const TsrReader& reader, const GgufFile& file, const WeightRecipe& recipe = {});
 std::string PackedJson(const TsrReader& reader, const GgufFile& file, const WeightRecipe& recipe = {});
 
-// A warning if the file lies in more pieces on its disk than it should; else empty.
+// Returns a warning if the file lies in more pieces on the disk than expected; else empty.
 std::string PiecesText(absl::string_view path, const TsrSummary& summary);
 
 }  // namespace tessera

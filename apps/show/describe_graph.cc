@@ -64,12 +64,12 @@ std::string ShapeText(const GraphWeight& weight) {
   return absl::StrCat(weight.spec.out_features, " x ", weight.spec.in_features);
 }
 
-// "Q4_1", or "int4-tile".
+// Returns "Q4_1", or "int4-tile".
 std::string FormText(const GraphWeight& weight) {
   return weight.tile.has_value() ? TileSchemeName(*weight.tile) : InfoOf(weight.spec.format).name;
 }
 
-// "layer 0, layer 1, layer 2"; where there are many, lines of eight.
+// Returns "layer 0, layer 1, layer 2"; lines of eight where there are many.
 std::string UsesText(const std::vector<GraphUse>& uses) {
   std::string text;
   for (size_t i = 0; i < uses.size(); ++i) absl::StrAppend(&text, i == 0 ? "" : i % 8 == 0 ? ",\n  " : ", ", uses[i].name);

@@ -1,4 +1,4 @@
-// The static graphs that compute a model: each distinct graph once, with the places of its buffers and weights.
+// The static graphs that compute a model: each distinct graph once, with the places of the graph's buffers and weights.
 //
 //   ASSIGN_OR_RETURN(std::vector<DescribedGraph> graphs, GraphsOf(config, layout, /*row_capacity=*/512));
 //   RETURN_IF_ERROR(WriteOutput(GraphsText(graphs)));
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// A part of the model that the graph computes: "layer 7", and where its weights lie.
+// A part of the model that the graph computes: "layer 7", and the places of the part's weights.
 struct GraphUse {
   std::string name;
   std::vector<TensorPart> parts;   // One per weight of the graph.
@@ -26,7 +26,8 @@ struct DescribedGraph {
   std::vector<GraphUse> uses;      // In the order of GraphsOf, at least one.
 };
 
-// Embedding, layers, the last layer for rows that are not wanted, output norm, head. The error of Compile if a graph does not compile.
+// Returns the graphs of embedding, layers, output norm and head; before the norm also keys and values of the last layer, for rows that need
+// no logits. Returns the error of Compile if a graph does not compile.
 absl::StatusOr<std::vector<DescribedGraph>> GraphsOf(const ModelConfig& config, const WeightLayout& layout, int row_capacity);
 
 std::string GraphsText(const std::vector<DescribedGraph>& graphs);

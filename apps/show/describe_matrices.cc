@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 struct Group {
-  WrittenMatrix sum;   // As if all were one matrix.
+  WrittenMatrix sum;   // The sum as if all were one matrix.
   int tensors = 0;
 
   void Add(const WrittenMatrix& matrix) {

@@ -14,14 +14,15 @@
 
 namespace tessera {
 
-// A row for each kind and form, in the order of the first tensor of each, and one for all. The error is the root mean square of errors by
-// that of weights; "-": not measured. Padding is a column where there is some.
+// Returns a table with a row for each kind and form, in the order of each group's first tensor, and a row for all. The error is the root
+// mean square of the errors divided by the root mean square of the weights; "-": not measured. Padding has a column if there is any.
 std::string MatrixTable(absl::Span<const WrittenMatrix> matrices);
 
-// An array of objects: "tensor", "form", "weights", "bytes", "bits_per_weight", "padding_bytes", "relative_error" (null: not measured).
+// Writes an array of objects: "tensor", "form", "weights", "bytes", "bits_per_weight", "padding_bytes", "relative_error" (null: not
+// measured).
 void WriteMatrices(absl::Span<const WrittenMatrix> matrices, JsonWriter& json);
 
-// An array of objects: "tensor", "wanted", "form".
+// Writes an array of objects: "tensor", "wanted", "form".
 void WriteFormsInstead(absl::Span<const FormInstead> instead, JsonWriter& json);
 
 }  // namespace tessera

@@ -8,7 +8,7 @@ namespace tessera {
 std::string QuotedPiece(absl::string_view piece) {
   JsonWriter json;
   json.String(piece);
-  return PrintableLine(json.text());   // JSON leaves U+007F to U+009F as they are.
+  return PrintableLine(json.text());   // JSON leaves U+007F to U+009F unescaped.
 }
 
 }  // namespace tessera

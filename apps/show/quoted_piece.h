@@ -1,4 +1,4 @@
-// The piece of text that a token stands for, as tables of tokens show the piece.
+// The text of a token, as tables of tokens show the text.
 //
 //   table.AddRow({absl::StrCat(token), QuotedPiece(tokenizer.Piece(token, /*render_special=*/true))});     // 198, "\n"
 //
@@ -12,7 +12,8 @@
 
 namespace tessera {
 
-// The whole piece in one line: quoted as JSON has a string, other control characters escaped. A part of a character is shown as U+FFFD.
+// Returns the whole text in one line: quoted like a string of JSON, with other control characters escaped. A part of a character is shown
+// as U+FFFD.
 std::string QuotedPiece(absl::string_view piece);
 
 }  // namespace tessera

@@ -40,13 +40,13 @@ std::vector<SafetensorsWriter::Tensor> TensorsOf(const StatesFile::Content& cont
   return tensors;
 }
 
-// 0 for a tensor that is not there.
+// Returns the tensor's count; 0 for a tensor that is not there.
 int64_t CountOf(const SafetensorsFile& file, const char* name) {
   const SafetensorsTensor* const tensor = file.FindTensor(name);
   return tensor == nullptr ? 0 : tensor->count;
 }
 
-// All numbers of a tensor of one dimension.
+// Returns all numbers of a tensor of one dimension.
 template <typename T>
 absl::StatusOr<std::vector<T>> Numbers(const SafetensorsFile& file, const char* name, SafetensorsType type) {
   const SafetensorsTensor* const tensor = file.FindTensor(name);
@@ -85,7 +85,7 @@ absl::StatusOr<StatesTexts> StatesTexts::Read(const std::string& path, int conte
   if (starts.front() != 0) return wrong("starts", 0, starts.front(), "0");
   if (starts.back() != all) return wrong("starts", static_cast<int64_t>(prompts.size()), starts.back(), absl::StrCat(all));
   for (size_t i = 0; i < prompts.size(); ++i) {
-    const int64_t begin = starts[i], end = starts[i + 1];   // begin is checked: it was an end, or 0.
+    const int64_t begin = starts[i], end = starts[i + 1];   // begin is checked: an earlier end, or 0.
     if (end <= begin || end > all || end - begin > context) {
       return wrong("starts", static_cast<int64_t>(i) + 1, end, absl::StrCat(begin + 1, " to ", std::min(all, begin + context)));
     }

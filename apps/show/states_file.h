@@ -1,4 +1,4 @@
-// The file of tessera_quantize states: texts as tokens, and for each token what the model made of it.
+// The file of tessera_quantize states: texts as tokens, and the model's hidden states and logits for each token.
 //
 //   StatesTexts texts;
 //   texts.Add({1, 72, 101}, {108});                                   // a prompt, and what the model wrote after it
@@ -6,10 +6,14 @@
 //   RETURN_IF_ERROR(file.AddHidden(/*which=*/1, rows));               // rows of all texts, in order, as they are computed
 //   RETURN_IF_ERROR(file.Commit());
 //
-// The tensors, with N tokens in all and T texts: tokens I32 [N]; starts I64 [T+1], where each text begins, and N; prompts I64 [T], tokens
-// of each that were given, not written by the model; hidden.L [N, width], what L layers have made of a row, before the output norm;
-// logits [N, vocabulary], or top_tokens I32 and top_logits F32 [N, top], the largest first; with either, logsumexp F32 [N]: logits minus
-// it are logarithms of probabilities. Hidden states and logits are F32 or F16. Memory does not grow with rows. Thread-compatible.
+// The tensors, with N tokens in all and T texts:
+// - tokens I32 [N].
+// - starts I64 [T+1]: the index of each text's first token, then N.
+// - prompts I64 [T]: the number of tokens of each text that were given, not written by the model.
+// - hidden.L [N, width]: the row after L layers, before the output norm.
+// - logits [N, vocabulary], or top_tokens I32 and top_logits F32 [N, top], the largest first.
+// - logsumexp F32 [N], with either: logits minus logsumexp are logarithms of probabilities.
+// Hidden states are F32 or F16, and so is the tensor of all logits. Memory does not grow with rows. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +33,16 @@ namespace tessera {
 
 class StatesTexts {
  public:
-  // Returns the texts of a file that was written before. InvalidArgument (file, tensor, found, expected) for another file, a token outside
-  // the vocabulary, or a text of no tokens or more than `context`; the errors of RequestLimits::CheckKept, before anything is held, for
-  // more texts than `limits` has room for; else the errors of SafetensorsFile.
+  // Returns the texts of a file that was written before. InvalidArgument (file, tensor, found, expected) for a file of another kind, a
+  // token outside the vocabulary, or a text of no tokens or of more than `context`. The errors of RequestLimits::CheckKept for more texts
+  // than `limits` has room for, before anything is held. Also the errors of SafetensorsFile.
   static absl::StatusOr<StatesTexts> Read(const std::string& path, int context, int vocabulary, const RequestLimits& limits);
 
   void Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> written);
 
   int64_t count() const { return static_cast<int64_t>(prompts_.size()); }
   int64_t rows() const { return starts_.back(); }
-  // Returns the bytes that so many texts take, of so many tokens together.
+  // Returns the bytes of `texts` texts with `tokens` tokens in all.
   static int64_t BytesOf(int64_t texts, int64_t tokens);
   int64_t written() const;   // Tokens that the model wrote.
   absl::Span<const TokenId> Text(int64_t i) const;   // REQUIRES: 0 <= i < count().
@@ -57,21 +61,21 @@ class StatesFile {  // Move-only.
   struct Content {
     std::vector<int> layers = {};   // Ascending.
     bool all_logits = false;
-    int top = 0;                    // Instead: so many of the largest.
+    int top = 0;                    // Otherwise: the number of the largest logits.
     SafetensorsType numbers = SafetensorsType::kF32;   // Or kF16.
     int width = 0;
     int vocabulary = 0;
     bool has_logits() const { return all_logits || top > 0; }
   };
 
-  // The errors of SafetensorsWriter, here and below.
+  // Begins the file. Errors, here and below: as SafetensorsWriter.
   static absl::StatusOr<StatesFile> Create(const std::string& path, const Content& content, const StatesTexts& texts);
   const Content& content() const { return content_; }
 
-  // Next rows of the layer number `which` of content().layers. InvalidArgument (file, tensor, found, expected) for a number that FP16 does
+  // Adds the next rows of the layer content().layers[which]. InvalidArgument (file, tensor, found, expected) for a number that FP16 does
   // not hold, or that is not finite.
   absl::Status AddHidden(size_t which, TensorView<const float> rows);
-  // The next row's. largest: its largest ones, content().top of them.
+  // Adds the next row's logits. largest: the tokens with the content().top largest logits.
   absl::Status AddLogits(absl::Span<const float> row, double log_sum_exp, absl::Span<const TokenId> largest);
   absl::Status Commit() { return writer_.Commit(); }
 

@@ -1,10 +1,10 @@
-// What programs say about streaming weights beside their results.
+// Reports of programs about streamed weights, next to the results.
 //
 //   const StreamedRun run(engine, opened.flash_bytes_per_second);         // see OpenEngine
 //   ... a run ...
 //   run.WriteError();                                 // "streaming: ... GB/s, 85 % of the flash", ..., "peak memory ..."
 //
-// Threads: those of the engine.
+// Threads: as the engine.
 #pragma once
 
 #include <string>
@@ -14,24 +14,24 @@
 
 namespace tessera {
 
-// The most memory that the process had: "312 MiB", or "not known"; under a budget with the part of it that no budget counts: "312 MiB,
+// Returns the most memory that the process had: "312 MiB", or "not known". Under a budget, names the part that no budget counts: "312 MiB,
 // mapped code 9.80 MiB of it".
 std::string PeakText(const Engine& engine);
 
-// Titled lines, each of at most 100 columns:
+// Returns titled lines, each of at most 100 columns:
 //
 //   streaming: 28 % of the weights pinned, the rest read in each of 35 passes: 3.41 GB/s, 85 % of the flash
 //   streaming, pass: computes 30.1 ms, reads 110.2 ms, waits 81.0 ms
 std::string StreamingText(const StreamingFigures& figures);
 
-// The figures from the construction of this object on. If nothing is streamed, only those of memory.
+// The figures since the object's construction. If nothing is streamed, only the figures of memory.
 class StreamedRun {
  public:
-  StreamedRun(Engine& engine, double flash_bytes_per_second);   // The engine must have loaded its weights.
+  StreamedRun(Engine& engine, double flash_bytes_per_second);   // REQUIRES: the weights are loaded.
   double flash_bytes_per_second() const { return flash_; }
-  // "streaming", if weights are streamed, and those of WriteMemory: members of the current object.
+  // Adds members to the current object: "streaming", if weights are streamed, and the members of WriteMemory.
   void WriteMembers(JsonWriter& json) const;
-  void WriteError() const;                       // A few lines.
+  void WriteError() const;                       // Writes a few lines to standard error.
 
  private:
   StreamingFigures Figures() const { return StreamingFigures::Of(engine_, flash_).Since(before_); }

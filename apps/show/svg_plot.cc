@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kWidth = 720, kHeight = 440;
 constexpr int kLeft = 64, kRight = 20, kTop = 40, kBottom = 52;   // Margins around the area of the curves.
-constexpr int kTicks = 6;                                         // About so many per axis.
-constexpr int kEdge = 12, kKey = 34, kLine = 18, kLetter = 7;     // In the legend: its distance, a piece of curve, a line, a letter.
+constexpr int kTicks = 6;                                         // About this number per axis.
+constexpr int kEdge = 12, kKey = 34, kLine = 18, kLetter = 7;     // In the legend: the distance, a piece of curve, a line, a letter.
 constexpr const char* kColours[] = {"#1b6ca8", "#888888", "#c1440e", "#3a7d44"};
 
 class Drawing {
@@ -75,14 +75,15 @@ class Drawing {
     Text(legend_x_ + kKey, y, "start", curve.name);
   }
 
-  // On the left, which rising curves do not reach; on the right if curves run through it there, and not here.
+  // Places the legend on the left, which rising curves do not reach. If curves cross the legend there, and not on the right, places the
+  // legend on the right.
   void PlaceLegend() {
     double letters = 0;
     for (const PlotCurve& curve : plot_.curves) letters = std::max(letters, static_cast<double>(curve.name.size()));
     const double width = kKey + kLetter * letters, right = kWidth - kRight - kEdge - width;
     if (CurvesCross(legend_x_, width) && !CurvesCross(right, width)) legend_x_ = right;
   }
-  // Whether one runs through a legend there.
+  // Returns whether a curve runs through a legend there.
   bool CurvesCross(double left, double width) const {
     constexpr int kSteps = 64;   // From point to point.
     const double bottom = kTop + kEdge + kLine * static_cast<double>(plot_.curves.size());

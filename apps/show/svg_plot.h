@@ -25,7 +25,8 @@ struct Plot {
 
 std::string PlotSvg(const Plot& plot);
 
-// For other charts. Numbers on an axis from 0 to `largest`: 1, 2 or 5 times a power of ten apart, about six of them.
+// Returns, for other charts, the step between the numbers on an axis from 0 to `largest`. The step is 1, 2 or 5 times a power of ten, for
+// about six numbers.
 double SvgTickStep(double largest);
 std::string SvgEscaped(const std::string& text);
 

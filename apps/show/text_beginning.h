@@ -1,4 +1,4 @@
-// How a text begins, for a cell of a table: at most 60 bytes of it in one line.
+// The prefix of a text for a cell of a table: at most 60 bytes in one line.
 //
 //   TextBeginning("She makes 9 * 2 = 18.\n\nSo");                    // "She makes 9 * 2 = 18.\n\nSo", with \n for each line break
 //
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// Whole characters, escaped as Printable has it (base/quoted.h); what is left out is "...".
+// Returns whole characters, escaped as by Printable (base/quoted.h); "..." stands for the rest.
 std::string TextBeginning(absl::string_view text);
 
 }  // namespace tessera

@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-constexpr absl::string_view kBeginning = "{\"id\":";   // Each answer has it.
+constexpr absl::string_view kBeginning = "{\"id\":";   // The prefix of each answer.
 
 size_t HashOfPrompt(absl::Span<const TokenId> prompt) { return absl::HashOf(prompt); }
 
@@ -73,7 +73,7 @@ absl::Status AnswerFile::TakeRest() {
     return file_.CutRest();
   }
   RETURN_IF_ERROR(Take(rest, number));
-  return file_.EndRest();   // Only its break was missing.
+  return file_.EndRest();   // Only the line break was missing.
 }
 
 absl::StatusOr<bool> AnswerFile::Wants(const Request& request, absl::Span<const TokenId> prompt) {

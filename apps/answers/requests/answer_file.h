@@ -1,13 +1,14 @@
-// The file of --into: answers to requests (runtime/chat/request.h) that are added to it as they come, and need no second run.
+// The file of --into: answers to requests (runtime/chat/request.h). Each answer is added as it comes, and is not computed again in a later
+// run.
 //
 //   ASSIGN_OR_RETURN(const std::unique_ptr<AnswerFile> into, AnswerFile::Open("answers.jsonl"));
 //   WriteError(into->note());                                   // whether a part of a line was cut off
 //   ASSIGN_OR_RETURN(const bool wanted, into->Wants(request, prompt));
 //   if (wanted) RETURN_IF_ERROR(into->Add(TextAnswer(request, prompt, answer)));
 //
-// Lines are those of base/line_file.h: whole, in a file that one run has at a time. An id has one answer. Errors are not added; lines of
-// errors that the file has all the same (of a run without --into) count for nothing, and their requests are asked again. Nothing in the
-// file says by which model and flags an answer came. Thread-compatible.
+// The file is a LineFile (base/line_file.h): lines are whole, and one run at a time has the file. An id has one answer. Errors are not
+// added. The file may have lines of errors from a run without --into: such lines are ignored, and the requests are asked again. The file
+// does not record the model and the flags of an answer. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -28,34 +29,34 @@ namespace tessera {
 
 class AnswerFile {
  public:
-  // The file of --into, if it is given; else null. Errors are wrong usage where the file cannot be such a one.
+  // Opens the file of --into; returns null without the flag. Errors are wrong usage where the file cannot be a file of answers.
   static absl::StatusOr<std::unique_ptr<AnswerFile>> OfFlag();
 
-  // Makes the file if it is not there. InvalidArgument (file, line, found, expected) for a line that is no answer, and for a second answer
-  // to an id; then nothing is cut off. The errors of LineFile::Open.
+  // Opens the file, or makes a new one. InvalidArgument (file, line, found, expected) for a line that is no answer, and for a second answer
+  // to an id; then nothing is cut off. Also the errors of LineFile::Open.
   static absl::StatusOr<std::unique_ptr<AnswerFile>> Open(const std::string& path);
 
-  // What was cut off, as a line; empty: nothing.
+  // Returns a line about the part of a line that was cut off; empty: nothing was cut off.
   const std::string& note() const { return note_; }
   int64_t size() const { return static_cast<int64_t>(there_.size()); }   // Answers that were there.
 
-  // Whether the request is to be answered: no answer to its id was there. InvalidArgument (request, found, expected) for an id that an
-  // earlier request of this run had, and for an answer to another prompt.
+  // Returns whether the request needs an answer: the file had no answer to the id. InvalidArgument (request, found, expected) for an id
+  // that an earlier request of this run had, and for an answer to another prompt.
   absl::StatusOr<bool> Wants(const Request& request, absl::Span<const TokenId> prompt);
 
-  absl::Status Add(absl::string_view answer) { return file_.Append(answer); }   // A line without its break.
+  absl::Status Add(absl::string_view answer) { return file_.Append(answer); }   // A line without a break.
   absl::Status Sync() { return file_.Sync(); }
 
  private:
   struct There {
     int64_t line;
-    size_t prompt;   // The hash of its tokens.
+    size_t prompt;   // The hash of the prompt's tokens.
   };
 
   explicit AnswerFile(LineFile file) : file_(std::move(file)) {}
   absl::Status Read();
   absl::Status Take(absl::string_view line, int64_t number);
-  // The rest of the file is a whole answer, the beginning of one, or an error.
+  // Takes the rest of the file. A whole answer counts; the prefix of an answer is cut off; all else is an error.
   absl::Status TakeRest();
 
   LineFile file_;

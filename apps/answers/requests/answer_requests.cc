@@ -55,7 +55,8 @@ class ParallelRequests {
     return input_.ok() ? failed_.status() : Joined(input_, failed_.status());
   }
 
-  // After a signal: answers that are whole are written, and the others are named, so that each request that was read has its line.
+  // Gives an error line for each request without a whole answer, after a signal. Whole answers are written, too, so that each request that
+  // was read has a line.
   void GiveUnended() {
     for (const auto& [turn, asked] : asked_) Fail(turn, asked->request, absl::CancelledError(kEnded));
     if (waiting_.has_value()) Fail(waiting_->turn, waiting_->request, absl::CancelledError(kEnded));
@@ -63,28 +64,28 @@ class ParallelRequests {
   }
 
  private:
-  // A request, while texts are written for it.
+  // A request with texts that are being written.
   struct Asked {
     int64_t turn, begin_nanos;
     Request request;
     TextRequest text;
     std::vector<TimedAnswer> answers = {};
     int unended = 0;
-    AdapterLease adapter = nullptr;   // Until they have ended.
-    std::shared_ptr<SharedHistory> siblings = nullptr;   // What several answers draft from.
+    AdapterLease adapter = nullptr;   // Held until all texts have ended.
+    std::shared_ptr<SharedHistory> siblings = nullptr;   // The shared source of drafts of several answers.
     absl::Status error = absl::OkStatus();
     std::unique_ptr<SampleSet> samples = nullptr;   // With "best_of", in place of `answers`.
   };
 
-  // A request that was read, before its adapter is there.
+  // A request that was read, and has no adapter yet.
   struct Taken {
     int64_t turn, begin_nanos;
     Request request;
     TextRequest text;
   };
 
-  // Until there are texts enough, or nothing to read: that is waited for only while nothing is written. Texts go on after a few lines that
-  // ask for none.
+  // Reads requests until there are enough texts, or nothing to read. Waits for input only while no text is written. After a few lines
+  // without texts, the present texts go on.
   absl::Status ReadRequests() {
     if (waiting_.has_value() && answers_.unended() != waiting_beside_) Start(*std::exchange(waiting_, std::nullopt));
     const int most_held = kMostHeld * FLAGS_parallel;
@@ -111,7 +112,7 @@ class ParallelRequests {
     return absl::OkStatus();
   }
 
-  // What was asked before is answered, unless the end was asked for.
+  // Ends the input. Earlier requests are still answered, unless the end was asked for.
   absl::Status EndInput(const absl::Status& status) {
     at_end_ = true;
     if (!absl::IsCancelled(status)) input_ = status;
@@ -127,7 +128,7 @@ class ParallelRequests {
     const int64_t begin = RealClock().NowNanos();
     failed_.CountRequest();
     absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(line_), limits_);
-    line = std::string();   // It may be long.
+    line = std::string();   // The line may be long.
     if (!request.ok()) return Give(turns_++, {failed_.AnswerOf(line_, request.status()), request.status()});
     absl::StatusOr<TextRequest> text = ReadTextRequest(*request, engine_, defaults_.chat, defaults_.sampling, adapters_.known());
     if (!text.ok()) return Fail(turns_++, *request, text.status());
@@ -138,7 +139,8 @@ class ParallelRequests {
     Start({.turn = turn, .begin_nanos = begin, .request = *std::move(request), .text = *std::move(text)});
   }
 
-  // A request whose adapter has no room beside those of other texts waits until one of them has ended, and the next ones with it.
+  // Starts the texts of a request. If the adapter has no room next to the adapters of other texts, the request waits until another text has
+  // ended. Later requests wait, too.
   void Start(Taken taken) {
     const absl::StatusOr<int> number = adapters_.Named(taken.text.adapter);
     if (!number.ok()) return Fail(taken.turn, taken.request, number.status());
@@ -167,7 +169,7 @@ class ParallelRequests {
     answers_.AskFirstTokens(asked->text.prompt, asked->adapter.get(), asked->unended,
                             [this, asked](const absl::StatusOr<std::vector<FirstToken>>& firsts) {
                               if (!firsts.ok()) {
-                                asked->unended = 1;   // No text is written for it.
+                                asked->unended = 1;   // No text is written for the request.
                                 return End(*asked, 0, firsts.status());
                               }
                               for (int stream = 0; stream < static_cast<int>(firsts->size()); ++stream) {
@@ -176,7 +178,7 @@ class ParallelRequests {
                             });
   }
 
-  // What all texts of a request have in common.
+  // Returns the settings of all texts of a request.
   NewAnswer AnswerFor(const Asked& asked) const {
     return {.prompt = asked.text.prompt,
             .sampling = asked.text.sampling,
@@ -203,7 +205,7 @@ class ParallelRequests {
     asked.samples = std::make_unique<SampleSet>(engine_, AnswerFor(asked), options, answers_);
   }
 
-  // Answers the requests for which one of their samples is chosen by now.
+  // Answers each request whose sample is chosen by now.
   void AdvanceSamples() {
     std::vector<Asked*> all;
     for (const auto& [turn, asked] : asked_) {
@@ -237,15 +239,15 @@ class ParallelRequests {
     Give(ended->turn, {AnswerOf(ended->request, ended->text, ended->answers)});
   }
 
-  // A request that is to be answered: all its texts have ended.
+  // Takes out a request to answer: all texts of the request have ended.
   std::shared_ptr<Asked> TakeOut(const Asked& asked) {
     const std::shared_ptr<Asked> ended = std::move(asked_.extract(asked.turn).mapped());
-    ended->adapter = nullptr;   // Its place is free for that of the next request, whatever else still holds this one.
+    ended->adapter = nullptr;   // Frees the place for the next request's adapter, even if others still hold the request.
     SaveNowAndThen();
     return ended;
   }
 
-  // As RequestsInTurn, but the other texts wait meanwhile.
+  // Saves like RequestsInTurn, but not more than once per second, since the other texts wait meanwhile.
   void SaveNowAndThen() {
     if (SecondsSinceNanos(saved_nanos_) < kSaveSeconds) return;
     SaveAnswers(answers_.speculation()).IgnoreError();
@@ -263,7 +265,7 @@ class ParallelRequests {
     Give(turn, {failed_.AnswerOf(request, named), request.At(named)});
   }
 
-  // Writes the line when its turn comes.
+  // Writes the line when the turn comes.
   void Give(int64_t turn, Line line) {
     if (FLAGS_unordered) return Write(std::move(line));
     held_bytes_ += static_cast<int64_t>(line.text.size());
@@ -289,15 +291,15 @@ class ParallelRequests {
   const RequestLimits limits_;
   int64_t line_ = 0, turns_ = 0, written_ = 0;
   bool at_end_ = false, is_cancelled_ = false;
-  absl::Status input_;                     // What ended it, if that was an error.
+  absl::Status input_;                     // The error that ended the input, if any.
   FailedRequests failed_;
-  std::map<int64_t, std::shared_ptr<Asked>> asked_;   // By turn: those that have not ended.
-  std::optional<Taken> waiting_;           // For room for its adapter; nothing is read meanwhile.
-  int waiting_beside_ = 0;                  // Texts that were written then: it is tried again once others are.
-  std::map<int64_t, Line> held_;           // Those whose turn has not come.
+  std::map<int64_t, std::shared_ptr<Asked>> asked_;   // Requests that have not ended, by turn.
+  std::optional<Taken> waiting_;           // Waits for room for an adapter; nothing is read meanwhile.
+  int waiting_beside_ = 0;                  // The number of texts at that time; tried again once the number differs.
+  std::map<int64_t, Line> held_;           // Lines whose turn has not come.
   int64_t held_bytes_ = 0;
   RequestRun& run_;
-  absl::Status written_status_;            // The first error of it.
+  absl::Status written_status_;            // The first error of writing.
   int64_t saved_nanos_ = 0;
 };
 
@@ -316,7 +318,7 @@ absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines, c
   const absl::Status status = requests.Run();
   const absl::Status finished = FinishAnswers(engine, answers->speculation());   // Before a reader that takes nothing is waited for.
   if (absl::IsCancelled(status)) requests.GiveUnended();
-  output.Flush().IgnoreError();                                                  // Its error is the run's already.
+  output.Flush().IgnoreError();                                                  // The run has the error already.
   const absl::Status ended = run.End(status);
   TellOfWaits(*answers);
   return EndOf(ended, finished);

@@ -1,5 +1,5 @@
-// Shows several answers that are written at once, one after another: the first as it comes, each other one from when those before it have
-// ended.
+// Shows several answers one after another, although all are written at once. The first answer is shown as it comes, each other answer once
+// all earlier ones have ended.
 //
 //   AnswersInTurn shown(3);
 //   shown.Add(0, "Paris");                    // "Answer 1 of 3:\nParis"
@@ -7,7 +7,7 @@
 //   shown.End(0);                             // "\n\nAnswer 2 of 3:\nIt is"
 //   RETURN_IF_ERROR(shown.status());          // the first error of writing
 //
-// A failure to write asks for the end of what is written (RequestCancel). Threads: one at a time.
+// After a failure to write, the end of all answers is asked for (RequestCancel). Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ class AnswersInTurn {
  public:
   explicit AnswersInTurn(int answers) : answers_(answers) {}
 
-  // More text of an answer, which has not ended. Answers count from 0.
+  // Adds text to an answer, which has not ended. Answers count from 0.
   void Add(int answer, absl::string_view text);
   void End(int answer);
   const absl::Status& status() const { return status_; }
@@ -36,8 +36,8 @@ class AnswersInTurn {
   void Write(absl::string_view text);
 
   std::vector<Answer> answers_;
-  size_t turn_ = 0;             // The answer that is shown as it comes.
-  bool begun_ = false;          // Its number is shown.
+  size_t turn_ = 0;             // The number of the answer that is shown as it comes.
+  bool begun_ = false;          // The heading of the answer is shown.
   absl::Status status_;
 };
 

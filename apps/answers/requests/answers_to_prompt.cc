@@ -22,7 +22,7 @@ absl::StatusOr<std::vector<TimedAnswer>> AnswersToPrompt::Run(bool shows) {
   return std::move(results_);
 }
 
-// They are added when it is known how they begin.
+// Adds the answers once the first tokens are known.
 void AnswersToPrompt::AddDistinct() {
   const int count = static_cast<int>(results_.size());
   answers_.AskFirstTokens(asked_.prompt, asked_.adapter, count, [this](const absl::StatusOr<std::vector<FirstToken>>& firsts) {

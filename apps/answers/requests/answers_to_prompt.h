@@ -1,10 +1,10 @@
-// Several answers to one prompt, written at once: they differ in their draws, or also in the tokens that they begin with.
+// Writes several answers to one prompt at once. The answers differ in the draws, or also in the first tokens.
 //
 //   NewAnswer asked = {.prompt = tokens, .max_tokens = 64};
 //   AnswersToPrompt written(asked, /*count=*/4, /*distinct_first_tokens=*/false, *answers);
 //   ASSIGN_OR_RETURN(const std::vector<TimedAnswer> results, written.Run(/*shows=*/true));    // "Answer 1 of 4:\n..."
 //
-// An answer does not depend on how many there are. Threads: one at a time.
+// An answer does not depend on the number of answers. Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,13 @@ namespace tessera {
 
 class AnswersToPrompt {
  public:
-  // asked: what all of them have in common. distinct_first_tokens: they begin with the likeliest first tokens
-  // (runtime/scheduler/first_tokens.h), and have these in TimedAnswer::first. Both references must outlive this.
+  // asked: the settings of all answers. distinct_first_tokens: the answers begin with the likeliest first tokens
+  // (runtime/scheduler/first_tokens.h), which TimedAnswer::first then holds. Both references must outlive the object.
   AnswersToPrompt(const NewAnswer& asked, int count, bool distinct_first_tokens, ParallelAnswers& answers);
 
-  // What came of each, in their order; kCancelled where the end was asked for. An error of one is that of all, and so is one of writing.
-  // shows: they are shown while they come (answers_in_turn.h), but those with distinct first tokens. REQUIRES: called once.
+  // Writes the answers and returns the results in order; the reason is kCancelled for an answer whose end was asked for. An error of one
+  // answer is the error of the call, and so is an error of writing to standard output. shows: answers are shown while the text comes
+  // (answers_in_turn.h), except answers with distinct first tokens. REQUIRES: called once.
   absl::StatusOr<std::vector<TimedAnswer>> Run(bool shows);
 
  private:
@@ -35,7 +36,7 @@ class AnswersToPrompt {
   const NewAnswer& asked_;
   ParallelAnswers& answers_;
   const bool distinct_first_tokens_;
-  const std::shared_ptr<SharedHistory> siblings_;   // They draft from each other; null: they do not.
+  const std::shared_ptr<SharedHistory> siblings_;   // The answers draft from each other; null: no such drafts.
   std::vector<TimedAnswer> results_;
   AnswersInTurn shown_;
   absl::Status error_;

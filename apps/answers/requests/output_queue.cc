@@ -52,7 +52,7 @@ void OutputQueue::WriteAll() {
   while (true) {
     pushed_.wait(lock, [&] { return closed_ || !texts_.empty(); });
     if (closed_) return;
-    const std::string& text = texts_.front();   // Stays where it is: a deque moves nothing when others come.
+    const std::string& text = texts_.front();   // Stays in place: a deque moves no element when others come.
     lock.unlock();
     absl::Status written = WriteOutput(text);
     lock.lock();

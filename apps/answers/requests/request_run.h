@@ -10,7 +10,7 @@
 //   }, run);
 //   return run.End(status);                                      // the summary, and a file that is on the disk
 //
-// A failed request gets a line on standard output. With a file (--into), its error goes to standard error instead, and the next run asks
+// A failed request gets a line on standard output. With a file (--into), the error goes to standard error instead, and the next run asks
 // the request again. Progress is shown unless standard input is a terminal, or standard output is one and answers go there. Threads: one at
 // a time.
 #pragma once
@@ -30,10 +30,10 @@ namespace tessera {
 
 class RequestRun : public AnswerSink {
  public:
-  // Takes a line with its break, for standard output.
+  // Takes a line with a break, for standard output.
   using Write = std::function<absl::Status(std::string line)>;
 
-  // into: the file of answers; null: none. write: writes a line; null: WriteOutput. If standard input is a regular file, counts its
+  // into: the file of answers; null: none. write: writes a line; null: WriteOutput. If standard input is a regular file, counts the file's
   // requests. REQUIRES: nothing was read so far.
   explicit RequestRun(AnswerFile* into, RequestProgress::Options options, Write write = nullptr);
 

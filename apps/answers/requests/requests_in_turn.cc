@@ -44,7 +44,7 @@ class RequestsInTurn {
   }
 
  private:
-  // An empty text: the file of --into has the answer.
+  // Returns the answer's line; an empty text: the file of --into has the answer.
   absl::StatusOr<std::string> Answer(const Request& request) {
     const int64_t begin = RealClock().NowNanos();
     ASSIGN_OR_RETURN(const TextRequest asked,
@@ -67,12 +67,12 @@ class RequestsInTurn {
       ASSIGN_OR_RETURN(answers.emplace_back(), WriteText(asked, static_cast<uint64_t>(stream), firsts[stream], begin));
       if (answers.back().text.reason == FinishReason::kCancelled) return absl::CancelledError("terminated");
     }
-    // Saved before the answer is written: on a busy disk a signal would leave too little time for it. The last Save reports an error.
+    // Saved before the answer is written: on a busy disk a signal would leave too little time to save. The last Save reports an error.
     SaveAnswers(answerer_.speculation()).IgnoreError();
     return AnswerOf(request, asked, answers);
   }
 
-  // The last one is given back before this one is read: there may be room for one.
+  // Takes the request's adapter. The last adapter is given back before the new one is read, since there may be room for only one.
   absl::Status UseAdapter(int number) {
     if (number == number_) return absl::OkStatus();
     if (adapter_ != nullptr) RETURN_IF_ERROR(answerer_.UseAdapter(nullptr));
@@ -106,7 +106,7 @@ class RequestsInTurn {
   Answerer& answerer_;
   const Adapters& adapters_;
   AdapterLease adapter_ = nullptr;   // That the answerer has,
-  int number_ = Adapters::kNone;     // and its number.
+  int number_ = Adapters::kNone;     // and the adapter's number.
   const RequestDefaults defaults_;
   RequestRun& run_;
 };

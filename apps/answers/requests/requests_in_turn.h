@@ -1,9 +1,9 @@
-// Answers requests one after another (answer_requests.h chooses), and has what requests that are answered at once need, too.
+// Answers requests one after another (answer_requests.h chooses), and declares helpers that parallel answers need, too.
 //
 //   ASSIGN_OR_RETURN(const RequestDefaults defaults, RequestDefaults::Of(engine));
 //   return AnswerInTurn(engine, opened.flash_bytes_per_second, lines, adapters, draft, into.get());
 //
-// Threads: the main one.
+// Threads: the main thread.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace tessera {
 
-// The flags that stand for what requests do not say themselves.
+// The values of flags that stand for values that a request does not set.
 struct RequestDefaults {
   ConversationOptions chat = {};
   SamplingOptions sampling = {};
@@ -35,10 +35,10 @@ struct RequestDefaults {
 
 double SecondsSinceNanos(int64_t nanos);   // On the real clock.
 
-// The line of an answer that is whole.
+// Returns the line of a whole answer.
 std::string AnswerOf(const Request& request, const TextRequest& asked, const std::vector<TimedAnswer>& answers);
 
-// As AnswerRequests. REQUIRES: the weights are loaded.
+// Answers the requests as AnswerRequests does without --parallel. REQUIRES: the weights are loaded.
 absl::Status AnswerInTurn(Engine& engine, double flash, LineReader& lines, const Adapters& adapters,
                           const std::shared_ptr<DraftModel>& draft, AnswerFile* into);
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kBeam[] = "beam", kDelimiter[] = "step_delimiter";
 
-// A shell hands on a backslash as it is.
+// Decodes escapes, since a shell hands on a backslash unchanged.
 absl::StatusOr<std::string> DelimiterOfFlag() {
   std::string delimiter, error;
   if (!absl::CUnescape(FLAGS_step_delimiter, &delimiter, &error) || delimiter.empty()) {
@@ -30,7 +30,7 @@ absl::StatusOr<std::string> DelimiterOfFlag() {
   return delimiter;
 }
 
-// Other ways to write, and what only these have. A flag that has its usual value is as if it were not given.
+// Returns an error for flags of other ways to write. A flag with the usual value counts as not given.
 absl::Status CheckNothingBeside() {
   const struct { const char* flag; bool on; const char* why; } others[] = {
       {"best_of", FLAGS_best_of > 1, "one of them"},

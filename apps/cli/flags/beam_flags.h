@@ -6,7 +6,7 @@
 //   ASSIGN_OR_RETURN(const std::unique_ptr<Scorer> scorer, BeamScorerOfFlags(*engine, beams, conversation.raw()));
 //   ASSIGN_OR_RETURN(const BeamTexts written, RunBeams(*engine, prompt, *scorer, beams));
 //
-// Errors are wrong usage of the flag that they are about. Threads: one at a time.
+// Errors: wrong usage of the faulty flag. Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,10 @@
 
 namespace tessera {
 
-// "4x4": width 4, expansions 4. WrongUsage (beam) for any other text, and for more than 64 rows.
+// Parses "4x4" as width 4, expansions 4. WrongUsage (beam) for a text of any other form, and for more than 64 rows.
 absl::StatusOr<BeamOptions> ParseBeamShape(absl::string_view shape);
 
-// Checks the values of these flags. Refuses flags that do nothing without --beam, and flags that exclude --beam.
+// Checks the values of the flags of beam search. Refuses flags that do nothing without --beam, and flags that exclude --beam.
 absl::Status CheckBeamFlags();
 
 // Returns the search's options from the flags; --n_predict is the most tokens of a text. Errors: as CheckBeams. REQUIRES: --beam is given.

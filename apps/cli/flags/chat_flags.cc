@@ -68,7 +68,7 @@ absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file, const Cha
 
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
   if (FLAGS_stop.empty()) return std::vector<std::string>();
-  // A text may also begin with a bracket: only one before a quote begins a list, or one before its end.
+  // A text may also begin with a bracket: only a bracket before a quote, or before the closing bracket, begins a list.
   absl::string_view rest = absl::StripAsciiWhitespace(FLAGS_stop);
   const bool bracket = absl::ConsumePrefix(&rest, "[");
   rest = absl::StripAsciiWhitespace(rest);

@@ -1,4 +1,4 @@
-// From flags to conversations and answers (runtime/chat), and what a person is told about them on standard error.
+// Turns flags into conversations and answers (runtime/chat), and writes notes for a person to standard error.
 //
 //   RETURN_IF_ERROR(CheckConversationFlags());
 //   RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));       // before the engine is opened
@@ -7,7 +7,7 @@
 //   ... answers ...
 //   return FinishAnswers(*engine, answerer.speculation());
 //
-// Errors are wrong usage of the flag that they are about (base/usage_error.h). Threads: one at a time.
+// Errors: wrong usage of the faulty flag (base/usage_error.h). Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -22,25 +22,27 @@ namespace tessera {
 
 class DraftModel;   // runtime/draft/draft_model.h
 
-// WrongUsage if flags exclude each other.
+// Checks the flags of a conversation. WrongUsage if flags exclude each other.
 absl::Status CheckConversationFlags();
 // Returns the options that the flags give. The date is read from this machine's clock at each prompt.
 absl::StatusOr<ConversationOptions> ConversationOptionsOfFlags();
-// Says so if a model without a template is continued as it is. An unknown template is an error that says what to do.
+// Makes the conversation that the flags describe. If the model has no template, a note on standard error says that the prompt is continued
+// unchanged. The error for an unknown template suggests --chat_template or --raw.
 absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file, const ChatLimits& limits = {});
 
-// --stop: a text, or a list of texts as JSON, which may be empty.
+// Returns the texts of --stop: one text, or a list of texts as JSON, which may be empty.
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
-// draft: the model of --draft_model; null: there is none. Its predictor of --prune counts once it is loaded.
+// Returns the options of speculation. draft: the model of --draft_model; null: no such model. The draft's predictor of --prune counts once
+// the predictor is loaded.
 SpeculationOptions SpeculationOfFlags(const std::shared_ptr<DraftModel>& draft = nullptr);
 
-// Says what the system would not give the engine, whose weights are loaded, and why a history is ignored. flash_bytes_per_second: see
-// OpenedEngine; 0 if shares of it are not needed.
+// Makes the answerer. Warns of resources that the system did not give the engine, and of a history that is ignored, with the reason.
+// flash_bytes_per_second: see OpenedEngine; 0 if shares of the flash's speed are not needed. REQUIRES: the engine's weights are loaded.
 absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_second, const std::shared_ptr<DraftModel>& draft = nullptr);
 
-// Saves what a run has learnt; says if a damaged history was replaced. Null: there is nothing.
+// Saves the knowledge that a run has learnt; warns if a damaged history was replaced. Null: nothing to save.
 absl::Status SaveAnswers(const Speculation* speculation);
-// The same for the last time; says if there is no cost profile to write.
+// Saves like SaveAnswers, at the end of a run. Also warns of shortages, and if there is no cost profile to write.
 absl::Status FinishAnswers(const Engine& engine, const Speculation* speculation);
 
 }  // namespace tessera

@@ -27,7 +27,7 @@ namespace {
 // A generation of 1000 tokens with 30 layers has some 65,000 events of 32 bytes each.
 constexpr int64_t kTraceEvents = 1 << 20;
 
-// A flag that has no effect is an error: somebody who measures with it would believe that it has one.
+// Returns an error for a flag without an effect: somebody who measures with the flag would believe in an effect.
 absl::Status CheckStreams(const EngineOptions& options, bool own_budgets) {
   for (const char* flag : {"flash", "io", "mapped", "pin", "verify"}) {
     if (!IsGiven(flag)) continue;
@@ -35,7 +35,7 @@ absl::Status CheckStreams(const EngineOptions& options, bool own_budgets) {
       return WrongUsage(flag, "without --memory_budget", "both: only a model with a budget is streamed");
     }
     const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
-    if (!packed.ok() || *packed) continue;  // Opening the file later reports that it cannot be read.
+    if (!packed.ok() || *packed) continue;  // Opening the file later reports the error.
     return WrongUsage(flag, absl::StrCat("with ", options.model_path), "a model packed with tessera_pack: no other is streamed");
   }
   return absl::OkStatus();
@@ -59,7 +59,7 @@ absl::Status ReadStreamingFlags(EngineOptions& options, bool own_budgets) {
   return CheckStreams(options, own_budgets);
 }
 
-// A phone computes in tiles, also where --arithmetic=fast leaves that out of a recipe's costs.
+// Returns the path of the device. A phone computes in tiles, also where --arithmetic=fast leaves tiles out of a recipe's costs.
 ComputePath PathOfDevice(ComputePath path) {
   if (FLAGS_device.empty() || FLAGS_device == kHostDevice || IsGiven("path")) return path;
   return FLAGS_arithmetic == "fast" && FLAGS_recipe.empty() ? path : ComputePath::kNpu;

@@ -3,8 +3,8 @@
 //   const AppInfo info = {.name = "tessera_logits", ..., .groups = {ModelFlags(), {"Output", {"jsonl", "top"}}}};
 //   if (FLAGS_top < 1) ...
 //
-// A program takes only the flags of its groups (command_line.h). A flag's description in flags.cc is "PLACEHOLDER|its effect", short enough
-// for a line of --help=all; the placeholder TEXT says that the value may be empty. docs/flags.md lists all flags.
+// A program takes only the flags of the program's groups (command_line.h). A flag's description in flags.cc is "PLACEHOLDER|its effect",
+// short enough for a line of --help=all. The placeholder TEXT says that the value may be empty. docs/flags.md lists all flags.
 #pragma once
 
 #include <string>
@@ -151,7 +151,7 @@ DECLARE_string(steps);
 
 namespace tessera {
 
-// Flags that belong together, by name without dashes, under a title of --help=all.
+// A group of flags that belong together, by name without dashes, under a title of --help=all.
 struct FlagGroup {
   std::string title;
   std::vector<std::string> flags;
@@ -160,7 +160,7 @@ struct FlagGroup {
   bool Shows(const std::string& flag) const;   // Whether --help shows this flag of the group.
 };
 
-// True if the command line, a flag file or the environment sets the flag, to whatever value.
+// Returns true if the command line, a flag file or the environment sets the flag, even to the default value.
 bool IsGiven(const std::string& flag);
 
 FlagGroup ModelFlags();      // --model --threads --context --path --recipe --kv_block --kernels --kv_format --trace --dry_run

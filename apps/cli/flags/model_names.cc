@@ -19,7 +19,7 @@ constexpr char kScript[] = "scripts/fetch_model.sh";
 
 enum class Found { kNothing, kFolder, kFile };
 
-// A path that cannot be looked at counts as a file: opening the file says why.
+// Looks at a path. A path that cannot be looked at counts as a file: opening the file reports the reason.
 Found FoundAt(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return errno == ENOENT || errno == ENOTDIR ? Found::kNothing : Found::kFile;
@@ -68,7 +68,7 @@ absl::StatusOr<std::string> PathOfModel(absl::string_view flag, const std::strin
                         absl::StrCat("--", flag, "=FILE, or a run of ", kScript));
     }
   }
-  if (found == Found::kFolder) return text;   // Opening it says that it is one.
+  if (found == Found::kFolder) return text;   // Opening the path reports the folder.
   return UnknownModel(flag, text, *cache);
 }
 

@@ -21,7 +21,7 @@ ParallelOptions OptionsOfFlags(const EngineOptions& engine, double flash_bytes_p
                              .speculation = SpeculationOfFlags(draft),
                              .flash_bytes_per_second = flash_bytes_per_second,
                              .asked_nanos = engine.clock == nullptr ? StartNanos() : -1};
-  options.speculation.siblings = options.texts > 1;   // Answers to one prompt draft from each other; so may those of a request.
+  options.speculation.siblings = options.texts > 1;   // Answers to one prompt draft from each other; so may the answers of a request.
   return options;
 }
 
@@ -56,7 +56,7 @@ absl::Status CheckAnswersOfFlagsDiffer(const SamplingOptions& sampling) {
 }
 
 absl::Status PlanTextsOfFlags(EngineOptions& options, const std::shared_ptr<DraftModel>& draft) {
-  if (!FLAGS_beam.empty()) return PlanBeamsOfFlags(options);   // Nothing is drafted beside it.
+  if (!FLAGS_beam.empty()) return PlanBeamsOfFlags(options);   // Nothing is drafted in a search.
   RETURN_IF_ERROR(TextsOfFlags() == 1 ? PlanSpeculation(SpeculationOfFlags(draft), options)
                                       : PlanParallel(OptionsOfFlags(options, /*flash_bytes_per_second=*/0, draft), options));
   if (draft != nullptr) draft->CountIn(options);

@@ -5,7 +5,7 @@
 //   ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers,
 //                    ParallelAnswersOfFlags(*engine, opened.flash_bytes_per_second, draft));
 //
-// Errors are wrong usage of the flag that they are about (base/usage_error.h). Threads: one at a time.
+// Errors: wrong usage of the faulty flag (base/usage_error.h). Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -16,18 +16,18 @@
 
 namespace tessera {
 
-int TextsOfFlags();   // That are written at once; 1: none shares a pass.
+int TextsOfFlags();   // Returns the number of texts that are written at once; 1: none shares a pass.
 
-// WrongUsage if flags exclude each other, or leave one of them nothing to do.
+// Checks the flags. WrongUsage if flags exclude each other, or if a flag has no effect because of the others.
 absl::Status CheckParallelFlags();
 
-// WrongUsage (answers, best_of, beam) if all of them would be the same by this sampling and nothing else makes them differ.
+// Returns WrongUsage (answers, best_of, beam) if all texts would be the same with this sampling and nothing else makes the texts differ.
 absl::Status CheckAnswersOfFlagsDiffer(const SamplingOptions& sampling);
 
-// Makes memory plans include the texts and their speculation, also if it is one. draft: null without --draft_model.
+// Makes memory plans include the texts and the texts' speculation, also for a single text. draft: null without --draft_model.
 absl::Status PlanTextsOfFlags(EngineOptions& options, const std::shared_ptr<DraftModel>& draft);
 
-// As AnswererOfFlags (chat_flags.h), for TextsOfFlags() texts.
+// Makes the answerer as AnswererOfFlags does (chat_flags.h), for TextsOfFlags() texts.
 absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& engine, double flash_bytes_per_second,
                                                                         const std::shared_ptr<DraftModel>& draft);
 

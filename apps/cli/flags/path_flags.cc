@@ -39,7 +39,7 @@ struct UsedFile {
   Use use;
 };
 
-// The other parts of "model-00001-of-00003.gguf"; none for a name that is not of that form.
+// Returns the other parts of "model-00001-of-00003.gguf"; none for a name of another form.
 std::vector<std::string> OtherParts(const std::string& path) {
   constexpr absl::string_view kForm = "-00001-of-00003.gguf";
   constexpr size_t kNumber = 1, kCount = 10, kDigits = 5;
@@ -55,7 +55,7 @@ std::vector<std::string> OtherParts(const std::string& path) {
   return parts;
 }
 
-// What the run's flags name. A model that is not there is not reported here.
+// Returns the files that the run's flags name. A missing model is not reported here.
 std::vector<UsedFile> UsedFiles(const AppInfo& info) {
   std::vector<UsedFile> files;
   for (const PathFlag& flag : PathFlags()) {
@@ -64,8 +64,8 @@ std::vector<UsedFile> UsedFiles(const AppInfo& info) {
     if (flag.name == "model") path = ModelPath().value_or(path);
     if (flag.name == "around" && !path.empty()) path = PathOfModel(flag.name, path).value_or(path);
     if (flag.name == "draft_model") {
-      const DraftSource source = ParseDraftModel(path).value_or(DraftSource());
-      path = source.layers > 0 ? source.map : source.file;   // That which is copied.
+      const DraftSource source = DraftSource::Parse(path).value_or(DraftSource());
+      path = source.layers > 0 ? source.map : source.file;   // The file that is copied.
     }
     if (flag.name == "scorer") path = ParseScorer(path).value_or(ScorerSpec()).file;
     if (flag.name == "device") path = path.substr(0, path.find(':'));   // Style and power mode follow.
@@ -109,12 +109,13 @@ absl::Status CheckOutput(const UsedFile& output, const std::vector<UsedFile>& fi
   return absl::OkStatus();
 }
 
-// What is read as a whole and only then written to is the shell's affair: tessera_generate --prompt_file=story >> story
+// Returns true for files that are read again, or at many places. A file that is read as a whole and only then written is the shell's
+// affair: tessera_generate --prompt_file=story >> story
 bool IsReadAgain(Use use) {
   return use == Use::kReadsModel || use == Use::kReadsRegular || use == Use::kReadsOrWrites || use == Use::kKeepsFiles;
 }
 
-// tessera_generate >> model.gguf
+// Refuses tessera_generate >> model.gguf.
 absl::Status CheckStandardOutputs(const UsedFile& file) {
   const bool folder = file.use == Use::kKeepsFiles;
   for (const auto& [descriptor, name] : {std::pair(STDOUT_FILENO, "standard output"), std::pair(STDERR_FILENO, "standard error")}) {
@@ -125,7 +126,7 @@ absl::Status CheckStandardOutputs(const UsedFile& file) {
   return absl::OkStatus();
 }
 
-// tessera_generate --chat < log >> log would answer its own answers.
+// Refuses tessera_generate --chat < log >> log, where the program would answer the program's answers.
 absl::Status CheckAnswersAreNotRead() {
   if ((!FLAGS_jsonl && !FLAGS_chat) || !IsOpenAs(STDOUT_FILENO, "/dev/stdin")) return absl::OkStatus();
   return WrongUsage("standard output", "what standard input reads", "another file");

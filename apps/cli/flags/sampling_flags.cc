@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kOfFlag[] = "flag", kOfBeam[] = "beam", kSet[] = "set", kPenalty[] = "repetition_penalty";
 
-// All but the seed.
+// Returns all options except the seed.
 SamplingOptions SamplingOfFlags() {
   return {.temperature = static_cast<float>(FLAGS_temperature),
           .top_k = FLAGS_top_k,
@@ -29,7 +29,7 @@ SamplingOptions SamplingOfFlags() {
           .penalty_window = FLAGS_penalty_window};
 }
 
-// What the model says, but for what --beam rules out.
+// Returns the model's values, except values that --beam rules out.
 ModelSampling SamplingOf(const GgufFile& file) {
   ModelSampling model = SamplingOfModel(file);
   if (FLAGS_beam.empty() || model.options.repetition_penalty == 1) return model;
@@ -52,8 +52,8 @@ struct Setting {
   bool changes;       // The value is not the usual one.
 };
 
-// Each field is the flag's where that is given, else the model's; of `used`, unless it is null, where it differs. Puts the values into
-// `sampling`, which holds those of the flags.
+// Puts the values into `sampling`, which holds the flags' values. Each field is the flag's if the flag is given, else the model's. A
+// differing value of `used`, unless null, replaces the field.
 std::vector<Setting> SetFields(const ModelSampling& model, SamplingOptions& sampling, const SamplingOptions* used = nullptr) {
   const SamplingOptions usual;
   std::vector<Setting> settings;
@@ -76,15 +76,15 @@ std::vector<Setting> SetFields(const ModelSampling& model, SamplingOptions& samp
   return settings;
 }
 
-// What a value does beside the others.
+// The effect of a value, given the other values.
 struct Effect {
   std::string flag;
   bool counts;         // Another value might choose another token.
-  bool agrees;         // It is off, or says what is done anyway.
+  bool agrees;         // The value is off, or has the effect of the deciding value.
   const char* decides;
 };
 
-// In the order of SetFields.
+// Returns the effects in the order of SetFields.
 std::vector<Effect> EffectsOf(const SamplingOptions& sampling) {
   const bool greedy = sampling.temperature == 0, one = sampling.top_k == 1;
   const char* const likeliest = greedy ? "temperature 0" : "top_k 1";
@@ -114,7 +114,7 @@ absl::Status CheckSamplingFlags() {
 
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
   const ModelSampling model = SamplingOf(file);
-  for (const RecommendedSampling::Wrong& each : model.wrong) {  // No harm where a flag is above it.
+  for (const RecommendedSampling::Wrong& each : model.wrong) {  // Harmless where a flag sets the value.
     if (!IsGiven(each.field)) return each.problem;
   }
   SamplingOptions sampling = SamplingOfFlags();
@@ -140,7 +140,7 @@ absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
 
 std::string SamplingText(const GgufFile& file, const SamplingOptions* used) {
   SamplingOptions sampling = SamplingOfFlags();
-  std::vector<std::pair<std::string, std::vector<std::string>>> parts;   // By who says it, in the order of their first values.
+  std::vector<std::pair<std::string, std::vector<std::string>>> parts;   // By origin, in the order of each origin's first value.
   for (const Setting& setting : SetFields(SamplingOf(file), sampling, used)) {
     const auto same = [&](const auto& part) { return part.first == setting.from; };
     auto part = std::find_if(parts.begin(), parts.end(), same);

@@ -1,4 +1,4 @@
-// Scorers as --scorer names them: what a sample is worth to whoever chooses among several (runtime/scale/scorer.h).
+// The scorers that --scorer names. A scorer rates a sample, so that the best of several samples can be chosen (runtime/scale/scorer.h).
 //
 //   RETURN_IF_ERROR(CheckScorer(FLAGS_scorer));                       // before anything is opened
 //   ... plans of the texts themselves ...
@@ -34,14 +34,14 @@ enum class ScorerKind : uint8_t { kMeanLogProbability, kSelfCertainty, kReward, 
 
 struct ScorerSpec {
   ScorerKind kind = ScorerKind::kMeanLogProbability;
-  std::string file = {};   // A head, or a judge's question; empty: the usual one.
+  std::string file = {};   // A head, or a judge's question; empty: the default question.
 };
 
 // Parses a scorer. WrongUsage (scorer) for anything that is not listed above. Reads no file.
 absl::StatusOr<ScorerSpec> ParseScorer(absl::string_view spec);
 
-// Checks that the scorer can be parsed and that its file can be opened: WrongUsage (scorer) if the path leads nowhere or to no file. Reads
-// a judge's question. A head is checked later, by MakeScorer, which knows the model.
+// Checks that the scorer can be parsed and that the scorer's file can be opened. WrongUsage (scorer) if the path leads nowhere or to no
+// file. Reads a judge's question. A head is checked later, by MakeScorer, which knows the model.
 absl::Status CheckScorer(absl::string_view spec);
 
 // Returns true if scoring runs passes of the model.
@@ -51,16 +51,16 @@ bool RunsModel(const ScorerSpec& spec);
 // MakeScorer. REQUIRES: the engine's weights are loaded.
 absl::StatusOr<bool> ReadsStatements(const ScorerSpec& spec, const Engine& engine);
 
-// Makes memory plans include what scoring takes beside the texts: for reward and judge, one more text of up to a context in the cache
-// (Workload::sessions, and CacheOptions::cache_tokens or text_share), and a row of logits; for the others nothing. A score is computed
-// where a text left off, as far as the cache still has it, so what is planned is what a score takes at worst: a judge's question is a text
-// of its own. Nothing is held between two scores but beginnings, which go when room is wanted. A head's numbers count as drafting does
-// (Workload::drafting_bytes). Errors: those of CheckScorer; WrongUsage (scorer) for reward and judge where graphs are switched.
+// Makes memory plans include the memory of scoring, in addition to the texts. reward and judge need one more text of up to a context in the
+// cache (Workload::sessions, and CacheOptions::cache_tokens or text_share), and a row of logits. The other scorers need nothing. A score
+// continues the text as far as the cache still holds the text. The plan counts the worst case, since a judge's question is a text of its
+// own. Between two scores only prefixes are held, which are dropped when room is needed. A head's numbers count as drafting does
+// (Workload::drafting_bytes). Errors: as CheckScorer; WrongUsage (scorer) for reward and judge where graphs are switched.
 absl::Status PlanScorer(absl::string_view spec, EngineOptions& options);
 
 struct ScorerOptions {
-  // reward: the places where a text is scored; by default its end. A beam search sets its delimiter here. The head of a public process
-  // reward model then reads a last step without delimiter as if the step ended with one (RewardScorerOptions::closes_last_step).
+  // reward: the places where a text is scored; by default the text's end. A beam search sets its delimiter here. The head of a public
+  // process reward model then reads a last step without delimiter as if the step ended with one (RewardScorerOptions::closes_last_step).
   StepRule steps = {};
   // judge: true: the model continues the raw question. Else the question is a message in the template of --chat_template, or in the model's
   // own.

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// What --scorer names, or `usual` without it.
+// Returns the value of --scorer, or `usual` without the flag.
 inline std::string ScorerOfFlag(const char* usual) { return IsGiven("scorer") ? FLAGS_scorer : usual; }
 
 }  // namespace tessera

@@ -12,11 +12,11 @@
 
 namespace tessera {
 
-// "random" is one number for the whole run; the first call says which on standard error, so that the run can be repeated. WrongUsage for
-// what is neither.
+// Returns the seed. "random" is one number for the whole run; the first call writes the number to standard error, so that the run can be
+// repeated. WrongUsage for any other text.
 absl::StatusOr<uint64_t> SeedOfFlag();
 
-// Takes --seed=random where the flag is not given: a dialogue at a terminal is another each time. REQUIRES: SeedOfFlag was not called.
+// Takes --seed=random where the flag is not given, so that each dialogue at a terminal differs. REQUIRES: SeedOfFlag was not called.
 void DrawSeedUnlessGiven();
 
 }  // namespace tessera

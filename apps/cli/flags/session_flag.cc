@@ -38,9 +38,9 @@ absl::Status CheckSessionFlag() {
 absl::StatusOr<KeptSession> KeptSession::Open(Engine& engine, Conversation& conversation, Answerer& answerer) {
   KeptSession kept(engine, conversation, answerer);
   if (FLAGS_session.empty()) return kept;
-  ASSIGN_OR_RETURN(kept.version_, FileVersion::Of(FLAGS_session));   // First: what is read then is as new, or newer.
+  ASSIGN_OR_RETURN(kept.version_, FileVersion::Of(FLAGS_session));   // First: the file that is read afterwards is as new, or newer.
   absl::StatusOr<LoadedSession> loaded = LoadSession(engine, FLAGS_session, {.adapter = answerer.session().adapter()});
-  if (absl::IsNotFound(loaded.status())) {   // CheckSessionFlag has seen that it can be made.
+  if (absl::IsNotFound(loaded.status())) {   // CheckSessionFlag has made sure that the file can be made.
     PrepareSaving(engine);
     return kept;
   }
@@ -75,7 +75,7 @@ void KeptSession::Wrote(absl::Span<const TokenId> prompt, const Generation& resu
     if (!result.tokens.empty()) conversation_->AddAnswer(result.text);
     return;
   }
-  // A text that goes on has not ended, and goes on behind what was shown.
+  // A text that goes on has not ended, and goes on after the shown text.
   const ShownText shown = ShownTextOf(result, engine_->tokenizer(), /*starts_text=*/false);
   const std::vector<TokenId> rest = engine_->tokenizer().Encode(shown.rest, {.continues = true});
   std::vector<TokenId> all(prompt.begin(), prompt.end());
@@ -88,7 +88,7 @@ void KeptSession::Wrote(absl::Span<const TokenId> prompt, const Generation& resu
 absl::Status KeptSession::Save(const absl::Status& status) {
   if (FLAGS_session.empty() || (!status.ok() && !absl::IsCancelled(status))) return status;
   const SavedText text = conversation_->raw() ? SavedText{.next = next_} : DialogueOf(*conversation_);
-  absl::Status saved = FinishPreparing(*engine_);   // Before the folder is locked, for which others wait no longer than 2 s.
+  absl::Status saved = FinishPreparing(*engine_);   // Before the lock of the folder: others wait for the lock for 2 s at most.
   if (saved.ok()) {
     saved = version_->Replace([&] { return SaveSession(answerer_->session(), FLAGS_session, text.Notes()); },
                               {.cancel = &CancelRequested()});

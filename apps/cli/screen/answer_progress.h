@@ -1,4 +1,4 @@
-// Shows progress while an answer of a streamed model is computed (pass_progress.h), but none beside text that comes on a terminal.
+// Shows progress while an answer of a streamed model is computed (pass_progress.h). No progress is shown while text appears on a terminal.
 //
 //   AnswerProgress progress(engine, answerer, opened.flash_bytes_per_second);
 //   ASSIGN_OR_RETURN(const Generation result, answerer.Run(tokens, progress.Of({.max_tokens = 100})));
@@ -15,11 +15,11 @@ namespace tessera {
 
 class AnswerProgress {
  public:
-  // Both must outlive this. flash_bytes_per_second 0: unknown.
+  // Both references must outlive the object. flash_bytes_per_second 0: unknown.
   AnswerProgress(Engine& engine, const Answerer& answerer, double flash_bytes_per_second)
       : engine_(engine), answerer_(answerer), flash_(flash_bytes_per_second) {}
 
-  // The same options, with progress shown if anything is streamed. They may be used while this lives.
+  // Returns the options, with progress shown if anything is streamed. The result may be used while the object lives.
   AnswerOptions Of(AnswerOptions options);
 
  private:

@@ -1,10 +1,11 @@
-// A thread that draws how far a job has come, ten times per second, so that the line moves while a step of the job takes seconds.
+// A thread that draws the progress of a job ten times per second, so that the line moves while a step of the job takes seconds.
 //
 //   DrawingThread drawing([&] { progress.Update(done); });        // done: an atomic number
 //   ...
 //   drawing.End();                                                // nothing is drawn from here on
 //
-// Where the system has no thread to give, nothing is drawn. Threads: one thread makes and ends it; `draw` is called on the other.
+// Where the system has no thread to give, nothing is drawn. Threads: one thread makes and ends the object; `draw` is called on the drawing
+// thread.
 #pragma once
 
 #include <condition_variable>

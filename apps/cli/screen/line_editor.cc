@@ -23,12 +23,12 @@ namespace {
 constexpr wchar_t kReplacement = 0xFFFD;
 constexpr int kHistoryLines = 1000;
 
-// The terminal as it was, and as editing needs it: for the functions below, which run on another thread, or in a signal's handler.
+// The terminal's modes before editing, and during editing: for the functions below, which run on another thread, or in a signal's handler.
 termios before, editing;
 
-// A program in the background must leave the terminal alone: it is another's.
+// Sets the modes. A program in the background must leave the terminal alone: another program owns the terminal.
 void SetTerminal(const termios& modes) {
-  const pid_t owner = tcgetpgrp(STDIN_FILENO);  // Below 0: it is nobody's.
+  const pid_t owner = tcgetpgrp(STDIN_FILENO);  // Below 0: nobody owns the terminal.
   if (owner < 0 || owner == getpgrp()) tcsetattr(STDIN_FILENO, TCSANOW, &modes);
 }
 void LeaveTerminal() { SetTerminal(before); }
@@ -38,7 +38,7 @@ absl::Status TerminalError(const char* what) {
   return absl::UnavailableError(absl::StrCat("the terminal: ", what, ": ", std::strerror(errno)));
 }
 
-// Standard error may be a file; what is typed must be seen all the same.
+// Opens the terminal to show typed text, since standard error may be a file.
 std::FILE* OpenShown(bool quiet) {
   if (quiet) return std::fopen("/dev/null", "we");
   const bool both_ways = (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_RDWR;
@@ -47,7 +47,7 @@ std::FILE* OpenShown(bool quiet) {
   return file < 0 ? nullptr : fdopen(file, "w");
 }
 
-// What a terminal's own Ctrl-D does.
+// Does the same as a terminal's own Ctrl-D.
 unsigned char PassOn(EditLine* edit, int) {
   const LineInfo* const line = el_line(edit);
   return line->lastchar == line->buffer ? CC_EOF : CC_NEWLINE;
@@ -109,7 +109,7 @@ absl::StatusOr<bool> LineEditor::Next(std::string* line) {
   el_resize(edit_);  // The window may have another size by now.
   int count = 0;
   const char* const typed = el_gets(edit_, &count);
-  el_set(edit_, EL_PREP_TERM, 1);  // el_gets leaves the terminal as most programs need it, with its limit on lines.
+  el_set(edit_, EL_PREP_TERM, 1);  // el_gets leaves the terminal in the mode that most programs need, with a limit on lines.
   RETURN_IF_ERROR(status_);
   if (typed == nullptr || count <= 0) return false;
   *line = typed;
@@ -119,7 +119,7 @@ absl::StatusOr<bool> LineEditor::Next(std::string* line) {
   return true;
 }
 
-// False at the end of input.
+// Reads bytes. Returns false at the end of input.
 absl::StatusOr<bool> LineEditor::ReadBytes() {
   while (true) {
     const Wake wake = WaitForInput(STDIN_FILENO);
@@ -130,7 +130,7 @@ absl::StatusOr<bool> LineEditor::ReadBytes() {
   }
   char bytes[4096];
   const ssize_t count = read(STDIN_FILENO, bytes, sizeof(bytes));
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;  // Another process has taken what was there.
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;  // Another process has taken the input.
   if (count < 0) return absl::UnavailableError(absl::StrCat("standard input: ", std::strerror(errno)));
   waiting_.append(bytes, count);
   line_bytes_ += count;
@@ -139,7 +139,7 @@ absl::StatusOr<bool> LineEditor::ReadBytes() {
       absl::StrCat("standard input: found over ", line_bytes_, " bytes in one line, expected at most ", kLargestPrompt));
 }
 
-// False if the waiting bytes are not a whole character, but may become one.
+// Takes a character. Returns false if the waiting bytes are not a whole character, but may become one.
 bool LineEditor::TakeCharacter(wchar_t* character, bool at_end) {
   if (waiting_.empty()) return false;
   mbstate_t state = {};
@@ -164,7 +164,7 @@ int LineEditor::ReadCharacter(EditLine* edit, wchar_t* character) {
     }
     at_end = !*more;
   }
-  return editor->quiet_ && *character == before.c_cc[VEOF] ? 0 : 1;  // libedit binds no keys where it shows nothing.
+  return editor->quiet_ && *character == before.c_cc[VEOF] ? 0 : 1;  // libedit binds no keys where libedit shows nothing.
 }
 
 }  // namespace tessera

@@ -26,7 +26,7 @@ int64_t ReadingNote::PassBytes(const Engine& engine) {
 }
 
 std::string ReadingNote::Text(const Counters& now) {
-  if (now.passes > std::max(pass_.passes, begin_.passes + 1)) pass_ = now;  // The first pass began when this was made.
+  if (now.passes > std::max(pass_.passes, begin_.passes + 1)) pass_ = now;  // The first pass began with this object.
   if (const int64_t nanos = now.nanos - second_.nanos; nanos >= kSecond || second_.nanos == begin_.nanos) {
     speed_ = nanos > 0 ? static_cast<double>(now.bytes - second_.bytes) / static_cast<double>(nanos) * kSecond : 0;
     if (nanos >= kSecond) second_ = now;

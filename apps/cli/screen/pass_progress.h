@@ -1,4 +1,4 @@
-// Shows progress while a model computes, so that slow can be told from hung; for a streamed model it shows reading inside a pass.
+// Shows progress while a model computes, so that slow can be told from hung. For a streamed model the line shows reading inside a pass.
 //
 //   {
 //     PassProgress progress(engine, "prompt", /*total=*/tokens.size(), /*flash_bytes_per_second=*/0);
@@ -7,9 +7,9 @@
 //
 //   prompt: 36 % (512 of 1400), 41.2/s, 22 s left; pass 2: 612 MiB of 1.74 GiB, 2.34 GiB in all, 3.41 GB/s, 85 % of the flash
 //
-// The line is that of base/progress.h, drawn by a thread of its own, so it moves while a pass takes seconds. It counts the rows that were
+// The line is drawn by base/progress.h on a separate thread, and so moves while a pass takes seconds. The line counts the rows that were
 // computed, unless Update is called. Where the system has no thread to give there is no line. Threads: one thread makes, updates and ends
-// it.
+// the object.
 #pragma once
 
 #include <atomic>
@@ -29,22 +29,23 @@ class ReadingNote {
     int64_t nanos;               // Time on the clock.
     int64_t passes, bytes;       // Passes begun, bytes read.
   };
-  // Those of the engine now. From any thread.
+  // Returns the engine's present counters. Callable from any thread.
   static Counters Of(const Engine& engine);
-  // Bytes that a pass of the engine reads. 0: its weights are not streamed.
+  // Returns the bytes that a pass of the engine reads. 0: the weights are not streamed.
   static int64_t PassBytes(const Engine& engine);
 
-  // flash: its bytes per second at best; 0: unknown.
+  // flash: the flash's bytes per second at best; 0: unknown.
   ReadingNote(const Counters& begin, int64_t pass_bytes, double flash)
       : begin_(begin), pass_(begin), second_(begin), pass_bytes_(pass_bytes), flash_(flash) {}
 
-  // "pass 2: 612 MiB of 1.74 GiB, 2.34 GiB in all, 3.41 GB/s, 85 % of the flash". The speed is that of about the last second.
+  // Returns "pass 2: 612 MiB of 1.74 GiB, 2.34 GiB in all, 3.41 GB/s, 85 % of the flash". The speed is an average over about the last
+  // second.
   std::string Text(const Counters& now);
 
  private:
   const Counters begin_;
-  Counters pass_;                // When this pass began, as far as it was noticed.
-  Counters second_;              // When the second over which the speed is measured began.
+  Counters pass_;                // Counters when the present pass was first noticed.
+  Counters second_;              // Counters at the start of the second that the speed is measured over.
   double speed_ = 0;
   const int64_t pass_bytes_;
   const double flash_;
@@ -52,7 +53,7 @@ class ReadingNote {
 
 class PassProgress {
  public:
-  // total 0: unknown. The engine's weights are loaded, and it outlives this.
+  // total 0: unknown. REQUIRES: the engine's weights are loaded, and the engine outlives the object.
   PassProgress(Engine& engine, std::string label, int64_t total, double flash, const Progress::Options& options = {});
   ~PassProgress() { drawing_.End(); shown_.Erase(); }
 
@@ -65,7 +66,7 @@ class PassProgress {
   const int64_t rows_before_;
   std::atomic<int64_t> told_{-1};
   Progress shown_;               // Used by the drawing thread.
-  ReadingNote note_;             // Likewise.
+  ReadingNote note_;             // Used by the drawing thread, too.
   DrawingThread drawing_;
 };
 

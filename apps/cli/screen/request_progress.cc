@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kPauseNanos = 1'000'000'000;   // Without requests for so long, the next ones are new work.
+constexpr int64_t kPauseNanos = 1'000'000'000;   // After this time without requests, the next ones are new work.
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// How far a run over requests is (--jsonl): a line of progress on standard error, and a summary.
+// Shows the progress of a run over requests (--jsonl): a line on standard error, and a summary.
 //
 //   RequestProgress progress(/*total=*/40, {.engine = &engine});
 //   progress.SetUnderWay(1);                                     // a request was read
@@ -9,9 +9,10 @@
 //   requests: 30 % (12 of 40), 0.4/s, 1:10 min left; 38.1 tokens/s
 //   requests: 12 answered; 456 tokens, 38.1 tokens/s, 12.0 s
 //
-// The line is that of base/progress.h, drawn by a thread of its own; of a streamed model it goes on as that of pass_progress.h does.
-// Nothing is drawn while no request is under way, and such time counts in neither the tokens per second nor the seconds of the summary: a
-// program that waits for requests says nothing. Requests that were answered before count as done, and cost no time. Thread-safe.
+// The line is drawn by base/progress.h on a separate thread. For a streamed model the line continues with the reading, as in
+// pass_progress.h. Nothing is drawn while no request is under way: a program that waits for requests says nothing. Such time counts neither
+// in the tokens per second nor in the seconds of the summary. Requests that were answered before count as done, and cost no time.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -31,24 +32,24 @@ namespace tessera {
 class RequestProgress {
  public:
   struct Options {
-    bool shows = true;                           // False: there is a summary alone.
-    Progress::Options line = {};                 // Its clock is that of the summary, too.
-    const Engine* engine = nullptr;              // Must outlive this. Null: nothing is said about reading.
+    bool shows = true;                           // False: a summary alone.
+    Progress::Options line = {};                 // The line's clock is also the summary's.
+    const Engine* engine = nullptr;              // Must outlive the object. Null: nothing about reading.
     double flash_bytes_per_second = 0;           // 0: unknown.
   };
   explicit RequestProgress(int64_t total, const Options& options);   // total 0: unknown.
   ~RequestProgress();
 
-  void SetUnderWay(int64_t requests);            // That were read, and have not ended.
+  void SetUnderWay(int64_t requests);            // The requests that were read, and have not ended.
   void Wrote(int64_t tokens);
-  enum class End { kAnswered, kFailed, kThere, kUnended };   // kThere: an earlier run answered it. kUnended: a signal ended it.
+  enum class End { kAnswered, kFailed, kThere, kUnended };   // kThere: an earlier run gave the answer. kUnended: a signal came.
   void Count(End end);
-  void DropUnderWay();                           // The one that is under way turns out to be kThere: neither it nor its time counts.
-  void Say(absl::string_view lines);             // Writes whole lines to where the progress goes.
+  void DropUnderWay();                           // Changes the request under way to kThere: neither the request nor the time counts.
+  void Say(absl::string_view lines);             // Writes whole lines to the place of the progress.
 
-  void Draw();                                   // What the thread does: the line, if there is one and its time has come.
+  void Draw();                                   // Draws the line, if there is one and the time has come.
 
-  // The last line of a run; requests that are under way have not ended. Nothing is drawn from here on. Once.
+  // Returns the last line of a run. Requests under way count as not ended. Nothing is drawn afterwards. Call once.
   std::string Summary();
 
  private:
@@ -58,12 +59,12 @@ class RequestProgress {
   std::mutex mutex_;
   const Clock& clock_;
   const Engine* const engine_;
-  std::optional<Progress> line_;                 // Nullopt: none is shown.
+  std::optional<Progress> line_;                 // Nullopt: no line is shown.
   std::optional<ReadingNote> note_;              // Nullopt: nothing is streamed.
   int64_t answered_ = 0, failed_ = 0, there_ = 0, unended_ = 0, tokens_ = 0;
-  int64_t under_way_ = 0, begin_nanos_ = 0;      // Since when there are some,
-  int64_t idle_nanos_;                           // or none.
-  int64_t past_nanos_ = 0;                       // How long there were some before.
+  int64_t under_way_ = 0, begin_nanos_ = 0;      // The start of the time with requests,
+  int64_t idle_nanos_;                           // or of the time without.
+  int64_t past_nanos_ = 0;                       // Earlier time with requests.
   std::optional<DrawingThread> drawing_;
 };
 

@@ -45,7 +45,7 @@ bool HasColours(int file) {
 std::string Colours::PromptSign(absl::string_view text) const {
   if (!on_) return std::string(text);
   const std::string mark(1, LineEditor::kEscapeMark);
-  const size_t last = text.size() - 1;   // libedit writes a sequence with the character behind it.
+  const size_t last = text.size() - 1;   // libedit writes a sequence with the next character.
   return absl::StrCat(mark, "\x1b[1m", mark, text.substr(0, last), mark, kEnd, mark, text.substr(last));
 }
 

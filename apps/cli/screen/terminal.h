@@ -1,4 +1,4 @@
-// The terminal that a person sits at: its width, and its colours.
+// The width and the colours of the terminal that a person uses.
 //
 //   const Colours colours(STDOUT_FILENO);
 //   WriteOutput(colours.Answer("Paris is the capital of France."));      // in colour, if the terminal has colours
@@ -29,7 +29,7 @@ class Colours {
   std::string Answer(absl::string_view text) const { return Within("\x1b[36m", text); }   // Cyan.
   std::string Note(absl::string_view text) const { return Within("\x1b[2m", text); }      // Faint.
   std::string Problem(absl::string_view text) const { return Within("\x1b[31m", text); }  // Red.
-  // Returns a prompt for LineEditor: bold but for its last character, with the escape sequences marked. REQUIRES: not empty.
+  // Returns a prompt for LineEditor: bold except for the last character, with the escape sequences marked. REQUIRES: not empty.
   std::string PromptSign(absl::string_view text) const;
 
  private:

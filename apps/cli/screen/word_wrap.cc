@@ -18,10 +18,10 @@ bool IsControl(char32_t character) { return character < 0x20 || (character >= 0x
 
 std::string Escaped(uint32_t value) { return absl::StrFormat("\\x%02x", value); }   // In four columns.
 
-// Bytes of the character that begins with `first`; 1 for a byte that begins none.
+// Returns the bytes of the character that begins with `first`; 1 for a byte that begins none.
 size_t SizeOf(unsigned char first) { return first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 1; }
 
-// The column after `blanks` that begin at `column`.
+// Returns the column after `blanks` that begin at `column`.
 int After(absl::string_view blanks, int column) {
   for (char blank : blanks) column = blank == '\t' ? (column / kTab + 1) * kTab : column + 1;
   return column;

@@ -1,4 +1,4 @@
-// The mark with which some editors and shells begin a text file, and which is no part of its text.
+// The byte order mark, with which some editors and shells begin a text file, and which is no part of the text.
 //
 //   std::string text = "\xEF\xBB\xBFHello";
 //   RETURN_IF_ERROR(DropByteOrderMark("prompt.txt", &text));          // "Hello"
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// Drops that of UTF-8. InvalidArgument for those of UTF-16 and UTF-32: `source` has another encoding than all that is read here.
+// Drops the mark of UTF-8. InvalidArgument for the marks of UTF-16 and UTF-32: `source` has an encoding that is not read here.
 absl::Status DropByteOrderMark(absl::string_view source, std::string* text);
 
 }  // namespace tessera

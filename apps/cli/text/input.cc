@@ -29,20 +29,20 @@ namespace {
 
 constexpr char kInput[] = "standard input";
 
-// Appends the next bytes of standard input; false at its end.
+// Appends the next bytes of standard input; returns false at the end.
 absl::StatusOr<bool> ReadSome(std::string* text) {
   Wake wake;
   while ((wake = WaitForInput(STDIN_FILENO)) == Wake::kResumed) {}
   if (wake == Wake::kSignal) return absl::CancelledError("standard input: interrupted");
   char buffer[1 << 16];
   const ssize_t bytes = read(STDIN_FILENO, buffer, sizeof(buffer));
-  if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return true;  // Another process has taken what was there.
+  if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return true;  // Another process has taken the input.
   if (bytes < 0) return absl::UnavailableError(absl::StrCat("standard input: ", std::strerror(errno)));
   text->append(buffer, bytes);
   return bytes > 0;
 }
 
-// Whether a read would not wait.
+// Returns whether a read would not wait.
 bool HasInput() {
   pollfd input = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   return poll(&input, 1, 0) > 0;
@@ -53,7 +53,7 @@ absl::Status CheckSize(size_t bytes, size_t most) {
   return absl::ResourceExhaustedError(absl::StrCat("standard input: found over ", bytes, " bytes in one text, expected at most ", most));
 }
 
-// A terminal that takes lines passes on at most 4,095 bytes of each: lines are edited there.
+// Reads all of standard input. At a terminal lines are edited, since a terminal that takes lines passes on at most 4,095 bytes of each.
 absl::StatusOr<std::string> ReadStandardInput(int64_t most) {
   if (isatty(STDIN_FILENO) == 1) {
     LineReader lines;
@@ -178,7 +178,7 @@ bool LineReader::HasLine() {
   return searched_ < waiting_.size();
 }
 
-// Keeps nothing of a line that is too long but the number of its bytes.
+// Reads more. Keeps only the number of bytes of a line that is too long.
 absl::Status LineReader::ReadMore() {
   if (waiting_.size() > most_bytes_ || passed_over_ > 0) {
     passed_over_ += static_cast<int64_t>(waiting_.size());
@@ -208,7 +208,7 @@ absl::StatusOr<bool> LineReader::NextBytes(std::string* line) {
   while (!HasLine() && !at_end_) RETURN_IF_ERROR(ReadMore());
   const size_t end = std::exchange(searched_, 0);
   ++lines_;
-  const bool whole = end < waiting_.size();   // With its line break.
+  const bool whole = end < waiting_.size();   // With a line break.
   std::string rest = waiting_.substr(whole ? end + 1 : end);
   waiting_.resize(end);
   *line = std::exchange(waiting_, std::move(rest));   // A long line is held once.

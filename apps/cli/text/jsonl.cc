@@ -67,7 +67,7 @@ class RequestLines {
  private:
   absl::Status Fail(int64_t number, const absl::Status& error) { return sink_.Fail(failed_.AnswerOf(number, error), error); }
 
-  // Cancelled where `answer_` is. The line is not needed once it is parsed, and may be long.
+  // Answers the request of a line. Cancelled where `answer_` is. The line is not needed after parsing, and may be long.
   absl::Status AnswerLine(std::string& line, int64_t number) {
     const absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(number), limits_);
     line = std::string();

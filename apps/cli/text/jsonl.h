@@ -1,4 +1,4 @@
-// Requests from standard input, one JSON object per line (runtime/chat/request.h), and their answers.
+// Reads requests from standard input, one JSON object per line (runtime/chat/request.h), and writes the answers.
 //
 //   LineReader lines;
 //   RETURN_IF_ERROR(lines.EditLines());                             // Before the model is opened.
@@ -10,8 +10,8 @@
 //   }));
 //
 // Empty lines are skipped. A line or a request beyond the limits is an error of that line: no more than the limits allow is ever held. A
-// request that cannot be answered gets an answer that says why (ErrorAnswer), and the others go on; the run then ends with an error.
-// Threads: one at a time.
+// request that cannot be answered gets an answer with the reason (ErrorAnswer), and the other requests go on; the run then ends with an
+// error. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,18 @@
 
 namespace tessera {
 
-// Where the lines of answers go: standard output, unless a class says otherwise. An error of the functions ends the run.
+// The destination of the lines of answers: standard output, unless a derived class overrides the functions. An error of the functions ends
+// the run.
 class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
   virtual void Begin() {}   // A request was read,
-  virtual void Ended() {}   // and has its answer, or needs none.
-  virtual absl::Status Answer(std::string line);   // Without its break.
-  virtual absl::Status Fail(std::string line, const absl::Status& error);   // An answer that says the error, which names the request.
+  virtual void Ended() {}   // and is answered, or needs no answer.
+  virtual absl::Status Answer(std::string line);   // Without a line break.
+  virtual absl::Status Fail(std::string line, const absl::Status& error);   // An answer with the error; `error` names the request.
 };
 
-// Gives what `answer` returns, or its error, to the sink; an empty text is none. Ends at the end of input, with FailedRequests::status();
+// Gives the text or the error of `answer` to the sink; an empty text is no answer. Ends at the end of input, with FailedRequests::status();
 // at an error of reading or writing; and where `answer` is Cancelled.
 using RequestAnswerer = std::function<absl::StatusOr<std::string>(const Request& request)>;
 absl::Status ForEachRequest(LineReader& lines, const RequestLimits& limits, const RequestAnswerer& answer, AnswerSink& sink);
@@ -44,18 +45,18 @@ absl::Status ForEachRequest(LineReader& lines, const RequestLimits& limits, cons
 
 std::string WholeAnswer(JsonWriter answer);
 
-// "standard input, line 3": the source of a request, for Request::Parse.
+// Returns "standard input, line 3": the source of a request, for Request::Parse.
 std::string SourceOfLine(int64_t line);
 
 // The requests of a run that could not be answered.
 class FailedRequests {
  public:
   void CountRequest() { ++requests_; }
-  // An answer that says so, without a line break.
+  // Counts a failure, and returns an answer with the error, without a line break.
   std::string AnswerOf(const Request& request, const absl::Status& error);
   std::string AnswerOf(int64_t line, const absl::Status& error);   // A line that is no request.
 
-  // InvalidArgument with their number, and the first error, if there were any.
+  // Returns InvalidArgument with the number of failed requests and the first error, if there were any.
   absl::Status status() const;
 
  private:

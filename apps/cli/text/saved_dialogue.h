@@ -3,8 +3,8 @@
 //   RETURN_IF_ERROR(SaveDialogue(conversation, answerer.session(), "trip"));
 //   RETURN_IF_ERROR(LoadDialogue("trip", engine, conversation, answerer));          // or --session=trip in another run
 //
-// The file holds the messages, and the tokens, keys and values of the session: what was computed is not computed again.
-// Threads: one at a time.
+// The file holds the messages, and the tokens, keys and values of the session. Loaded tokens are not computed again. Threads: one at a
+// time.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// Returns the notes that a session file has of the dialogue. A last message that has no answer is left out. REQUIRES: not raw.
+// Returns the notes on the dialogue for a session file. A last message without an answer is left out. REQUIRES: not raw.
 SavedText DialogueOf(const Conversation& conversation);
 
 // Returns the notes of a file that was loaded. WrongUsage (asker, the flag or command that names the file) for a dialogue where the
@@ -27,12 +27,12 @@ SavedText DialogueOf(const Conversation& conversation);
 absl::StatusOr<SavedText> SavedTextOf(absl::string_view asker, const LoadedSession& loaded, const Engine& engine, const std::string& path,
                                       const Conversation& conversation);
 
-// Writes the dialogue, whole or not at all. A session file of that name is replaced; FailedPrecondition for any other file, which stays.
-// The errors of SaveSession. REQUIRES: not raw.
+// Writes the dialogue, whole or not at all. A session file of the same name is replaced. FailedPrecondition for any other file, which
+// stays; also the errors of SaveSession. REQUIRES: not raw.
 absl::Status SaveDialogue(const Conversation& conversation, const Session& session, const std::string& path);
 
-// Puts the dialogue of the file in the place of the conversation and of the answerer's session. The errors of LoadSession, SavedTextOf and
-// Conversation::Replace, after which the conversation is as before. REQUIRES: not raw.
+// Replaces the conversation and the answerer's session with the dialogue of the file. Errors: as LoadSession, SavedTextOf and
+// Conversation::Replace; the conversation is then unchanged. REQUIRES: not raw.
 absl::Status LoadDialogue(const std::string& path, Engine& engine, Conversation& conversation, Answerer& answerer);
 
 }  // namespace tessera

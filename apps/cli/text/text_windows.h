@@ -3,7 +3,7 @@
 //   RETURN_IF_ERROR(CheckWindowFlags());
 //   ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(engine.tokenizer(), text));
 //
-// Windows are whole, and begin with BOS where the model asks for it. Thread-safe while nobody sets flags.
+// Windows are whole, and begin with BOS where the model asks for BOS. Thread-safe while nobody sets flags.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ namespace tessera {
 
 using TextWindows = std::vector<std::vector<TokenId>>;
 
-// WrongUsage of a flag that is out of range.
+// Checks the flags. WrongUsage of a flag that is out of range.
 absl::Status CheckWindowFlags();
 
-// At least one. InvalidArgument (tokens found and expected) if the text is shorter than a window.
+// Returns at least one window. InvalidArgument (tokens found and expected) if the text is shorter than a window.
 absl::StatusOr<TextWindows> WindowsOf(const Tokenizer& tokenizer, const std::string& text);
 
 }  // namespace tessera
