@@ -8,7 +8,8 @@
 //   Print(recorded.seconds(), recorded.passes().at({1, 0}));            // how many passes had one node, and no row of the text
 //
 // A node on the path gets the draft's recorded answer; a node off the path gets an answer by kOffPathRule (draft_recording.h). Tokens of
-// the text that no pass has computed yet are rows of the next pass, in addition to its nodes. Such tokens are the tokens whose nodes were never expanded. Where the draft is a head, all tokens of the text are such rows: a head computes each accepted token once more, from the
+// the text that no pass has computed yet are rows of the next pass, in addition to its nodes. Such tokens are the tokens whose nodes were
+// never expanded. Where the draft is a head, all tokens of the text are such rows: a head computes each accepted token once more, from the
 // target's states. The prompt has been read.
 // Threads: as a Drafter.
 #pragma once

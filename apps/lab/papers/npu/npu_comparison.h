@@ -5,8 +5,8 @@
 //   Print(NpuComparisonText(comparison));                    // tables; also as JSON, and drawn
 //   Print(comparison.median_error, comparison.within, comparison.judged);
 //
-// Errors are those of compared_figure.h. The band: each assumed number alone goes to the least and the most of its range. The logarithms of the
-// resulting changes add up as independent errors do, by the root of the sum of their squares, up and down apart. A figure near the
+// Errors are those of compared_figure.h. The band: each assumed number alone goes to the least and the most of its range. The logarithms of
+// the resulting changes add up as independent errors do, by the root of the sum of their squares, up and down apart. A figure near the
 // calibration (the same graph on the same phone as figures that parameters were fitted to) is marked. The statistics are also given without
 // such figures.
 // Threads: one at a time.
