@@ -1,4 +1,4 @@
-// The architectures that tests walk, and the tiny golden models of each: the only lists of them in tests.
+// The architectures that tests walk, and the tiny golden models of each. Tests have no other such lists.
 //
 //   for (const std::string architecture : kArchitectures) TinyModelBuilder({.architecture = architecture});
 //   for (const char* model : kTinyModels) Must(Engine::Load({.model_path = TinyPath(model)}));

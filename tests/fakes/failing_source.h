@@ -1,4 +1,4 @@
-// A source whose unit cannot be read for a while.
+// A source with one unit that cannot be read for a while.
 //
 //   FailingSource source(model.source());
 //   source.failing = 3;                  // leases of unit 3 are errors from here on
