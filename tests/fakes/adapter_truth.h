@@ -134,7 +134,7 @@ class AdapterTruth {
     return x;
   }
 
-  // Number i of a head and number i of its second half are a pair.
+  // Rotates pairs: number i of a head and number i of the second half.
   Rows Turned(Rows x) const {
     const auto size = static_cast<size_t>(config_.head_size), half = size / 2;
     for (size_t position = 0; position < x.size(); ++position) {

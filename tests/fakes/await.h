@@ -37,7 +37,7 @@ class Patience {
   int pauses_ = 0;
 };
 
-// Checks the condition until it holds. False if the deadline passes first.
+// Checks until the condition holds. False if the deadline passes first.
 inline bool Await(absl::FunctionRef<bool()> condition, std::chrono::seconds most = std::chrono::seconds(60)) {
   Patience patience(most);
   while (!condition()) {

@@ -1,4 +1,4 @@
-// All known bad adapters, each with a name and the message that must refuse it.
+// All known bad adapters, each with a name and the expected error message.
 //
 //   for (const BadPeft& row : BadPeftFolders()) Refuse(row.name, row.spoil, row.message);          // of a PeftBuilder
 //   for (const BadGgufAdapter& row : BadGgufAdapters()) Refuse(row.name, row.spoil, row.message);  // of SmallGgufAdapter()

@@ -1,4 +1,4 @@
-// All known bad EAGLE-3 heads, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad EAGLE-3 heads, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadEagleHead& row : BadEagleHeads()) Refuse(row.name, row.spoil, row.message);      // of EagleBuilder()
 //

@@ -1,4 +1,4 @@
-// All known bad files of forecasts, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad files of forecasts, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadForecasts& row : AllBadForecasts()) Refuse(row.name, row.spoil, row.message);
 //

@@ -1,4 +1,4 @@
-// All known bad GGUF files, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad GGUF files, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadFile& file : BadGgufFiles()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
 //   WriteBadFiles(BadGgufFiles(), "corpus/gguf");                  // one NAME.gguf each

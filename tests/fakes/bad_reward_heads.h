@@ -1,4 +1,4 @@
-// All known bad files of reward heads, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad files of reward heads, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadReward& row : AllBadRewards()) Refuse(row.name, row.spoil, row.message);
 //

@@ -1,4 +1,4 @@
-// All known bad safetensors files, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad safetensors files, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadSafetensors& file : BadSafetensorsFiles()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
 //   const std::string good = SafetensorsBuilder().Build();

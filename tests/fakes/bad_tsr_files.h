@@ -1,4 +1,4 @@
-// All known bad .tsr files, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad .tsr files, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadTsr& file : BadTsrFiles()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
 //

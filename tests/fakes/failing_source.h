@@ -4,7 +4,7 @@
 //   source.failing = 3;                  // leases of unit 3 are errors from here on
 //   source.failing = -1;                 // and no longer
 //
-// Thread-compatible; the other source must outlive it.
+// Thread-compatible; the other source must outlive this one.
 #pragma once
 
 #include <vector>

@@ -4,9 +4,9 @@
 //   FaultyDevice device(disk, {.seed = 7, .short_read = 0.3, .interruption = 0.3, .reordering = 0.5});
 //   SCOPED_TRACE(device.schedule().seed);
 //
-// The faults of a read are a function of the seed, its offset and the number of earlier reads of the offset, not of timing or of the order
-// in which reads complete. Faults are in the reading: the device below stays unchanged, and ReadPlain reads it (except for sticky faults
-// and a cut file). Bytes that a failed or short read did not deliver hold kUnread. Thread-compatible.
+// A read's faults are a function of seed, offset and the number of earlier reads of the offset. Timing and the order of completions have no
+// effect. Faults are in the reading: the device below stays unchanged, and ReadPlain reads it (except for sticky faults and a cut file).
+// Bytes that a failed or short read did not deliver hold kUnread. Thread-compatible.
 #pragma once
 
 #include <algorithm>

@@ -75,7 +75,7 @@ struct ForecastFile {
   }
 };
 
-// Makes keys and values as large as those of a layer, and embeddings as large as those of tokens.
+// Makes keys and values as large as a layer's, and embeddings as large as tokens'.
 inline ForecastFile RandomForecasts(const ModelConfig& config, const ForecastSizes& sizes, uint64_t seed, float size = 1) {
   SeededRandom random(seed);
   const auto tensor = [&](const std::string& name, const std::vector<int64_t>& shape) {

@@ -43,7 +43,8 @@ inline bool HasSmallHalves(uint64_t word) {
   return true;
 }
 
-// Returns other halves whose chains end like those of `words`: of each two words of a chain, the first is random and the second follows.
+// Returns other halves whose chains end like the chains of `words`: of each two words of a chain, the first is random and the second
+// follows.
 inline std::vector<uint64_t> ForgedWords(const std::vector<uint64_t>& words, SeededRandom& random) {
   std::vector<uint64_t> forged = words;
   for (size_t i = 0; i + kOldChains < words.size(); ++i) {
