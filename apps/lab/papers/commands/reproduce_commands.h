@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-Command ReproduceNpu();      // Single times, memory and shares of papers 000, 001, 003 and 004 beside predictions.
+Command ReproduceNpu();      // Single times, memory and shares of papers 000, 001, 003 and 004 next to predictions.
 Command ReproduceSdnpu();    // sd.npu and its baselines, whole requests.
 Command ReproduceOnemodel(); // One model for many tasks, paper 004.
 Command ReproduceLever();    // Lever and its baselines, on modeled phones with flash.

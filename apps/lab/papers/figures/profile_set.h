@@ -31,7 +31,8 @@ ProfileSet AtEnd(ProfileSet profiles, absl::string_view name, RangeEnd end);
 // Returns the names of parameters that some profile assumes, in the order of ProfileFields().
 std::vector<std::string> AssumedParameters(const ProfileSet& profiles);
 
-// A parameter that was fitted (scripts/npu/fit_profiles.py). One for all phones; or one for each phone, if only some phones' was fitted.
+// A parameter that was fitted (scripts/npu/fit_profiles.py). One for all phones; or, if only some phones' was fitted, one for each of these
+// phones.
 struct MovedParameter {
   std::string name = {};
   std::vector<std::string> devices = {};

@@ -8,10 +8,10 @@
 //   costs.DraftSeconds(DraftWay::kBatched, /*nodes=*/6);
 //
 // All matrices have 4 bits in groups of 32 (Lever, section 5.1: Q4_0 for target and draft), on flash as in memory. The NPU's costs are
-// those of operators by mailbox (npu/modeled), which are free in their rows. Layers of the target run so, and a draft or a head on the NPU
-// with one call each. The CPU takes the longer of reading weights and multiplying. Flash reads at the best speed of its profile. Embedding
-// table and head stay in memory, as in table 1 of the paper: the table's times of reading are those of layers alone. Leaves cost nothing:
-// rows of a tree share the cache here, and no sequence is copied.
+// those of operators by mailbox (npu/modeled), which are free in their rows. The costs apply to layers of the target, and to a draft or a
+// head on the NPU, with one call each. The CPU takes the longer of reading weights and multiplying. Flash reads at the best speed of its
+// profile. Embedding table and head stay in memory, as in table 1 of the paper: the table's times of reading are those of layers alone.
+// Leaves cost nothing: rows of a tree share the cache here, and no sequence is copied.
 //
 // A draft is a known shape, or kDraftHead. The latter has a layer of the target whose queries, keys and values have inputs twice as wide,
 // and a product with the states of three layers, counted in every pass. Its head has kDraftVocabulary tokens (EAGLE-3). Threads: one at a

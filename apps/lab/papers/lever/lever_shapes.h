@@ -72,8 +72,9 @@ struct LeverExecution {
   double cycles = 0;
   double draft_milliseconds[3] = {}, head_milliseconds[3] = {};       // Per cycle, by kDraftWays and kHeadWays: figures 13 and 14.
   // The most that pruning could save of a pass (figure 12): rows of the upper half of the layers that the text does not reach.
-  double pass_milliseconds = 0, upper_milliseconds = 0, shortened_milliseconds = 0;   // All; what these rows compute; and by how much
-                                                                                      // the pass is shorter without them.
+  // pass_milliseconds: the whole pass. upper_milliseconds: computing these rows. shortened_milliseconds: the time that
+  // a pass without these rows saves.
+  double pass_milliseconds = 0, upper_milliseconds = 0, shortened_milliseconds = 0;
 };
 
 struct LeverReport {
