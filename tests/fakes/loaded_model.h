@@ -42,7 +42,7 @@ class Machine {
     int kv_block = 16;                       // As HmxDevice::Options.
     int static_graphs = 0;                   // Not 0: a StaticDevice that holds this number of graphs. The device has one thread.
     std::vector<int> graph_rows = {};        // As CompiledModel::Options.
-    // Makes the device, on the machine's threads. Null: the device of Machine's constructor.
+    // Makes the device, on the machine's threads. Null: Machine's constructor chooses a device.
     std::function<std::unique_ptr<Device>(ThreadPool& pool)> make_device = nullptr;
   };
   // Uses the reference device if the model's weights are FP32; if the weights are in tiles, a device that computes as a phone NPU. The

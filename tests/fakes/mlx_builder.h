@@ -1,4 +1,4 @@
-// Writes small adapter folders as mlx-lm writes folders, and all known bad ones, each with the message that must refuse the folder.
+// Writes small adapter folders as mlx-lm does, and lists all known bad ones, each with the expected error message.
 //
 //   PeftBuilder builder = MlxFolder();                     // for the tiny llama: queries of both layers, one ffn_down, of rank 2, scale 3
 //   builder.WriteTo(folder.Path("adapter"));

@@ -60,7 +60,7 @@ inline SessionHeader HeaderOfSession(const std::string& bytes) {
   return header;
 }
 
-// Returns the bytes of the head that the header promises, or of all if there are fewer.
+// Returns the number of bytes of the head by the header, or of all bytes if there are fewer.
 inline size_t SessionHeadBytes(const std::string& bytes) {
   const SessionHeader header = HeaderOfSession(bytes);
   const uint64_t numbers = uint64_t{header.tokens} + header.layers + header.logits;

@@ -1,4 +1,5 @@
-// Records a draft model's answers after every token of texts that its target writes: enough to grow any tree again, without either model.
+// A recording of a draft model's answers after every token of texts that its target writes: enough to grow any tree again, without either
+// model.
 //
 //   ASSIGN_OR_RETURN(const DraftRecording recording, ReadDraftRecording("near.jsonl"));
 //   for (const DraftedText& text : recording.texts) Print(text.tokens[1], text.said[0]);   // what came, and what was expected there

@@ -1,5 +1,5 @@
-// A recording of speculation while a model wrote texts. Has the numbers of drafted and accepted tokens for each pass, and the fates of
-// rejected drafts for each text.
+// A recording of speculation while a model wrote texts. Has the numbers of drafted and accepted tokens for each pass, and for each text the
+// cases of rejected drafts.
 //
 //   ASSIGN_OR_RETURN(const Recording recording, ReadRecording("sam.jsonl"));
 //   for (const RecordedText& text : recording.texts)
