@@ -1,10 +1,10 @@
-// Writes small PEFT folders for tests, right ones and, by changing what stands in them, wrong ones.
+// Writes small PEFT folders for tests: valid folders and, after changes to their contents, invalid ones.
 //
 //   PeftBuilder builder;                                        // for the tiny llama of tests/golden: queries of both layers, one ffn_down
 //   builder.config["use_dora"] = "true";                        // JSON
 //   builder.WriteTo(folder.Path("adapter"));
 //
-// Numbers tell where they stand: number i of tensor t is i + 100 t, rounded to FP16. Thread-compatible.
+// Numbers encode their place: number i of tensor t is i + 100 t, rounded to FP16. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -42,12 +42,12 @@ class PeftBuilder {
       {"bias", "\"none\""}, {"fan_in_fan_out", "false"}, {"target_modules", "[\"q_proj\",\"down_proj\"]"}, {"modules_to_save", "null"},
       {"rank_pattern", "{}"}, {"alpha_pattern", "{}"}, {"init_lora_weights", "true"}, {"lora_dropout", "0.05"}, {"use_dora", "false"}};
   std::string numbers_file = "adapter_model.safetensors";
-  std::string whole_config = "";   // In place of `config`, if not empty.
+  std::string whole_config = "";   // Replaces `config`, if not empty.
   std::vector<Tensor> tensors = {{PeftName(0, kQuery, 'A'), {2, 64}}, {PeftName(0, kQuery, 'B'), {64, 2}},
                                  {PeftName(1, kQuery, 'A'), {2, 64}}, {PeftName(1, kQuery, 'B'), {64, 2}},
                                  {PeftName(1, kDown, 'A'), {2, 96}},  {PeftName(1, kDown, 'B'), {64, 2}}};
   std::string metadata = "{\"format\":\"pt\"}";
-  std::map<std::pair<int, int>, uint16_t> numbers = {};   // By tensor and place: bits in place of the usual ones.
+  std::map<std::pair<int, int>, uint16_t> numbers = {};   // By tensor and place: bits that replace the usual ones.
 
   std::string Config() const {
     if (!whole_config.empty()) return whole_config;
@@ -77,7 +77,7 @@ class PeftBuilder {
     return file.Build();
   }
 
-  // Makes the folder, whose parent must be there.
+  // Makes the folder. REQUIRES: the parent folder exists.
   void WriteTo(const std::string& folder) const {
     std::filesystem::create_directory(folder);
     for (const auto& [name, contents] : {std::pair<std::string, std::string>("adapter_config.json", Config()), {numbers_file, Numbers()}}) {

@@ -1,4 +1,4 @@
-// Logits of a text with an adapter, and how far they are from their truth (adapter_truth.h).
+// Computes logits of a text with an adapter, and their distance from the true logits (adapter_truth.h).
 //
 //   EXPECT_LE(FarthestFrom(truth.Logits(tokens), LogitsOf(machine, tokens, &adapter)), 1e-3);
 //
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// The largest difference of a logit from its truth, by the largest logit of its row.
+// Returns the largest difference between a logit and the true logit, relative to the largest logit of the row.
 inline double FarthestFrom(const AdapterTruth::Rows& truth, const std::vector<std::vector<float>>& logits) {
   double farthest = 0;
   for (size_t row = 0; row < truth.size(); ++row) {

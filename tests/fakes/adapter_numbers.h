@@ -1,4 +1,4 @@
-// Numbers of an adapter's product in FP32, whatever it keeps them in.
+// Returns the numbers of an adapter's product in FP32, in any stored format.
 //
 //   const std::vector<float> a = WideA(product, /*in=*/576), b = WideB(product, /*out=*/192);
 //
@@ -20,7 +20,7 @@ inline std::vector<float> WideNumbersOf(const void* numbers, BlockFormat format,
   return wide;
 }
 
-// [rank, in] and [rank, out].
+// Shapes: [rank, in] and [rank, out].
 inline std::vector<float> WideA(const AdapterProduct& product, int64_t in) {
   return WideNumbersOf(product.a, product.format, product.rank * in);
 }

@@ -1,12 +1,12 @@
-// A decoder with the adapters of PEFT folders in double precision, whose products add up: what logits are judged by.
+// A decoder with the adapters of PEFT folders in double precision, whose products add up: the reference for logits.
 //
 //   const AdapterTruth truth(GoldenPath("tiny/llama.gguf"), GoldenPath("lora/llama-all"), /*factor=*/0.5);
 //   truth.Logits({3, 1, 4});                                                   // [token][vocabulary]
 //   const AdapterTruth both(GoldenPath("tiny/llama.gguf"), {{GoldenPath("lora/llama-all"), 1}, {GoldenPath("lora/llama-qv"), 0.5}});
 //
-// It shares the two containers (GGUF and safetensors) with the engine, and nothing of how adapters are read: rows of queries and keys are
-// put in Hugging Face's order, in which the folder's B has them, and heads turn as there. For RoPE without scaling, models without biases,
-// and folders that name neither patterns nor layers. An empty folder is no adapter. Thread-compatible.
+// The two containers (GGUF and safetensors) are shared with the engine; reading adapters is not. Rows of queries and keys are put in
+// Hugging Face's order, as the folder's B orders rows, and heads turn in this order. For RoPE without scaling, models without biases, and
+// folders that name neither patterns nor layers. An empty folder is no adapter. Thread-compatible.
 #pragma once
 
 #include <cmath>
@@ -69,7 +69,7 @@ class AdapterTruth {
     return numbers;
   }
 
-  // An A or B; empty if there is none.
+  // Returns an A or B; empty if there is none.
   static std::vector<float> Half(const SafetensorsFile& file, int layer, const char* module, char half) {
     const SafetensorsTensor* const tensor = file.FindTensor(
         absl::StrCat("base_model.model.model.layers.", layer, ".", module, ".lora_", std::string(1, half), ".weight"));
@@ -92,7 +92,7 @@ class AdapterTruth {
     return y;
   }
 
-  // Row 2 j + h of each head of a file becomes row j of half h.
+  // Reorders rows: row 2 j + h of each head of a file becomes row j of half h.
   std::vector<float> InHalves(const std::vector<float>& matrix) const {
     const auto head = static_cast<size_t>(config_.head_size), columns = static_cast<size_t>(config_.width);
     std::vector<float> turned(matrix.size());
@@ -103,7 +103,7 @@ class AdapterTruth {
     return turned;
   }
 
-  // W x + scale B (A x), with a product for each adapter.
+  // Returns W x + scale B (A x), with a product for each adapter.
   Rows Changed(int layer, const char* name, const char* module, const Rows& x, bool turns = false) const {
     const std::vector<float> weight = Tensor(absl::StrCat("blk.", layer, ".", name, ".weight"));
     Rows y = Product(turns && config_.rope_pairs == RopePairs::kAdjacent ? InHalves(weight) : weight, x);
@@ -118,7 +118,7 @@ class AdapterTruth {
     return y;
   }
 
-  // Each `size` numbers by themselves; a name that the model does not have: x itself.
+  // Normalizes each `size` numbers separately. Returns x itself for a name that the model does not have.
   Rows Normed(Rows x, const std::string& name, size_t size = 0) const {
     if (file_->FindTensor(name + ".weight") == nullptr) return x;
     const std::vector<float> weight = Tensor(name + ".weight");
@@ -134,7 +134,7 @@ class AdapterTruth {
     return x;
   }
 
-  // Number i of a head and number i of its second half are a pair.
+  // Rotates pairs: number i of a head and number i of the second half.
   Rows Turned(Rows x) const {
     const auto size = static_cast<size_t>(config_.head_size), half = size / 2;
     for (size_t position = 0; position < x.size(); ++position) {

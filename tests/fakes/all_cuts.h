@@ -1,4 +1,4 @@
-// All ways to cut a draft: what a search for the best of them is held against.
+// Lists all ways to cut a draft, to check a search for the best cut.
 //
 //   for (const std::vector<int>& nodes : AllCuts(tree)) best = std::max(best, RateOf(tree.Pick(nodes)));
 //
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// For each, the nodes below the root, parents first.
+// Returns for each cut the nodes below the root, parents first.
 inline std::vector<std::vector<int>> AllCuts(const TokenTree& tree) {
   std::vector<std::vector<int>> cuts;
   for (int chosen = 0; chosen < 1 << (tree.size() - 1); ++chosen) {

@@ -1,4 +1,4 @@
-// The architectures that tests walk, and the tiny golden models of each: the only lists of them in tests.
+// The architectures that tests walk, and the tiny golden models of each. Tests have no other such lists.
 //
 //   for (const std::string architecture : kArchitectures) TinyModelBuilder({.architecture = architecture});
 //   for (const char* model : kTinyModels) Must(Engine::Load({.model_path = TinyPath(model)}));
@@ -20,7 +20,7 @@ inline constexpr const char* kArchitectures[] = {"llama", "qwen2", "qwen3", "gem
 inline constexpr const char* kTinyModels[] = {"llama",      "llama_tied", "llama3_rope", "llama_linear",
                                               "llama_yarn", "qwen2",      "qwen3",       "gemma3"};
 
-// Returns kArchitectures without those that differ in the matter of a test.
+// Returns kArchitectures without architectures that differ in the matter of a test.
 inline std::vector<const char*> ArchitecturesBut(const std::vector<std::string>& others) {
   std::vector<const char*> rest;
   std::copy_if(std::begin(kArchitectures), std::end(kArchitectures), std::back_inserter(rest),

@@ -3,8 +3,8 @@
 //   EXPECT_TRUE(Await([&] { return held.asked().size() == 3; }));     // false once the deadline has passed without
 //   Dawdle(random.Below(200));                                        // in a race, every outcome of which must be right
 //
-// A test in which something must not happen waits for the sign that all has happened which could: that a thread is asleep
-// (thread_state.h), that a counter has come to its end.
+// A test in which an event must not happen waits for a sign that every possible event has happened. Such a sign is a thread that is asleep
+// (thread_state.h), or a counter at its final value.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ class Patience {
  public:
   explicit Patience(std::chrono::seconds most = std::chrono::seconds(60)) : most_(most) {}
 
-  // Lets others go on for a moment. False once the deadline has passed; it counts from the first pause.
+  // Lets other threads go on for a moment. False once the deadline has passed, counted from the first pause.
   bool Pause() {
     const auto now = std::chrono::steady_clock::now();
     if (pauses_++ == 0) begin_ = now;
@@ -30,14 +30,14 @@ class Patience {
   }
 
  private:
-  static constexpr int kTurnsBeforeSleep = 200;   // At first it only yields: most conditions come soon.
+  static constexpr int kTurnsBeforeSleep = 200;   // At first the thread only yields: most conditions hold soon.
 
   const std::chrono::seconds most_;
   std::chrono::steady_clock::time_point begin_;
   int pauses_ = 0;
 };
 
-// Looks at the condition until it holds. False if it does not by the deadline.
+// Checks until the condition holds. False if the deadline passes first.
 inline bool Await(absl::FunctionRef<bool()> condition, std::chrono::seconds most = std::chrono::seconds(60)) {
   Patience patience(most);
   while (!condition()) {
@@ -46,7 +46,7 @@ inline bool Await(absl::FunctionRef<bool()> condition, std::chrono::seconds most
   return true;
 }
 
-// Computes so many steps of about a microsecond each: in races, to come at one moment or another, while other threads go on.
+// Computes `steps` steps of about a microsecond each. In races, this varies the moment of arrival while other threads go on.
 inline void Dawdle(int64_t steps) {
   volatile uint64_t state = 1;
   for (int64_t i = 0; i < 500 * steps; ++i) state = state * 6364136223846793005u + 1;

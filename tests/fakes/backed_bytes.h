@@ -1,4 +1,4 @@
-// How much of a range of memory is backed by pages now.
+// Returns the number of bytes in a range of memory that pages back now.
 //
 //   EXPECT_EQ(BackedBytes(lease.bytes()), 0);                    // it was given back
 //

@@ -1,11 +1,11 @@
-// All known bad adapters, each with a name and the message that must refuse it.
+// All known bad adapters, each with a name and the expected error message.
 //
 //   for (const BadPeft& row : BadPeftFolders()) Refuse(row.name, row.spoil, row.message);          // of a PeftBuilder
 //   for (const BadGgufAdapter& row : BadGgufAdapters()) Refuse(row.name, row.spoil, row.message);  // of SmallGgufAdapter()
 //
-// For the tiny llama of tests/golden: 2 layers, 64 wide, 4 heads of 16, 2 of keys, 96 in the feed-forward part. Messages of folders go
-// without the folder and "/", and FOLDER stands for it; those of GGUF files go without the file and ": ". One that ends in * says how the
-// message begins. Pure.
+// For the tiny llama of tests/golden: 2 layers, 64 wide, 4 heads of 16, 2 of keys, 96 in the feed-forward part. Messages of folders omit
+// the folder and "/"; FOLDER stands for the folder. Messages of GGUF files omit the file and ": ". A message that ends in * gives only the
+// start of the expected message. Pure.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ struct BadPeft {
   std::string message;
 };
 
-// A key of the configuration with another value, and what is said of it.
+// Sets a key of the configuration to another value; `problem` is the rest of the message.
 inline BadPeft BadPeftKey(const std::string& name, const std::string& key, const std::string& json, const std::string& problem) {
   return {name, [key, json](PeftBuilder& b) { b.config[key] = json; }, absl::StrCat("adapter_config.json: ", key, ": ", problem)};
 }
@@ -137,7 +137,7 @@ inline std::vector<BadPeft> BadPeftModules() {
   };
 }
 
-// Tensors under other names.
+// Gives tensors other names.
 inline std::vector<BadPeft> BadPeftNames() {
   const auto called = [](const std::string& name, const std::string& tensor_name, const std::string& problem) {
     return BadPeft{name, [tensor_name](PeftBuilder& builder) { builder.tensors[0].name = tensor_name; },
@@ -257,7 +257,7 @@ inline std::vector<BadGgufAdapter> BadGgufAdapterKeys() {
   };
 }
 
-// A tensor of FP16 that is put in, in place of one of that name if there is one.
+// Adds a tensor of FP16, or replaces the tensor with this name.
 inline BadGgufAdapter BadGgufTensor(const std::string& name, const std::string& tensor, const std::vector<uint64_t>& shape,
                                     const std::string& problem, bool instead = false) {
   uint64_t numbers = 1;

@@ -1,9 +1,9 @@
-// All known bad EAGLE-3 heads, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad EAGLE-3 heads, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadEagleHead& row : BadEagleHeads()) Refuse(row.name, row.spoil, row.message);      // of EagleBuilder()
 //
 // For a model with 2 layers, 64 wide, of 265 tokens. FILE stands for the path of the tensors, whose configuration is FILE.json. A message
-// that ends in * says how the other begins. Pure.
+// that ends in * gives only the start of the expected message. Pure.
 #pragma once
 
 #include <functional>
@@ -58,7 +58,7 @@ inline std::vector<BadEagleHead> BadEagleTensors() {
   };
 }
 
-// With this in its configuration.
+// Sets this key in the configuration.
 inline BadEagleHead WithEagleKey(const std::string& name, const std::string& key, const std::string& json, const std::string& problem) {
   return {name, [=](EagleBuilder& b) { b.config[key] = json; }, absl::StrCat("FILE.json: ", problem)};
 }
@@ -101,7 +101,7 @@ inline std::vector<BadEagleHead> BadEagleConfigurations() {
   };
 }
 
-// Keys that may change what is computed, and what is not known to change nothing.
+// Keys that may change the computation, and keys that are not known to be harmless.
 inline std::vector<BadEagleHead> BadEagleKeys() {
   const auto key = WithEagleKey;
   const auto below = [=](const std::string& name, const std::string& of, const std::string& json, const std::string& problem) {

@@ -1,9 +1,9 @@
-// All known bad files of forecasts, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad files of forecasts, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadForecasts& row : AllBadForecasts()) Refuse(row.name, row.spoil, row.message);
 //
-// All are RandomForecasts(config, {.slots = 4, .forecasts = 2}, 1) with one thing spoiled, for a model with 2 layers, 64 wide, with 2 heads
-// of 16 of keys. FILE stands for the path. A message that ends in * says how the other begins. Pure.
+// All are RandomForecasts(config, {.slots = 4, .forecasts = 2}, 1) with one defect, for a model with 2 layers, 64 wide, with 2 heads of 16
+// of keys. FILE stands for the path. A message that ends in * gives only the start of the expected message. Pure.
 #pragma once
 
 #include <functional>

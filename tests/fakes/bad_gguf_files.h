@@ -1,9 +1,9 @@
-// All known bad GGUF files, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad GGUF files, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadFile& file : BadGgufFiles()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
 //   WriteBadFiles(BadGgufFiles(), "corpus/gguf");                  // one NAME.gguf each
 //
-// BadGgufFiles are no GGUF files; BadModelFiles are, but no models that could be run. The tables are in bad_files/.
+// BadGgufFiles are no GGUF files. BadModelFiles are GGUF files, but not models that could run. The tables are in bad_files/.
 #pragma once
 
 #include "tessera/tests/fakes/bad_files/bad_metadata.h"
@@ -31,7 +31,7 @@ inline std::vector<BadFile> BadModelFiles() {
   return files;
 }
 
-// REQUIRES: the folder is there.
+// REQUIRES: the folder exists.
 inline void WriteBadFiles(const std::vector<BadFile>& files, const std::string& folder) {
   for (const BadFile& file : files) {
     std::ofstream out(absl::StrCat(folder, "/", file.name, ".gguf"), std::ios::binary);

@@ -1,8 +1,8 @@
-// All known bad history files, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad history files, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadHistory& file : BadHistories()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
 //
-// All are GoodHistory() with one thing spoiled. Messages go without the file's path and ": ".
+// All are GoodHistory() with one defect. Messages omit the file's path and ": ".
 #pragma once
 
 #include <cstring>
@@ -23,7 +23,7 @@ inline uint32_t HistoryChecksum(const std::string& bytes) {
   return Crc32c({reinterpret_cast<const std::byte*>(bytes.data()) + 16, bytes.size() - 16});
 }
 
-// With its checksum made right, as long as it has room for one.
+// Returns the bytes with a correct checksum, if there is room for one.
 inline std::string SealedHistory(std::string bytes) {
   if (bytes.size() < 16) return bytes;
   const uint32_t checksum = HistoryChecksum(bytes);

@@ -1,9 +1,9 @@
-// All known bad files of reward heads, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad files of reward heads, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadReward& row : AllBadRewards()) Refuse(row.name, row.spoil, row.message);
 //
-// All are RandomReward(64, 4, 1) with one thing spoiled, for a model 64 wide with 2 layers. FILE stands for the path. A message that ends
-// in * says how the other begins. Pure.
+// All are RandomReward(64, 4, 1) with one defect, for a model 64 wide with 2 layers. FILE stands for the path. A message that ends in *
+// gives only the start of the expected message. Pure.
 #pragma once
 
 #include <functional>
@@ -55,7 +55,7 @@ inline std::vector<BadReward> RewardsOfBadShapes() {
   };
 }
 
-// Numbers that are none, tensors that do not belong there, texts that say something else.
+// Numbers that are not finite, tensors that do not belong there, texts with other contents.
 inline std::vector<BadReward> RewardsOfBadContent() {
   using F = RewardFile;
   const std::string rows = "reward.hidden.weight", inner = "reward.hidden.bias", out = "reward.out.weight", bias = "reward.out.bias";

@@ -1,11 +1,11 @@
-// All known bad safetensors files, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad safetensors files, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadSafetensors& file : BadSafetensorsFiles()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
 //   const std::string good = SafetensorsBuilder().Build();
 //
-// All are SafetensorsBuilder() with one thing spoiled: texts, and tensors "a" (F32 [2, 3]: 1 to 6), "b" (F16 [4]: 1, -2, 0.5, 0),
-// "c" (BF16, one number: 3) and "e" (I64 [0]) in 34 bytes. Messages go without the file's path and ": "; one that ends in * says how the
-// message begins. Pure.
+// All are SafetensorsBuilder() with one defect. The good file has texts, and tensors "a" (F32 [2, 3]: 1 to 6), "b" (F16 [4]: 1, -2, 0.5,
+// 0), "c" (BF16, one number: 3) and "e" (I64 [0]) in 34 bytes. Messages omit the file's path and ": ". A message that ends in * gives only
+// the start of the expected message. Pure.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-// Names and values are JSON as it will stand in the header.
+// Names and values are JSON as in the header.
 struct SafetensorsBuilder {
   struct Entry {
     std::string name;
@@ -28,7 +28,7 @@ struct SafetensorsBuilder {
     std::string shape = "[1]";
     std::string offsets = "[0,4]";
     std::string more = "";           // After the fields: ",\"x\":1".
-    std::string whole = "";          // In place of all fields, if not empty.
+    std::string whole = "";          // Replaces all fields, if not empty.
   };
 
   std::string metadata = "{\"format\":\"pt\"}";
@@ -36,9 +36,9 @@ struct SafetensorsBuilder {
                                 {"c", "\"BF16\"", "[]", "[32,34]"}, {"e", "\"I64\"", "[0]", "[34,34]"}};
   std::string tail = "";                           // Before the header's last brace.
   std::string data = GoodData();
-  std::optional<std::string> header = {};          // In place of what the entries give.
-  std::optional<uint64_t> length = {};             // In place of the header's.
-  std::optional<size_t> size = {};                 // Where the file is cut.
+  std::optional<std::string> header = {};          // Replaces the header that the entries give.
+  std::optional<uint64_t> length = {};             // Replaces the header's length.
+  std::optional<size_t> size = {};                 // The size to which the file is cut.
 
   std::string Header() const {
     if (header.has_value()) return *header;

@@ -1,10 +1,10 @@
-// All known bad .tsr files, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
+// All known bad .tsr files, each with a name and the expected error message: for tests, and as seeds of fuzzing.
 //
 //   for (const BadTsr& file : BadTsrFiles()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
 //
-// All are SmallTsr() with one thing spoiled: its manifest at byte 4096, attachments at 8192 and 12288 (300 and 0 bytes), units at
-// 65536 and 131072 (5000 and 100 bytes), the manifest's copy at 135168 and the footer at 139264. Messages go without the file's
-// path and ": ".
+// All are SmallTsr() with one defect. The good file has its manifest at byte 4096, attachments at 8192 and 12288 (300 and 0 bytes), and
+// units at 65536 and 131072 (5000 and 100 bytes). The manifest's copy is at 135168 and the footer at 139264. Messages omit the file's path
+// and ": ".
 #pragma once
 
 #include <functional>
@@ -42,7 +42,7 @@ inline void AddSpoiledTsr(const std::vector<SpoiledTsr>& rows, std::vector<BadTs
   }
 }
 
-// The file cut, or with a byte more, at every border between two of its parts.
+// The file cut, or with a byte more, at every border between two parts.
 inline void AddTruncatedTsr(std::vector<BadTsr>& files) {
   const std::string whole = SmallTsr().Build();
   const auto add = [&](const std::string& name, size_t size) {
@@ -65,7 +65,7 @@ inline void AddTruncatedTsr(std::vector<BadTsr>& files) {
   add("longer-by-a-page", whole.size() + 4096);
 }
 
-// The size is right, or rounded up to the file system's unit, but the contents are lost: zeros.
+// Files of the right size, or rounded up to the file system's unit, with lost contents: zeros.
 inline void AddZeroedTsr(std::vector<BadTsr>& files) {
   const std::string whole = SmallTsr().Build();
   for (const size_t at : {4096, 8192, 65536, 131072, 135168, 139264, 139265, 143359}) {
@@ -82,7 +82,7 @@ inline void AddZeroedTsr(std::vector<BadTsr>& files) {
   }
 }
 
-// Bytes changed after all checksums were computed.
+// Files with bytes changed after all checksums were computed.
 inline void AddDamagedTsr(std::vector<BadTsr>& files) {
   const auto add = [&](const std::string& name, const std::vector<size_t>& places, const std::string& message) {
     std::string bytes = SmallTsr().Build();
@@ -155,7 +155,7 @@ inline void AddBadManifests(std::vector<BadTsr>& files) {
   const auto raw = [](const std::string& name, const std::string& bytes, const std::string& message) {
     return SpoiledTsr{name, [bytes](TsrBuilder& b) { b.manifest_bytes = bytes; }, "manifest at byte 4096: found " + message};
   };
-  std::string units;  // Empty ones: field 3, 0 bytes.
+  std::string units;  // Empty units: field 3, 0 bytes.
   for (int i = 0; i < 1000; ++i) units += std::string("\x1a\0", 2);
   const std::string layout = "\x0a\x10" + std::string(16, 'x');
   const std::string none = " bytes that are none, expected a protobuf message";

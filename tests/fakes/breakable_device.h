@@ -1,4 +1,4 @@
-// A block device on which a chosen read fails; reads of the same place then fail until it is repaired.
+// A block device on which a chosen read fails; later reads of the same place fail until the device is repaired.
 //
 //   Breaker breaker;
 //   options.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
@@ -21,8 +21,8 @@
 
 namespace tessera {
 
-// Chooses the read that fails; it may be set and cleared while another thread uses the device. A place that failed stays broken until it is
-// repaired.
+// Chooses the read that fails. The choice may be set and cleared while another thread uses the device. A place that failed stays broken
+// until Repair.
 class Breaker {
  public:
   void BreakReadFromNow(int64_t reads) { const std::lock_guard<std::mutex> lock(mutex_); countdown_ = reads; }

@@ -1,9 +1,9 @@
-// Sets another cache folder for as long as it lives.
+// Sets another cache folder during the object's lifetime.
 //
 //   const TemporaryFolder folder;
 //   const CacheFolderFor cache(folder.path());          // CacheFolder(), and that of the programs that are run
 //
-// The old value is restored however a test ends, so that later tests find their models. REQUIRES: no other thread.
+// The old value is restored even if the test fails, so that later tests find their models. REQUIRES: no other thread.
 #pragma once
 
 #include <cstdlib>

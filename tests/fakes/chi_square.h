@@ -1,4 +1,4 @@
-// Whether counts may come of a distribution.
+// Tests whether counts may come from a distribution.
 //
 //   EXPECT_LT(ChiSquare(counts, distribution), MostChiSquare(counts.size()));   // exceeded by chance about once in a million
 //
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// The sum over outcomes of (count - expected)^2 / expected; infinite if there is one that cannot be. distribution: 1 together.
+// Returns the sum over outcomes of (count - expected)^2 / expected; infinite if an impossible outcome occurred. distribution: sums to 1.
 inline double ChiSquare(const std::vector<int64_t>& counts, const std::vector<double>& distribution) {
   double all = 0, sum = 0;
   for (const int64_t count : counts) all += static_cast<double>(count);
@@ -24,7 +24,7 @@ inline double ChiSquare(const std::vector<int64_t>& counts, const std::vector<do
   return sum;
 }
 
-// The value that chance exceeds about once in a million (Wilson and Hilferty's normal approximation, 4.75 deviations).
+// Returns the value that chance exceeds about once in a million (Wilson and Hilferty's normal approximation, 4.75 deviations).
 inline double MostChiSquare(size_t outcomes) {
   const double freedom = static_cast<double>(outcomes) - 1, spread = 2 / (9 * freedom);
   return freedom * std::pow(1 - spread + 4.75 * std::sqrt(spread), 3);

@@ -1,4 +1,4 @@
-// The base of fake block devices over another device: everything except reading is passed on to that device.
+// The base of fake block devices over another device: every call except reading goes to that device.
 //
 //   class LateDevice : public DeviceOverDevice { ... };
 #pragma once

@@ -17,7 +17,7 @@ inline std::string ParameterText(absl::string_view name, absl::string_view rest)
   return absl::StrCat("parameter { name: \"", name, "\" ", rest, " }\n");
 }
 
-// A profile in which each number is the most that it may be, measured, but without the parameter `without`; modes "fast" and "slow".
+// Returns a profile without the parameter `without`, in which each number is the maximum of its range, measured; modes "fast" and "slow".
 inline std::string DeviceProfileText(absl::string_view without = "") {
   std::string text = "name: 'fake'\nchip: 'none'\n";
   for (const ProfileField& field : ProfileFields()) {

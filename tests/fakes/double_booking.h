@@ -1,4 +1,5 @@
-// What no clock can show: two events of one resource that overlap without one containing the other, or one that ends before it begins.
+// Finds events that no clock can show: two events of one resource that overlap without one containing the other, or an event that ends
+// before its begin.
 //
 //   EXPECT_EQ(DoubleBooking(timeline.Events()), "");
 //
@@ -13,7 +14,7 @@
 
 namespace tessera {
 
-// The first such event, or those of one resource of which neither may contain the other if `nested` is false. Empty: none.
+// Returns the first such event. If `nested` is false, also events of one resource where one contains the other. Empty: none.
 inline std::string DoubleBooking(const std::vector<TimelineEvent>& events, bool nested = false) {
   const auto show = [](const TimelineEvent& event) {
     return absl::StrCat(ResourceName(event.resource), " ", ZoneName(event.zone), " ", event.begin_ns, " to ", event.end_ns);

@@ -1,4 +1,4 @@
-// Writes small EAGLE-3 heads for tests, right ones and, by changing what stands in them, wrong ones.
+// Writes small EAGLE-3 heads for tests: valid heads and, after changes to their contents, invalid ones.
 //
 //   EagleBuilder builder({.width = 64, .target_vocabulary = 265});      // of random numbers, for the tiny models
 //   builder.config["hidden_act"] = "\"gelu\"";                          // JSON
@@ -36,7 +36,7 @@ struct EagleSizes {
   int vocabulary = 40;
   int target_vocabulary = 265;
   int first_token = 2, step = 5;
-  std::vector<int> layers = {0, 1, 2};   // As EagleShape has them.
+  std::vector<int> layers = {0, 1, 2};   // As in EagleShape.
   std::string numbers = "F32";           // Or F16, BF16: of matrices.
   bool embeddings = false;
   uint64_t seed = 1;
@@ -76,7 +76,7 @@ class EagleBuilder {
   int TokenOf(int entry) const { return sizes_.first_token + entry * sizes_.step; }
 
   std::map<std::string, std::string> config;
-  std::string whole_config = "";   // In place of `config`, if not empty.
+  std::string whole_config = "";   // Replaces `config`, if not empty.
   std::vector<Tensor> tensors;
 
   Tensor& Of(const std::string& name) {
@@ -99,7 +99,7 @@ class EagleBuilder {
     std::memcpy(Of(name).bytes.data() + static_cast<size_t>(place) * sizeof value, &value, sizeof value);
   }
 
-  // The tensor's numbers as a reader has them.
+  // Returns the tensor's numbers as a reader gets them.
   std::vector<float> Floats(const std::string& name) {
     const Tensor& tensor = Of(name);
     const size_t width = WidthOf(tensor.dtype);

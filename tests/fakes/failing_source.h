@@ -1,10 +1,10 @@
-// A source whose unit cannot be read for a while.
+// A source with one unit that cannot be read for a while.
 //
 //   FailingSource source(model.source());
 //   source.failing = 3;                  // leases of unit 3 are errors from here on
 //   source.failing = -1;                 // and no longer
 //
-// Thread-compatible; the other source must outlive it.
+// Thread-compatible; the other source must outlive this one.
 #pragma once
 
 #include <vector>

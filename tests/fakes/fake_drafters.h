@@ -26,7 +26,7 @@ class CountingDrafter : public Drafter {
   size_t emitted_ = 0;
 };
 
-// Drafts what it is given as the text after the prompt: an oracle, if that is right; with `wrong` added to each token, the contrary.
+// Drafts the given tokens as the text after the prompt: an oracle, if the tokens are right; with `wrong` added to each token, always wrong.
 class ScriptedDrafter : public CountingDrafter {
  public:
   explicit ScriptedDrafter(std::vector<TokenId> text, int wrong = 0, int vocabulary = 1)
@@ -44,7 +44,7 @@ class ScriptedDrafter : public CountingDrafter {
   const int wrong_, vocabulary_;
 };
 
-// Drafts what would have been right some steps ago.
+// Drafts tokens that would have been right some steps ago.
 class LateDrafter : public CountingDrafter {
  public:
   LateDrafter(std::vector<TokenId> text, size_t steps) : text_(std::move(text)), steps_(steps) {}
@@ -66,10 +66,10 @@ class LateDrafter : public CountingDrafter {
  private:
   const std::vector<TokenId> text_;
   const size_t steps_;
-  std::vector<size_t> earlier_;      // What was emitted at each step.
+  std::vector<size_t> earlier_;      // The number of tokens that were emitted at each step.
 };
 
-// Right, but takes its time by the clock: another program has the processor.
+// Drafts right tokens, but slowly by the clock, as if another program had the processor.
 class SlowDrafter : public ScriptedDrafter {
  public:
   SlowDrafter(std::vector<TokenId> text, int64_t nanos, TickingClock& clock)
@@ -85,14 +85,14 @@ class SlowDrafter : public ScriptedDrafter {
   TickingClock& clock_;
 };
 
-// Trees of any shape and size: tokens at random, the same few again and again, and among them the right ones of the text given.
+// Drafts trees of any shape and size: random tokens, the same few again and again, and among them the right ones of the given text.
 class RandomDrafter : public CountingDrafter {
  public:
   RandomDrafter(int vocabulary, uint64_t seed, std::vector<TokenId> text = {})
       : vocabulary_(vocabulary), random_(seed), text_(std::move(text)) {}
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
     const int nodes = static_cast<int>(random_.Below(budget.max_nodes + 1)), most = tree.size() + nodes;
-    for (int tries = 0; tree.size() < most && tries < 4 * nodes; ++tries) {  // Some would be too deep, or are there already.
+    for (int tries = 0; tree.size() < most && tries < 4 * nodes; ++tries) {  // Some would be too deep, or exist already.
       const int parent = static_cast<int>(random_.Below(2) == 0 ? tree.size() - 1 : random_.Below(tree.size()));
       const size_t place = emitted_ + tree[parent].depth;
       if (tree[parent].depth >= budget.max_depth) continue;

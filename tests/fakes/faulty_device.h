@@ -1,12 +1,12 @@
-// A block device that fails as real ones do, by a schedule that a seed replays.
+// A block device that fails as real devices do, by a schedule that a seed replays.
 //
 //   MemoryDevice disk(RandomBytes(1 << 20, /*seed=*/1));
 //   FaultyDevice device(disk, {.seed = 7, .short_read = 0.3, .interruption = 0.3, .reordering = 0.5});
 //   SCOPED_TRACE(device.schedule().seed);
 //
-// Whether a read has a fault is a function of the seed, its offset and how often that offset was read before; it does not depend on timing
-// or on the order in which reads complete. Faults are in the reading: the device below stays as it is, and ReadPlain reads it (except for
-// sticky faults and a cut file). Bytes that a failed or short read did not bring hold kUnread. Thread-compatible.
+// A read's faults are a function of seed, offset and the number of earlier reads of the offset. Timing and the order of completions have no
+// effect. Faults are in the reading: the device below stays unchanged, and ReadPlain reads it (except for sticky faults and a cut file).
+// Bytes that a failed or short read did not deliver hold kUnread. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -31,14 +31,14 @@ struct FaultSchedule {
   double interruption = 0;   // EINTR or EAGAIN.
   double io_error = 0;       // EIO.
   double invalid = 0;        // EINVAL.
-  double bit_flip = 0;       // One bit of what came.
-  double zeroed_sector = 0;  // 512 bytes of it.
+  double bit_flip = 0;       // One bit of the bytes read.
+  double zeroed_sector = 0;  // 512 bytes of the bytes read.
   double misdirection = 0;   // The bytes of another place in the file.
   double stale = 0;          // The bytes that `older` holds there.
   double reordering = 0;     // Completes after up to eight later waits.
   double latency_spike = 0;  // Takes spike_nanos on `clock`.
   // Faults at a place.
-  int storm = 0;                  // Each offset is interrupted so often at first.
+  int storm = 0;                  // Each offset is interrupted this number of times at first.
   int64_t io_error_at_read = -1;  // The read of this number (from 0, as submitted) gets EIO.
   int64_t sticky_io_error = -1;   // Every read of this byte gets EIO, ReadPlain too.
   int64_t cut_short_at = -1;      // The file ends here.
@@ -130,7 +130,7 @@ class FaultyDevice : public BlockDevice {
     held_.push_back({{completion.tag, result}, waits});
   }
 
-  // What the read says in place of `result`; its bytes are spoiled here.
+  // Returns the read's result in place of `result`, and spoils its bytes here.
   int64_t Spoil(const Asked& asked, int64_t result) {
     const int64_t offset = asked.read.offset;
     if (asked.number == schedule_.io_error_at_read || Covers(offset, asked.read.out, schedule_.sticky_io_error)) return -EIO;
@@ -162,7 +162,7 @@ class FaultyDevice : public BlockDevice {
     if (count(Meets(asked, kStale, schedule_.stale))) schedule_.older->ReadPlain(offset, bytes);
   }
 
-  // Hands out reads that need not wait any longer.
+  // Hands out reads whose wait is over.
   void Release(std::vector<Completion>& done) {
     std::vector<Held> still;
     for (Held& held : held_) {
@@ -177,13 +177,13 @@ class FaultyDevice : public BlockDevice {
 
   BlockDevice& below_;
   const FaultSchedule schedule_;
-  std::map<uint64_t, Asked> reads_;      // In flight below, by tag.
+  std::map<uint64_t, Asked> reads_;      // In flight in the device below, by tag.
   std::map<int64_t, int64_t> attempts_;  // By offset.
-  std::vector<Held> held_;               // Done below, not handed out yet.
+  std::vector<Held> held_;               // Completed by the device below, not handed out yet.
   int64_t submitted_ = 0, faults_ = 0;
 };
 
-// For LayerStreamer::Options::wrap_device: the device it is given, made to fail.
+// For LayerStreamer::Options::wrap_device: makes the given device fail.
 inline auto WithFaults(const FaultSchedule& schedule) {
   class Owner : public FaultyDevice {
    public:

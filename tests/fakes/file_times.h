@@ -1,4 +1,5 @@
-// File systems keep times in steps, some of milliseconds: a file that is written twice within one looks as if it had been written once.
+// Waits until a file's next write gets a new time. File systems keep times in steps, some of milliseconds. A file that is written twice
+// within one step looks as if written once.
 //
 //   WaitForLaterFileTime(path);                     // What is written to the file from now on has another time than it has now.
 #pragma once
@@ -21,7 +22,7 @@ inline auto LastChange(const std::string& path) {
   return std::make_tuple(found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
 }
 
-// Writes a file beside it until that has a later time.
+// Writes a file next to `path` until that file has a later time.
 inline void WaitForLaterFileTime(const std::string& path) {
   const std::string other = path + ".time";
   const auto then = LastChange(path);

@@ -1,4 +1,4 @@
-// Files of forecasts as scripts/train/ds2d.py writes them, of random numbers, and wrong ones by changing what stands in them.
+// Files of forecasts as scripts/train/ds2d.py writes them, of random numbers; invalid files after changes to their contents.
 //
 //   ForecastFile file = RandomForecasts(engine->config(), {.slots = 4, .forecasts = 2}, /*seed=*/1);
 //   file.Of("prefix.keys").shape = {2, 4, 2, 8};
@@ -33,7 +33,7 @@ struct ForecastFile {
     std::string name;
     std::vector<int64_t> shape;
     std::vector<float> numbers;
-    std::string type = "F32";   // The numbers are FP32 whatever it says.
+    std::string type = "F32";   // The numbers are FP32 for any type.
   };
   std::vector<Tensor> tensors = {};
   std::vector<std::pair<std::string, std::string>> texts = {};
@@ -75,7 +75,7 @@ struct ForecastFile {
   }
 };
 
-// Keys and values as large as those of a layer, embeddings as large as those of tokens.
+// Makes keys and values as large as a layer's, and embeddings as large as tokens'.
 inline ForecastFile RandomForecasts(const ModelConfig& config, const ForecastSizes& sizes, uint64_t seed, float size = 1) {
   SeededRandom random(seed);
   const auto tensor = [&](const std::string& name, const std::vector<int64_t>& shape) {

@@ -1,9 +1,9 @@
-// Adapters that earlier versions took for another: their numbers of 64 bits are the same. That number was two steps of arithmetic for each
-// word, which run backwards as easily as forwards, so whoever chooses half of the words can choose the rest.
+// Makes adapters that earlier versions took for another adapter: both have the same 64-bit number. The number took two steps of arithmetic
+// for each word, which run backwards as easily as forwards. So an attacker may choose half of the words and compute the rest.
 //
 //   const LoraAdapter forged = ForgedAdapter(config, /*rank=*/4, /*seed=*/1, /*forgery=*/5);   // RandomAdapter's with this seed, FP16
 //
-// CHECKs that the numbers are the same indeed. Pure.
+// CHECKs that the numbers are really the same. Pure.
 #pragma once
 
 #include <cmath>
@@ -23,13 +23,13 @@ namespace tessera {
 
 inline constexpr size_t kOldChains = 8;
 
-// A step of a chain, as it was. Words took the chains in turn.
+// A step of a chain, as in those versions. Words took the chains in turn.
 inline uint64_t OldChained(uint64_t chain, uint64_t word) {
   chain = (chain ^ word) * 0xBF58476D1CE4E5B9u;
   return (chain ^ chain >> 32) * 0x94D049BB133111EBu;
 }
 
-// The ends of all chains, of which the number was made, with the size.
+// Returns the ends of all chains. The number was made of these ends and the size.
 inline std::vector<uint64_t> OldChains(const std::vector<uint64_t>& words) {
   std::vector<uint64_t> chains = {1, 2, 3, 4, 5, 6, 7, 8};
   for (size_t i = 0; i < words.size(); ++i) chains[i % kOldChains] = OldChained(chains[i % kOldChains], words[i]);
@@ -43,11 +43,12 @@ inline bool HasSmallHalves(uint64_t word) {
   return true;
 }
 
-// Other halves whose chains end as those of `words`: of each two words of a chain, the first is random and the second follows.
+// Returns other halves whose chains end like the chains of `words`: of each two words of a chain, the first is random and the second
+// follows.
 inline std::vector<uint64_t> ForgedWords(const std::vector<uint64_t>& words, SeededRandom& random) {
   std::vector<uint64_t> forged = words;
   for (size_t i = 0; i + kOldChains < words.size(); ++i) {
-    if (i / kOldChains % 2 != 0) continue;   // The second of two.
+    if (i / kOldChains % 2 != 0) continue;   // The second of two words.
     uint64_t chain = i % kOldChains + 1;
     for (size_t before = i % kOldChains; before < i; before += kOldChains) chain = OldChained(chain, words[before]);
     do {

@@ -2,7 +2,7 @@
 //
 //   for (const ForwardCase& line : ForwardCases()) Compare(ForwardModel(line, BlockFormat::kF16), line.tokens, line.logits);
 //
-// Numbers are made from the tensors' names, as the script makes them; they are exact in FP32, and those of matrices in FP16.
+// Numbers are made from the tensors' names, as in the script. All are exact in FP32, and those of matrices in FP16.
 #pragma once
 
 #include <cstring>
@@ -43,7 +43,7 @@ inline std::vector<ForwardCase> ForwardCases() {
   return cases;
 }
 
-// Multiples of 1/1024 from -1 to below 1: FNV-1a of the name, and SplitMix64 from there on.
+// Makes multiples of 1/1024 from -1 to below 1: FNV-1a of the name, then SplitMix64.
 inline std::vector<float> ForwardNumbers(absl::string_view name, int64_t count) {
   uint64_t state = 0xcbf29ce484222325;
   for (const char letter : name) state = (state ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
@@ -66,7 +66,7 @@ inline std::vector<float> ForwardTensor(absl::string_view name, int64_t count) {
   return numbers;
 }
 
-// The bytes of a GGUF file. format: of matrices, FP32 or FP16.
+// Returns the bytes of a GGUF file. format: of matrices, FP32 or FP16.
 inline std::string ForwardModel(const ForwardCase& line, BlockFormat format) {
   const bool gemma = line.architecture == "gemma3", large_heads = gemma || line.architecture == "qwen3";
   TinyModel tiny = {.architecture = line.architecture, .width = 32, .feed_forward = 64, .head_size = large_heads ? 16 : 8,

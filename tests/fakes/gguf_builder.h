@@ -1,4 +1,4 @@
-// Writes small GGUF files for tests, right ones and, through Corrupt, wrong ones.
+// Writes small GGUF files for tests: valid files and, through Corrupt, invalid ones.
 //
 //   GgufBuilder builder;
 //   builder.String("general.architecture", "llama").Number<uint32_t>("llama.block_count", 2);
@@ -31,7 +31,7 @@ class GgufBuilder {
  public:
   GgufBuilder& Version(uint32_t version) { version_ = version; return *this; }
 
-  // The alignment of tensor data, without and with saying so in general.alignment.
+  // Sets the alignment of tensor data, without and with the key general.alignment.
   GgufBuilder& SilentAlignment(uint32_t alignment) { alignment_ = alignment; return *this; }
   GgufBuilder& Alignment(uint32_t alignment) { return SilentAlignment(alignment).Number("general.alignment", alignment); }
 
@@ -59,7 +59,7 @@ class GgufBuilder {
     return Raw(key, GgufType::kArray, {{"element_type", Bytes(element_type)}, {"count", Bytes(count)}, {"value", bytes}});
   }
 
-  // An entry of any bytes: the named parts follow the type, one after the other.
+  // Adds an entry of any bytes: the named parts follow the type, one after the other.
   using Parts = std::vector<std::pair<std::string, std::string>>;
   GgufBuilder& Raw(const std::string& key, GgufType type, Parts parts) {
     parts.insert(parts.begin(), {"type", Bytes(type)});
@@ -67,7 +67,7 @@ class GgufBuilder {
     return *this;
   }
 
-  // Takes an entry out again, to be missed or put in anew. REQUIRES: it is there.
+  // Removes an entry, to be missed or added anew. REQUIRES: the entry exists.
   GgufBuilder& Remove(const std::string& key) {
     CHECK_EQ(std::erase_if(entries_, [&](const Entry& entry) { return entry.key == key; }), 1u) << "no key " << key;
     return *this;
@@ -83,7 +83,7 @@ class GgufBuilder {
     return *this;
   }
 
-  // The same model in parts, tensors dealt out in order: WriteTo("x-00001-of-00003.gguf") and so on.
+  // Returns the same model in parts, tensors dealt out in order: WriteTo("x-00001-of-00003.gguf") and so on.
   std::vector<GgufBuilder> Split(uint16_t count) const {
     std::vector<GgufBuilder> parts(count);
     parts[0].entries_ = entries_;
@@ -119,12 +119,12 @@ class GgufBuilder {
     return file_;
   }
 
-  // Where a field begins in the file built last. REQUIRES: there is such a field.
+  // Returns the offset of a field in the file built last. REQUIRES: there is such a field.
   size_t OffsetOf(const std::string& field) const {
     CHECK(fields_.count(field) == 1) << "no field " << field;
     return fields_.at(field);
   }
-  // Where each field begins, and where the tensors' data does ("data").
+  // Returns the offset of each field, and of the tensors' data ("data").
   const std::map<std::string, size_t>& fields() const { return fields_; }
 
   void WriteTo(const std::string& path) {

@@ -1,4 +1,4 @@
-// A tokenizer's metadata (tokenizer_metadata.h) as a GGUF file that holds no tensors, or as a part of one.
+// Writes a tokenizer's metadata (tokenizer_metadata.h) as a GGUF file without tensors, or as a part of one.
 //
 //   auto file = OpenAsGguf(SmallBytePair());      // StatusOr<std::unique_ptr<GgufFile>>; the file on disk is gone already
 //   AddTo(builder, SmallBytePair());

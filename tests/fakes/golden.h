@@ -1,4 +1,4 @@
-// The golden files of another engine as C++ values (tests/golden/README.md says what a line of each is).
+// The golden files of another engine as C++ values (tests/golden/README.md describes a line of each file).
 //
 //   for (const GoldenLogits& line : ReadGoldenLogits("tiny/llama.logits.jsonl")) Compare(line.tokens, line.positions);
 //
@@ -81,7 +81,7 @@ inline std::vector<GoldenText> ReadGoldenTexts(const std::string& name) {
   return result;
 }
 
-// Computed in double, whatever the type of the logits, and in four parts: a test calls it tens of thousands of times, and one chain of
+// Computes in double for any type of logits, and in four parts: a test calls this function tens of thousands of times, and one chain of
 // additions is several times slower.
 inline double LogSumExpOf(absl::Span<const float> logits) {
   float largest[4];
@@ -93,7 +93,7 @@ inline double LogSumExpOf(absl::Span<const float> logits) {
   return most + std::log(sums[0] + sums[1] + sums[2] + sums[3]);
 }
 
-// How far the log-probabilities of the golden tokens are off.
+// Returns the errors of the log-probabilities of the golden tokens.
 inline std::vector<double> LogProbabilityErrors(const GoldenPosition& golden, absl::Span<const float> logits) {
   const double logsumexp = LogSumExpOf(logits);
   std::vector<double> errors;

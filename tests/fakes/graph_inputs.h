@@ -34,8 +34,8 @@ class GraphInputs {
   RunArguments& arguments() { return arguments_; }
   std::vector<float>& output(int external) { return buffers_[external]; }
 
-  // Rows of `tokens` at positions first_position, ...: row r sees slots 0 to its position. Inputs get random numbers that depend
-  // on the token alone.
+  // Sets rows of `tokens` at positions first_position, ...: row r sees slots 0 to its position. Inputs get random numbers that depend on
+  // the token alone.
   void SetRows(const std::vector<int32_t>& tokens, int first_position = 0) {
     const int rows = static_cast<int>(tokens.size());
     tokens_ = tokens;
@@ -50,7 +50,7 @@ class GraphInputs {
     Bind(rows);
   }
 
-  // The path of a row, after SetRows.
+  // Sets the path of a row, after SetRows.
   void SetPath(int row, std::vector<SlotRange> path) {
     ranges_[row] = std::move(path);
     paths_[row] = ranges_[row];

@@ -1,4 +1,4 @@
-// A block device that notes where it is asked to read, and keeps one of these reads back until it is let go.
+// A block device that records the offsets of reads, and holds one of these reads back until released.
 //
 //   HeldRead held;
 //   held.Hold(file->UnitOffset(3));
@@ -6,8 +6,7 @@
 //   ... the others come ...
 //   held.LetGo();
 //
-// After a minute the read comes in any case, so that a test that fails ends. A HeldRead is thread-safe; a device is used on one
-// thread.
+// After a minute the read completes in any case, so that a failing test ends. A HeldRead is thread-safe; a device is used on one thread.
 #pragma once
 
 #include <functional>
@@ -26,7 +25,7 @@ class HeldRead {
  public:
   void Hold(int64_t offset) { const std::lock_guard<std::mutex> lock(mutex_); held_ = offset; }
   void LetGo() { Hold(-1); }
-  // Offsets of all reads, in the order in which the device was asked.
+  // Returns offsets of all reads, in the order of submission.
   std::vector<int64_t> asked() const { const std::lock_guard<std::mutex> lock(mutex_); return asked_; }
 
   // For LayerStreamer::Options::wrap_device.
@@ -53,7 +52,7 @@ class HeldDevice : public DeviceOverDevice {
     return below_->Submit(read);
   }
 
-  // With no more than the held read in flight, nothing has come: the streamer may ask for more meanwhile.
+  // Returns no completion while only the held read is in flight: the streamer may submit more meanwhile.
   absl::Status Wait(std::vector<Completion>& done) override {
     std::vector<Completion> came = std::exchange(kept_, {});
     if (came.empty() || held_.Holds(offset_of_[came[0].tag])) {
@@ -72,9 +71,9 @@ class HeldDevice : public DeviceOverDevice {
  private:
   HeldRead& held_;
   std::map<uint64_t, int64_t> offset_of_;  // By tag.
-  std::vector<Completion> kept_;           // The held read, once it is done below.
+  std::vector<Completion> kept_;           // The held read, once the device below completes the read.
   int below_in_flight_ = 0;
-  Patience patience_;                      // Begins where the held read alone is waited for.
+  Patience patience_;                      // Starts when only the held read remains.
 };
 
 inline std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> HeldRead::Wrap() {

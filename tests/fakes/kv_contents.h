@@ -4,7 +4,7 @@
 //   contents.Write(text, /*from=*/0, /*mark=*/1);                 // as a pass would, to the end of the sequence
 //   contents.Expect(text, /*from=*/0, /*to=*/40, /*mark=*/1);
 //
-// Positions that were given up are passed over. Thread-compatible.
+// Positions that the cache gave up are skipped. Thread-compatible.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// Writes to and reads from the slots of a path a number for each position, told apart by `mark`.
+// Writes a number for each position to the slots of a path, and reads the numbers back. `mark` distinguishes writers.
 template <typename Element>
 class KvContents {
  public:

@@ -1,11 +1,11 @@
-// A block device that reads on a thread of its own, at any time, as hardware does: memory that is freed or reused too early is written to.
+// A block device that reads on its own thread, at any time, as hardware does. Memory that is freed or reused too early is written to.
 //
 //   LateDevice device(std::make_unique<MemoryDevice>(RandomBytes(1 << 20, /*seed=*/1), /*depth=*/8), /*seed=*/7);
 //   BlockReader(device).Start(extent);                        // and destroyed at once
 //   EXPECT_EQ(device.in_flight(), 0);
 //
-// Which read is next, and how much is computed before it, follow from the seed. CHECKs that no two reads in flight go to the
-// same bytes, and that the memory of those in flight when it is destroyed is still there, by writing to it. Used on one thread.
+// The order of reads, and the amount of computing before each, follow from the seed. CHECKs that no two reads in flight go to the same
+// bytes. On destruction, CHECKs that the memory of reads in flight still exists, by writing to it. Used on one thread.
 #pragma once
 
 #include <condition_variable>

@@ -1,10 +1,10 @@
-// A model ready to be run below the runtime layer, and the machines that run it: threads, device, cache and passes.
+// A model below the runtime layer, and the machines that run the model: threads, device, cache and passes.
 //
 //   LoadedWeights model(TinyModelBuilder({}));                            // or LoadedWeights model("model.gguf")
 //   Machine machine(model, {.threads = 2, .scatter_seed = 7});
 //   std::vector<float> logits = machine.Plain({3, 1, 4});              // of the last token, one token per pass
 //
-// Machines share a model's weights and nothing else. What cannot fail in a right program is CHECKed. Thread-compatible.
+// Machines share a model's weights and nothing else. Operations that cannot fail in a right program are CHECKed. Thread-compatible.
 #pragma once
 
 #include <functional>
@@ -40,13 +40,13 @@ class Machine {
     WeightSource* source = nullptr;          // Null: the model's.
     Timeline* timeline = nullptr;
     int kv_block = 16;                       // As HmxDevice::Options.
-    int static_graphs = 0;                   // Other than 0: a StaticDevice that holds so many. It has one thread.
+    int static_graphs = 0;                   // Not 0: a StaticDevice that holds this number of graphs. The device has one thread.
     std::vector<int> graph_rows = {};        // As CompiledModel::Options.
-    // Makes the device, on the machine's threads. Null: as said below.
+    // Makes the device, on the machine's threads. Null: Machine's constructor chooses a device.
     std::function<std::unique_ptr<Device>(ThreadPool& pool)> make_device = nullptr;
   };
-  // The device is the reference one if the model's weights are FP32, and computes as a phone NPU if they are in tiles. The model must
-  // outlive the machine.
+  // Uses the reference device if the model's weights are FP32; if the weights are in tiles, a device that computes as a phone NPU. The
+  // model must outlive the machine.
   Machine(const LoadedWeights& model, const Options& options) : config_(model.config()), pool_(options.threads) {
     if (options.make_device != nullptr) {
       device_ = options.make_device(pool_);
@@ -82,7 +82,7 @@ class Machine {
                                          const LoraAdapter* adapter = nullptr) {
     return Extend(sequence, tokens, All(static_cast<int>(tokens.size())), adapter);
   }
-  // The same where only some are wanted, and of those.
+  // Like the above, for chosen rows; returns only the chosen rows' logits.
   std::vector<std::vector<float>> Extend(KvCache::SequenceId sequence, absl::Span<const TokenId> tokens, absl::Span<const int> wanted,
                                          const LoraAdapter* adapter) {
     const int before = cache_->Length(sequence), count = static_cast<int>(tokens.size());
@@ -96,7 +96,7 @@ class Machine {
     return LogitsOf(wanted);
   }
 
-  // Extends the sequence by one token and returns its logits, or the source's error: the sequence is then as it was.
+  // Extends the sequence by one token. Returns the token's logits, or the source's error: the sequence then stays unchanged.
   absl::StatusOr<std::vector<float>> TryExtend(KvCache::SequenceId sequence, TokenId token) {
     const int before = cache_->Length(sequence);
     Must(cache_->MakeRoom(1));
@@ -110,7 +110,7 @@ class Machine {
     return status;
   }
 
-  // A pass of which some rows are wanted, or all, and logits of these until the next.
+  // Runs a pass with some or all rows wanted. Logits of these rows are valid until the next pass.
   absl::Status Run(absl::Span<const PassRow> rows) { return Run(rows, All(static_cast<int>(rows.size()))); }
   absl::Status Run(absl::Span<const PassRow> rows, absl::Span<const int> wanted) {
     last_ = HiddenRows();
@@ -119,7 +119,7 @@ class Machine {
   }
   absl::Status Logits(absl::Span<const int> chosen, TensorView<float> logits) { return runner_->Logits(last_, chosen, logits); }
 
-  // The logits of every row of the last pass, or of some.
+  // Returns the logits of every row of the last pass, or of some rows.
   std::vector<std::vector<float>> LogitsOfAll(int rows) { return LogitsOf(All(rows)); }
   std::vector<std::vector<float>> LogitsOf(absl::Span<const int> chosen) {
     std::vector<float> all(chosen.size() * config_.vocabulary);
@@ -137,7 +137,7 @@ class Machine {
     return all;
   }
 
-  // The logits of the last of `tokens`, computed one token per pass in a sequence of its own.
+  // Returns the logits of the last of `tokens`, computed one token per pass in a new sequence.
   std::vector<float> Plain(absl::Span<const TokenId> tokens, const LoraAdapter* adapter = nullptr) {
     const KvCache::SequenceId sequence = cache_->NewSequence();
     std::vector<float> logits;
@@ -152,7 +152,7 @@ class Machine {
   std::unique_ptr<Device> device_;
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<PassRunner> runner_;
-  HiddenRows last_;   // Those of the last pass; of none if it failed.
+  HiddenRows last_;   // Rows of the last pass; none if the pass failed.
 };
 
 }  // namespace tessera

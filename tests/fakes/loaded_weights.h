@@ -1,9 +1,9 @@
-// A model's file, configuration, and weights in memory: what is there before anything computes.
+// A model's file, configuration, and weights in memory: everything needed before computing.
 //
 //   LoadedWeights model(TinyModelBuilder({}));                            // or LoadedWeights model("model.gguf")
 //   const WeightLease lease = Must(model.source().Acquire(/*unit=*/0));
 //
-// What cannot fail in a right program is CHECKed. Thread-compatible.
+// Operations that cannot fail in a right program are CHECKed. Thread-compatible.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class LoadedWeights {
   explicit LoadedWeights(const std::string& path, WeightEncoding encoding = WeightEncoding::kPacked) {
     Load(GgufFile::Open(path), encoding, kLargestUnitBytes);
   }
-  // In tiles, by a recipe.
+  // Loads weights in tiles, by a recipe.
   LoadedWeights(GgufBuilder builder, const std::string& recipe) : bytes_(builder.Build()), recipe_(recipe) {
     const std::byte* data = reinterpret_cast<const std::byte*>(bytes_.data());
     Load(GgufFile::Parse(absl::MakeConstSpan(data, bytes_.size()), "tiny"), WeightEncoding::kTiles, kLargestUnitBytes);
@@ -41,7 +41,7 @@ class LoadedWeights {
   const WeightLayout& layout() const { return layout_; }
   WeightSource& source() const { return *source_; }
 
-  // The bytes of every unit, for sources of the test's own.
+  // Returns the bytes of every unit, for a test's own sources.
   std::vector<std::vector<std::byte>> Units() const {
     std::vector<std::vector<std::byte>> units(layout_.units());
     for (int i = 0; i < layout_.units(); ++i) {

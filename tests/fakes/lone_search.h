@@ -1,11 +1,11 @@
-// The beam search of runtime/scale/beam_run.h as its headers state it: each step is written in a session of its own, one token after
-// another, and nothing is shared but the numbers of streams.
+// The beam search of runtime/scale/beam_run.h as the headers state the algorithm. Each step is written in a new session, one token after
+// another. Only the numbers of streams are shared.
 //
 //   CompareWithLone(LettersModel(), options, /*prompt_tokens=*/20);      // both ways give the same texts, scores and paths, to the bit
 //   LoneSearch lone(*engine, prompt, options);
 //   for (const int expansion : path) text = lone.After(text, expansion); // one text alone
 //
-// Texts are scored by HashScorer. CHECKs that nothing fails. Thread-compatible.
+// Texts are scored by HashScorer. CHECKs that no call fails. Thread-compatible.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@
 
 namespace tessera {
 
-// A number that any change of tokens or text changes.
+// Returns a number that any change of tokens or text changes.
 inline double ScoreOf(absl::Span<const TokenId> tokens, absl::string_view text) {
   uint64_t hash = Crc32c({reinterpret_cast<const std::byte*>(text.data()), text.size()});
   for (const TokenId token : tokens) hash = CounterRandom(hash, static_cast<uint64_t>(token), 0);
@@ -47,7 +47,7 @@ class HashScorer : public Scorer {
   int scored_ = 0;
 };
 
-// That the search is planned for.
+// Returns an engine that is planned for the search.
 inline std::unique_ptr<Engine> EngineFor(const TinyModel& model, const BeamRunOptions& options, EngineOptions engine = {}) {
   engine.compute.threads = 1;
   if (engine.compute.row_capacity == 0) engine.compute.row_capacity = 64;
@@ -60,13 +60,13 @@ inline TinyModel LettersModel() { return {.writes_letters = true, .seed = 3}; }
 // Draws among all tokens.
 inline SamplingOptions AnyToken(uint64_t seed) { return {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .seed = seed}; }
 
-// Texts are what TextStream makes of all their tokens, from the first.
+// The text is TextStream's output for all tokens, from the first.
 class LoneSearch {
  public:
   struct Text {
     std::vector<TokenId> tokens = {};
-    size_t begin = 0, end = 0;            // The last step, in what the tokens say.
-    std::string text = {};                // Up to there.
+    size_t begin = 0, end = 0;            // The last step, as offsets in the text of the tokens.
+    std::string text = {};                // Up to the end of the last step.
     bool ended = false;
     FinishReason reason = FinishReason::kLength;
     TextConfidence confidence = {};
@@ -94,7 +94,7 @@ class LoneSearch {
     return ended.empty() ? living : ended;
   }
 
-  // The text with one step more.
+  // Returns the text with one more step.
   Text After(Text text, int expansion) {
     text.path.push_back(expansion);
     uint64_t stream = static_cast<uint64_t>(text.path[0]);
@@ -132,7 +132,7 @@ class LoneSearch {
     text.end = text.text.size();
   }
 
-  // Whether the step goes on after its last token.
+  // Returns whether the step goes on after its last token.
   bool Goes(Text& text, size_t step_tokens) {
     if (engine_.tokenizer().IsEnd(text.tokens.back())) return End(text, FinishReason::kEndToken), false;
     const std::string before = Said(absl::MakeConstSpan(text.tokens).first(text.tokens.size() - 1), /*ends=*/false);
@@ -174,7 +174,7 @@ inline void ExpectSame(const BeamText& text, const LoneSearch::Text& alone) {
   EXPECT_EQ(text.self_certainty, alone.confidence.self_certainty());
 }
 
-// Runs both ways in engines of their own, and returns how many steps ended within a token.
+// Runs both ways in separate engines, and returns the number of steps that ended within a token.
 inline int CompareWithLone(const TinyModel& model, const BeamRunOptions& options, int prompt_tokens, EngineOptions engine_options = {},
                     BeamTexts* result = nullptr) {
   const std::vector<TokenId> prompt = RandomTokens(prompt_tokens, 7);

@@ -1,11 +1,11 @@
-// What a text is alone: what many texts in one pass must be, bit for bit.
+// Writes a text alone. Texts that share passes must equal these texts bit for bit.
 //
 //   LoneWriter alone({.model_path = path, .cache = {.context = 96}});
 //   const LoneText expected = alone.Write({.prompt = {1, 2, 3}, .text = {.max_tokens = 20}});
 //   EXPECT_EQ(seen.logits, expected.logits);
 //
-// By Generate, which drives one stream in passes of its own; with an adapter by one row per pass and a sampler alone, without stop strings.
-// CHECKs that nothing fails. Thread-compatible.
+// Uses Generate, which drives one stream in passes of its own. With an adapter, uses one row per pass and a sampler alone, without stop
+// strings. CHECKs that no call fails. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ namespace tessera {
 
 struct LoneText {
   std::vector<TokenId> tokens;
-  std::vector<uint32_t> logits;      // Digests of those that each token was chosen from.
-  std::string text;                  // Empty where there is an adapter.
+  std::vector<uint32_t> logits;      // Digests of the logits behind each token.
+  std::string text;                  // Empty with an adapter.
   FinishReason reason = FinishReason::kLength;
 };
 
-// By a session with the text's adapter, and without drafts.
+// Writes by a session with the text's adapter, and without drafts.
 inline LoneText WriteAlone(Engine& engine, const StreamOptions& options) {
   LoneText written;
   const auto session = Must(engine.NewSession({.adapter = options.adapter}));
@@ -57,7 +57,7 @@ class LoneWriter {
     return written;
   }
 
-  // The logits' digest after the last of these.
+  // Returns the logits' digest after the last of these tokens.
   uint32_t LogitsAfter(absl::Span<const TokenId> tokens) {
     const auto session = Must(engine_->NewSession());
     Must(session->Append(tokens));

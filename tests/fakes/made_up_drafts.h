@@ -1,9 +1,9 @@
-// A draft's recording as no model made it: texts of chance, and distributions that are right as often as they say.
+// Makes a draft's recording that no model made: random texts, and distributions that are right as often as their probabilities say.
 //
 //   const DraftRecording near = MadeUpDraft({.likeliest = 0.8}), far = MadeUpDraft({.likeliest = 0.5, .seed = 2});
 //
-// Each position has six candidates. Their probabilities are drawn about `likeliest`, and the token that came is drawn by them. So whoever
-// trusts them is right, and a draft with a larger `likeliest` is the better one.
+// Each position has six candidates. Their probabilities are drawn about `likeliest`, and the true token is drawn by these probabilities. So
+// a policy that trusts the probabilities is right, and a draft with a larger `likeliest` is better.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// Recordings as no model made them: a text or two of each task, with drafts that come true as often as a test wants.
+// Makes recordings that no model made: a text or two of each task, with drafts that come true as often as a test wants.
 //
 //   const SdnpuRecordings recordings = MadeUpRecordings();
 //
-// Ours accepts more than plain drafts, and lookup drafts less than the automaton. All write the same texts. All drafts are rejected: in
-// each text two miss a token, three have a synonym, the others are redundant.
+// The "+ours" drafters accept more than plain drafts, and lookup drafts less than the automaton. All write the same texts. All drafts are
+// rejected: in each text two miss a token, three have a synonym, the others are redundant.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A block device over bytes in memory: each read is done as it is submitted, and completes in the order of submission.
+// A block device over bytes in memory: each read is done at submission, and completes in the order of submission.
 //
 //   MemoryDevice device(RandomBytes(1 << 20, /*seed=*/1), /*depth=*/4);
 //   device.contents().resize(4096);                      // what a file that is cut short does
@@ -26,7 +26,7 @@ class MemoryDevice : public BlockDevice {
 
   std::string& contents() { return contents_; }
   int most_in_flight() const { return most_in_flight_; }
-  // After so many reads, Submit or Wait fails for good.
+  // After this number of reads, Submit or Wait fails permanently.
   void BreakSubmitAfter(int64_t reads) { submit_breaks_after_ = reads; }
   void BreakWaitAfter(int64_t reads) { wait_breaks_after_ = reads; }
 

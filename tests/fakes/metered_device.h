@@ -1,10 +1,10 @@
-// A device over another, which knows how many bytes of graphs are loaded, and on which a chosen load fails.
+// A device over another device. Counts the bytes of loaded graphs, and fails a chosen load.
 //
 //   MeteredDevice device(std::move(modeled));
 //   device.FailLoad(2);                                  // the third from now, once
 //   EXPECT_LE(device.most_bytes(), planned);
 //
-// Bytes are those of CostOf. Used on one thread.
+// Bytes are as in CostOf. Used on one thread.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class MeteredDevice : public Device {
   explicit MeteredDevice(std::unique_ptr<Device> below) : below_(std::move(below)) {}
 
   int64_t bytes() const { return bytes_; }             // Loaded now,
-  int64_t most_bytes() const { return most_bytes_; }   // and at most so far.
+  int64_t most_bytes() const { return most_bytes_; }   // and the maximum so far.
   int64_t loads() const { return loads_; }
   void FailLoad(int64_t loads_before) { fails_at_ = loads_ + loads_before; }
   void FailAllLoads(bool fail) { fails_all_ = fail; }

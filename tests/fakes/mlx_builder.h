@@ -1,10 +1,10 @@
-// Writes small adapter folders as mlx-lm does, and all known bad ones, each with the message that must refuse it.
+// Writes small adapter folders as mlx-lm does, and lists all known bad ones, each with the expected error message.
 //
 //   PeftBuilder builder = MlxFolder();                     // for the tiny llama: queries of both layers, one ffn_down, of rank 2, scale 3
 //   builder.WriteTo(folder.Path("adapter"));
 //   for (const BadPeft& row : BadMlxFolders()) Refuse(row.name, row.spoil, row.message);          // of MlxFolder()
 //
-// Numbers are those of PeftBuilder, in this file's order. Messages as in bad_adapters.h. Pure.
+// Numbers are PeftBuilder's, in this file's order. Messages as in bad_adapters.h. Pure.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-// "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight" as mlx-lm calls it.
+// Returns mlx-lm's name for "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight".
 inline std::string MlxName(const std::string& peft) {
   constexpr size_t kBase = sizeof("base_model.model.") - 1, kEnding = sizeof("A.weight") - 1;
   const std::string ending = peft[peft.size() - kEnding] == 'A' ? "a" : "b";

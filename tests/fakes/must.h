@@ -1,4 +1,4 @@
-// What cannot fail in a right program, in a test: the value, or a CHECK failure that says why there is none.
+// Unwraps results that cannot fail in a right program, in a test: returns the value, or a CHECK failure with the error.
 //
 //   const auto file = Must(GgufFile::Open(path));
 //   Must(device->Run(arguments));

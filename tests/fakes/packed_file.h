@@ -1,9 +1,9 @@
-// A model packed into a .tsr file, in a folder that is removed with it: packing takes less than a second, and no old file is used.
+// A model packed into a .tsr file, in a folder that is removed with the object. Packing takes less than a second, and no old file is used.
 //
 //   const PackedModel packed(TinyModelBuilder({}));                    // or packed("model.gguf")
 //   Engine::Load({.model_path = packed.path()});
 //
-// CHECKs that it packs. Thread-compatible.
+// CHECKs that packing succeeds. Thread-compatible.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class PackedModel {
   }
 
   const std::string& path() const { return path_; }
-  const std::string& gguf() const { return gguf_; }  // The file from which it was packed.
+  const std::string& gguf() const { return gguf_; }  // The source file of packing.
 
  private:
   void Pack() {

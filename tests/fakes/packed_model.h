@@ -1,4 +1,4 @@
-// A tiny model as a GGUF file and packed, in a folder of their own.
+// A tiny model as a GGUF file and packed, in a separate folder.
 //
 //   const PackedTiny model({.architecture = "gemma3"});
 //   Engine::Load({.model_path = model.packed()});
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// recipe: as WeightRecipe::Parse takes it.
+// recipe: as for WeightRecipe::Parse.
 inline TsrSummary PackFile(const std::string& gguf, const std::string& tsr, int threads = 2, const std::string& recipe = "keep") {
   const auto file = Must(GgufFile::Open(gguf));
   ThreadPool pool(threads);

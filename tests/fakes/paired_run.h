@@ -1,11 +1,11 @@
-// One graph with its weights as each device wants them, a cache in all formats and rows to run: what it takes to compare devices.
+// One graph with its weights in each device's format, a cache in all formats and rows to run, for comparing devices.
 //
 //   PairedRun run(graph, {.seed = 7, .kv_heads = 2, .head_size = 16});
 //   const RowOutputs expected = run.On(reference, Chain(5));      // five rows at positions 0 to 4, in slots 0 to 4
 //   EXPECT_EQ(run.On(host, Chain(5)), expected);
 //
-// Memory is as unfriendly as it can be: slots never written hold NaN, every array ends with its last number (a sanitizer sees one
-// more), and rows of inputs and outputs lie an odd distance apart, with marks between them that must still be there afterwards.
+// Memory is as unfriendly as possible. Slots never written hold NaN. Every array ends with its last number, so that a sanitizer sees an
+// access beyond. Rows of inputs and outputs lie an odd distance apart, with marks between rows that must still be there afterwards.
 #pragma once
 
 #include <cmath>
@@ -23,12 +23,12 @@
 namespace tessera {
 
 struct TestRow {
-  int64_t content = 0;          // The row's inputs are a function of it alone; it is the token, too.
+  int64_t content = 0;          // The row's token. The inputs are a function of `content` alone.
   std::vector<SlotRange> path;  // Ends with the row's own slot.
   const AdapterProduct* adapters = nullptr;
 };
 
-// Rows [first, first + count) of one text that lies in slots 0, 1, 2, ...
+// Returns rows [first, first + count) of one text that lies in slots 0, 1, 2, ...
 inline std::vector<TestRow> Chain(int count, int first = 0) {
   std::vector<TestRow> rows;
   for (int r = first; r < first + count; ++r) rows.push_back({r, {{0, r + 1}}});
@@ -63,9 +63,9 @@ class PairedRun {
 
   const CompiledGraph& compiled() const { return compiled_; }
   void set_input(InputFunction input) { input_ = std::move(input); }
-  // A weight's numbers, row-major.
+  // Returns a weight's numbers, row-major.
   const float* weight(WeightId id) const { return reinterpret_cast<const float*>(floats_[id].data()); }
-  // The inputs of one row.
+  // Returns the inputs of one row.
   std::vector<float> Input(int external, int64_t content) const {
     std::vector<float> row(compiled_.graph.buffers[compiled_.needs.external[external]].columns);
     input_(external, content, row.data(), static_cast<int64_t>(row.size()));
@@ -81,7 +81,7 @@ class PairedRun {
     float_ = NewCache(KvFormat::kFloat);
   }
 
-  // Arguments for a device, valid until the next call. Outputs hold marks.
+  // Returns arguments for a device, valid until the next call. Outputs hold marks.
   RunArguments& Prepare(const Device& device, const std::vector<TestRow>& rows) {
     rows_ = rows;
     tokens_.clear(), slots_.clear(), paths_.clear(), adapters_.clear();
@@ -103,7 +103,7 @@ class PairedRun {
     return arguments_;
   }
 
-  // What the run with Prepare's arguments wrote. A lost mark is a test failure.
+  // Returns the outputs of the run with Prepare's arguments. A lost mark is a test failure.
   RowOutputs Outputs() const {
     RowOutputs outputs(rows_.size());
     for (size_t i = 0; i < buffers_.size(); ++i) {
@@ -144,7 +144,7 @@ class PairedRun {
     return {weights_.back().get(), static_cast<size_t>(bytes)};
   }
 
-  // Matrices keep a row's variance about as it is; vectors, which are norms and biases, lie around one.
+  // Adds weights. Matrices keep a row's variance about constant; vectors, which are norms and biases, lie around one.
   void AddWeight(const GraphWeight& weight, uint64_t seed) {
     const MatrixSpec& spec = weight.spec;
     const int64_t values = spec.in_features * spec.out_features;
@@ -166,7 +166,7 @@ class PairedRun {
     packed_.push_back(packed);
   }
 
-  // `numbers` are then what the tiles hold.
+  // Fills tiles, and sets `numbers` to the values in the tiles.
   void FillTiles(const GraphWeight& weight, uint64_t seed, float scale, float* numbers) {
     const MatrixSpec& spec = weight.spec;
     SeededRandom random(seed);

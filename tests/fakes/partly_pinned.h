@@ -3,8 +3,8 @@
 //   EngineOptions options = {.model_path = packed.path()};
 //   const auto engine = PartlyPinned(options);            // and options.streaming.memory_budget is what it took
 //
-// The memory of the process itself is left out of the plan: it changes with every test. CHECKs that there is such a budget: the model has
-// to be some MiB larger than what a ring holds. Thread-compatible.
+// The memory of the process itself is left out of the plan, because this memory changes with every test. CHECKs that there is such a
+// budget: the model has to be some MiB larger than a ring's contents. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-// More than so many bytes of weights are pinned, by a budget of so many beyond the least.
+// Pins more than `more_than` bytes of weights, by a budget of `beyond_least` bytes above the least.
 inline std::unique_ptr<Engine> PartlyPinned(EngineOptions& options, int64_t more_than = int64_t{1} << 20,
                                             int64_t beyond_least = int64_t{3} << 20) {
   TestHooks hooks = options.hooks == nullptr ? TestHooks() : *options.hooks;

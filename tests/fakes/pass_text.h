@@ -4,7 +4,7 @@
 //   const HiddenRows done = Must(text.Begin().FinishAll());
 //   EXPECT_EQ(text.LogitsOf(done, 2), expected);
 //
-// What cannot fail in a right program is CHECKed. Thread-compatible.
+// Operations that cannot fail in a right program are CHECKed. Thread-compatible.
 #pragma once
 
 #include <atomic>

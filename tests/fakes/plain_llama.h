@@ -1,5 +1,5 @@
-// A model of the llama architecture in double precision, row after row, each of which sees what it is told to: what a pass is compared
-// with that knows nothing of slots and paths.
+// A model of the llama architecture in double precision, row after row. Each row attends to the rows that the test names: the reference for
+// a pass, without slots and paths.
 //
 //   PlainLlama model(TinyModelBuilder({}).Build());
 //   const int first = model.Run({.token = 72, .position = 0, .sees = {}});                 // its number; a row sees itself, too
@@ -32,7 +32,7 @@ class PlainLlama {
   using Numbers = std::vector<double>;
   struct Row {
     TokenId token = 0;
-    std::vector<float> embedding = {};   // In place of the token's, if not empty.
+    std::vector<float> embedding = {};   // Replaces the token's embedding, if not empty.
     int position = 0;
     std::vector<int> sees = {};          // Earlier rows.
     bool sees_prefix = false;
@@ -44,7 +44,7 @@ class PlainLlama {
     keys_.resize(config_.layers.size()), values_.resize(config_.layers.size());
   }
   const ModelConfig& config() const { return config_; }
-  // Keys and values that rows of sees_prefix see.
+  // Sets keys and values for rows with sees_prefix.
   void SetPrefix(std::shared_ptr<const Forecasts> forecasts) { prefix_ = std::move(forecasts); }
 
   int Run(const Row& row) {
@@ -96,7 +96,7 @@ class PlainLlama {
     return y;
   }
 
-  // Neighbours are a pair.
+  // Rotates pairs of neighbours.
   Numbers Turned(Numbers x, int position) const {
     const size_t size = static_cast<size_t>(config_.head_size);
     for (size_t i = 0; i + 1 < x.size(); i += 2) {
@@ -108,7 +108,7 @@ class PlainLlama {
     return x;
   }
 
-  // The keys, or values, of all that a row sees in a layer, itself last.
+  // Returns the keys, or values, of all rows that a row attends to in a layer, the row itself last.
   std::vector<Numbers> SeenBy(const Row& row, const std::vector<Numbers>& of_rows, absl::Span<const float> of_prefix) const {
     std::vector<Numbers> seen;
     const auto columns = static_cast<size_t>(config_.kv_heads * config_.head_size);

@@ -1,9 +1,9 @@
-// Files of exit predictors, as scripts/train/exit_predictor.py writes them, with numbers of the test's own.
+// Files of exit predictors, as scripts/train/exit_predictor.py writes them, with the test's numbers.
 //
 //   WritePredictor(path, RandomPredictor(config, "vocabulary", /*layer=*/1, /*seed=*/3));
 //   WritePredictor(path, IdentityPredictor(config, /*layer=*/1), /*texts=*/{{"kind", "width"}});    // others than the script's
 //
-// CHECKs that they can be written. Pure.
+// CHECKs that writing succeeds. Pure.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,7 @@ struct PredictorFile {
   int layer = 1;
   int layers = 2;
   int64_t rows = 0, width = 0;
-  bool halves = true;                 // F16, as the script has it; else F32.
+  bool halves = true;                 // F16, as in the script; else F32.
   std::vector<float> numbers = {};    // [rows, width].
 
   SafetensorsWriter::Metadata Texts() const {
@@ -53,7 +53,7 @@ inline void WritePredictor(const std::string& path, const PredictorFile& file, c
 }
 inline void WritePredictor(const std::string& path, const PredictorFile& file) { WritePredictor(path, file, file.Texts()); }
 
-// For a model of this shape, such that scores of tokens differ by about 1.
+// Makes a predictor for a model of this shape, such that scores of tokens differ by about 1.
 inline PredictorFile RandomPredictor(const ModelConfig& config, const std::string& kind, int layer, uint64_t seed) {
   PredictorFile file = {.kind = kind, .layer = layer, .layers = static_cast<int>(config.layers.size()),
                         .rows = kind == "width" ? config.width : config.vocabulary, .width = config.width};
@@ -63,7 +63,7 @@ inline PredictorFile RandomPredictor(const ModelConfig& config, const std::strin
   return file;
 }
 
-// A map that leaves states as they are.
+// Makes a map that leaves states unchanged.
 inline PredictorFile IdentityPredictor(const ModelConfig& config, int layer) {
   PredictorFile file = {.layer = layer, .layers = static_cast<int>(config.layers.size()), .rows = config.width, .width = config.width};
   file.numbers.assign(static_cast<size_t>(file.rows * file.width), 0);

@@ -1,4 +1,4 @@
-// A block device that notes at which priority the threads run that read from it.
+// A block device that records the priorities of threads that read from the device.
 //
 //   std::set<ThreadPriority> seen;
 //   options.wrap_device = [&](std::unique_ptr<BlockDevice> below) { return std::make_unique<PriorityDevice>(std::move(below), seen); };
@@ -25,7 +25,7 @@ inline ThreadPriority PriorityOfThisThread() {
 
 class PriorityDevice : public DeviceOverDevice {
  public:
-  // `seen` must outlive the device, and is to be looked at when it is gone.
+  // `seen` must outlive the device, and may be read once the device is gone.
   PriorityDevice(std::unique_ptr<BlockDevice> below, std::set<ThreadPriority>& seen) : DeviceOverDevice(std::move(below)), seen_(seen) {}
   absl::Status Submit(const Read& read) override {
     seen_.insert(PriorityOfThisThread());

@@ -1,4 +1,4 @@
-// Adapters of random numbers, which change what a model says.
+// Adapters of random numbers, which change a model's output.
 //
 //   const LoraAdapter adapter = RandomAdapter(config, /*rank=*/4, kAllTargets, /*seed=*/1);
 //
@@ -30,15 +30,15 @@ inline ModelConfig SmallConfig(int layers) {
   return config;
 }
 
-// As the format holds them.
+// Rounds numbers to the format.
 inline std::vector<std::byte> RoundedTo(BlockFormat format, const std::vector<float>& numbers) {
   std::vector<std::byte> rounded(numbers.size() * static_cast<size_t>(InfoOf(format).bytes_per_block));
   InfoOf(format).quantize(numbers.data(), static_cast<int64_t>(numbers.size()), rounded.data());
   return rounded;
 }
 
-// Random A and B that change a product by about as much as it is. targets: bit t for LoraTarget t. format: kF32, kF16 or kBF16, in which
-// they are kept.
+// Makes random A and B that change a product by about its own size. targets: bit t for LoraTarget t. format: kF32, kF16 or kBF16, the
+// stored format.
 inline LoraAdapter RandomAdapter(const ModelConfig& config, int rank, unsigned targets, uint64_t seed, float scale = 1,
                                  BlockFormat format = BlockFormat::kF32) {
   SeededRandom random(seed);

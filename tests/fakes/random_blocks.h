@@ -1,7 +1,7 @@
 // Seeded random weights in any block format, with scales small enough that products stay ordinary numbers.
 //
-// RandomBlocks: what a file holds: uniform numbers from -scale to scale, quantized, or random codes under scales that give numbers of
-// that size, where the format is only read. WildBlocks: random bits in every field but the scales, also those that a quantizer never
+// RandomBlocks: contents as in a file: uniform numbers from -scale to scale, quantized. For formats that are only read: random codes under
+// scales that give numbers of that size. WildBlocks: random bits in every field except the scales, including bits that a quantizer never
 // writes.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-// Puts one FP16 into all scales (and minima) of a block. False: the format's scales are none.
+// Puts one FP16 into all scales (and minima) of a block. False: the format's scales are not FP16.
 inline bool PutHalf(BlockFormat format, uint16_t half, std::byte* block) {
   if (format == BlockFormat::kIQ1_M) {  // In four pieces.
     for (int i = 0; i < 4; ++i) {
@@ -41,7 +41,7 @@ inline void PutFp4Scale(BlockFormat format, float scale, SeededRandom& random, s
   for (int i = 0; i < 4; ++i) block[i] = static_cast<std::byte>(std::clamp(exponent + 8, 0, 15) << 3 | random.Below(8));
 }
 
-// 0.001 to 0.002 in each scale; the small ones of NVFP4 keep their random bits.
+// Puts 0.001 to 0.002 into each scale; the small scales of NVFP4 keep their random bits.
 inline std::vector<std::byte> WildBlocks(BlockFormat format, int64_t values, uint64_t seed) {
   const BlockFormatInfo& info = InfoOf(format);
   SeededRandom random(seed);
@@ -61,7 +61,7 @@ inline std::vector<std::byte> WildBlocks(BlockFormat format, int64_t values, uin
   return blocks;
 }
 
-// Random codes under scales that give the block a root mean square of scale / sqrt(3), as uniform numbers have it.
+// Puts random codes under scales that give the block a root mean square of scale / sqrt(3), like uniform numbers.
 inline void PutRandomBlock(const BlockFormatInfo& info, float scale, SeededRandom& random, std::byte* block) {
   for (int i = 0; i < info.bytes_per_block; ++i) block[i] = static_cast<std::byte>(random.Next());
   if (info.format == BlockFormat::kTQ2_0 || info.format == BlockFormat::kQ2_0) {

@@ -1,4 +1,4 @@
-// Files of seeded random bytes, for tests of what reads them.
+// Files of seeded random bytes, for tests of readers.
 //
 //   const std::string path = WriteRandomFile(folder.Path("weights"), /*bytes=*/1 << 20, /*seed=*/7);
 //   EXPECT_TRUE(HoldsRandomBytes(read, /*offset=*/4096, /*seed=*/7));
@@ -41,7 +41,7 @@ inline std::string WriteRandomFile(const std::string& path, int64_t bytes, uint6
   return path;
 }
 
-// Whether these are the bytes from `offset` on of such a file. REQUIRES: offset is a multiple of 8.
+// Returns whether these are the bytes from `offset` on of such a file. REQUIRES: offset is a multiple of 8.
 inline testing::AssertionResult HoldsRandomBytes(absl::Span<const std::byte> found, int64_t offset, uint64_t seed) {
   std::vector<std::byte> expected(found.size());
   FillRandomBytes(absl::MakeSpan(expected), offset, seed);
@@ -51,11 +51,11 @@ inline testing::AssertionResult HoldsRandomBytes(absl::Span<const std::byte> fou
 }
 
 inline void DropFromPageCache(int descriptor) {
-  PCHECK(fsync(descriptor) == 0);  // What is not on the disk yet cannot be dropped.
+  PCHECK(fsync(descriptor) == 0);  // The kernel cannot drop pages that are not on the disk yet.
   PCHECK(posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) == 0);
 }
 
-// How many pages of an open file lie in the page cache.
+// Returns the number of pages of an open file in the page cache.
 inline int64_t CachedPages(int descriptor, int64_t file_bytes) {
   void* const mapped = mmap(nullptr, file_bytes, PROT_READ, MAP_SHARED, descriptor, 0);
   PCHECK(mapped != MAP_FAILED);

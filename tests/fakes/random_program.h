@@ -1,15 +1,15 @@
-// The proof that a row's result depends on its own tokens alone: random programs over sequences, drafts and passes, whose every logit
-// must have the bits that the same tokens give one at a time, in order, on one thread.
+// Proves that a row's result depends on its own tokens alone. Runs random programs over sequences, drafts and passes. Every logit must have
+// the same bits as when the tokens run one at a time, in order, on one thread.
 //
 //   Logbook book;
 //   EXPECT_EQ(RandomProgram({.seed = TestSeed(), .steps = 500}).Run(machine, book), "");    // or the first difference, in words
 //   EXPECT_EQ(book.CompareWithPlain(oracle), "");
 //
-// A step is one of: begin a sequence, fork one at a random length, truncate or release one, or (two in three) a pass. A pass mixes rows
-// of up to three sequences: random cuts of their texts, and draft trees with siblings and chains behind them, which are then accepted or
-// rejected; its rows come in random order, and random ones of them are asked for logits, some again beside those of the next pass. It is
-// walked in a random way (random_walk.h). Programs may share a logbook: then they must agree with each other, too. Where layers keep a
-// window only, sequences that are cut back further than it is held are computed again from their first token. Thread-compatible.
+// A step is one of: begin a sequence, fork one at a random length, truncate or release one, or (two in three) a pass. A pass mixes rows of
+// up to three sequences: random cuts of their texts, and draft trees with siblings and chains behind the cuts. Drafts are then accepted or
+// rejected. A pass's rows come in random order. Random rows are asked for logits, some again with logits of the next pass. A pass is walked
+// in a random way (random_walk.h). Programs may share a logbook: then the programs must agree with each other, too. Where layers keep only
+// a window, a sequence that is cut back beyond the window is computed again from its first token. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -30,31 +30,31 @@
 
 namespace tessera {
 
-// $TESSERA_TEST_SEED, or a fixed number. Tests print it with each failure.
+// Returns $TESSERA_TEST_SEED, or a fixed number. Tests print the seed with each failure.
 inline uint64_t TestSeed() {
   const char* seed = std::getenv("TESSERA_TEST_SEED");
   return seed != nullptr ? std::strtoull(seed, nullptr, 10) : 20;
 }
 
-// What was computed so far for each token path.
+// The results so far for each token path.
 class Logbook {
  public:
   using Text = std::vector<TokenId>;
 
-  // Empty, or how the logits differ from those noted before for the same text.
+  // Returns an empty string, or the difference between the logits and earlier logits of the same text.
   std::string Note(const Text& text, const std::vector<float>& logits) {
     const auto [known, added] = noted_.emplace(text, logits);
     return added ? "" : Difference(text, logits, known->second);
   }
 
-  // The same of what so many layers make of the text's last row.
+  // Like Note, for the state of the text's last row after this number of layers.
   std::string NoteState(int layer, const Text& text, absl::Span<const float> state) {
     const auto [known, added] = states_.emplace(std::pair(layer, text), std::vector<float>(state.begin(), state.end()));
     if (added || absl::MakeConstSpan(known->second) == state) return "";
     return absl::StrFormat("state after %d layers; tokens %s", layer, absl::StrJoin(text, " "));
   }
 
-  // Computes every text anew, one token per pass. Texts come in the order of their tokens, so that each beginning is computed once.
+  // Computes every text anew, one token per pass. Texts come in the order of their tokens, so that each prefix is computed once.
   std::string CompareWithPlain(Machine& oracle) const {
     const KvCache::SequenceId sequence = oracle.cache().NewSequence();
     Text current;
@@ -94,11 +94,11 @@ class RandomProgram {
     int steps = 0;
     int longest = 40;     // Tokens of a sequence, drafts not counted.
     int sequences = 5;    // At once.
-    bool shuffle = true;  // The rows of a pass, which no longer come after those they attend to.
+    bool shuffle = true;  // Shuffles the rows of a pass, so that a row may come before rows that it attends to.
   };
   explicit RandomProgram(const Options& options) : options_(options), random_(options.seed) {}
 
-  // Empty, or the first difference. Sequences are released in the end.
+  // Returns an empty string, or the first difference. Sequences are released in the end.
   std::string Run(Machine& machine, Logbook& book) {
     machine_ = &machine, book_ = &book;
     walk_.emplace(random_, machine.runner());
@@ -110,23 +110,23 @@ class RandomProgram {
 
   int64_t rows() const { return rows_computed_; }
   int restored() const { return restored_; }  // Sequences that were computed again.
-  int64_t stops() const { return walk_->stops(); }   // Stops of passes between layers, and rows that they dropped there.
+  int64_t stops() const { return walk_->stops(); }   // Stops of passes between layers, and rows dropped at these stops.
   int64_t drops() const { return walk_->drops(); }
 
  private:
   struct Sequence {
     KvCache::SequenceId id;
     std::vector<TokenId> tokens;
-    int story;                    // Whose text it follows.
+    int story;                    // The story that the sequence's tokens follow.
   };
   struct Row {
-    std::vector<TokenId> text;    // Its own token last.
+    std::vector<TokenId> text;    // The row's own token last.
     KvCache::Paths paths;
-    KvCache::SequenceId draft = kNoDraft;   // The sequence of the draft that it is; it may be dropped.
+    KvCache::SequenceId draft = kNoDraft;   // The sequence of the row's draft, which may be dropped.
     static constexpr KvCache::SequenceId kNoDraft = -1;
   };
   struct Draft {                  // A node of a draft tree.
-    size_t owner;                 // Index of its sequence.
+    size_t owner;                 // Index of the sequence that the draft extends.
     Sequence sequence;
   };
   struct Asked { std::vector<TokenId> text; int row; };   // A row of a pass that was kept.
@@ -134,12 +134,12 @@ class RandomProgram {
   KvCache& cache() { return machine_->cache(); }
   size_t Any(size_t count) { return static_cast<size_t>(random_.Below(static_cast<int64_t>(count))); }
 
-  // Stories 0 and 1 begin alike, and so do 2 and 3.
+  // Stories 0 and 1 have the same prefix, and so do 2 and 3.
   TokenId TokenOf(int story, size_t position) const {
     const uint64_t name = position < 10 ? story / 2 : story + 100;
     return static_cast<TokenId>(CounterRandom(1, name, position) % machine_->config().vocabulary);
   }
-  // What a drafter might guess wrongly.
+  // Returns a plausible wrong draft.
   TokenId OtherToken(size_t position) const {
     return static_cast<TokenId>(CounterRandom(2, 0, position) % machine_->config().vocabulary);
   }
@@ -217,7 +217,7 @@ class RandomProgram {
     for (size_t i = 0; i < count; ++i) AddRow(sequence, TokenOf(sequence.story, sequence.tokens.size()));
   }
 
-  // Each node hangs on the sequence or on an earlier node.
+  // Adds drafts. Each node hangs on the sequence or on an earlier node.
   void AddDrafts(size_t owner, int most) {
     const size_t begin = drafts_.size(), nodes = 1 + Any(most);
     for (size_t node = 0; node < nodes; ++node) {
@@ -242,7 +242,7 @@ class RandomProgram {
     for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[Any(i)]);
   }
 
-  // Runs the rows, of which some are wanted, and compares the logits of some of those, asked for in any order.
+  // Runs the rows, with some rows wanted, and compares the logits of some wanted rows, asked for in any order.
   std::string Compute(bool in_order) {
     std::vector<PassRow> rows;
     std::string state_difference;
@@ -290,7 +290,7 @@ class RandomProgram {
     return "";
   }
 
-  // A draft that was dropped in the pass can become no text.
+  // Forgets drafts that were dropped in the pass: such drafts cannot become text.
   void ForgetDropped() {
     for (size_t row = 0; row < rows_.size(); ++row) {
       if (!walk_->dropped()[row]) continue;
@@ -322,8 +322,8 @@ class RandomProgram {
   std::vector<Row> rows_;
   std::vector<Draft> drafts_;
   std::optional<RandomWalk> walk_;
-  HiddenRows kept_;                    // Those of an earlier pass,
-  std::vector<Asked> asked_again_;     // and its rows of which logits are asked for with those of the next.
+  HiddenRows kept_;                    // Rows of an earlier pass,
+  std::vector<Asked> asked_again_;     // and rows of that pass whose logits are asked for with the next pass.
 };
 
 }  // namespace tessera

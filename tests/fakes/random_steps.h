@@ -1,4 +1,4 @@
-// Drives a drafter through texts that no model would write, and checks that it keeps to its budget and its memory in any case.
+// Drives a drafter through texts that no model would write, and checks that the drafter keeps its budget and its memory in any case.
 //
 //   RandomSteps steps({.vocabulary = 12, .seed = 3});
 //   std::vector<TokenTree> proposals = steps.Run(drafter);     // the same for drafters that are the same
@@ -70,7 +70,7 @@ class RandomSteps {
     drafter.LearnPrompt(first, top);
   }
 
-  // By a drafter that finds nodes in the tree, one time in four.
+  // Returns a proposal. One time in four, the tree already has nodes from another drafter.
   TokenTree Proposal(Drafter& drafter, TokenId root) {
     TokenTree tree(root);
     if (random_.Below(4) == 0) tree = Changed(tree);
@@ -112,7 +112,7 @@ class RandomSteps {
   SeededRandom random_;
 };
 
-// Two drafters that are the same say the same.
+// Expects equal proposals of two equal drafters.
 inline void ExpectSameProposals(const std::vector<TokenTree>& a, const std::vector<TokenTree>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {

@@ -1,4 +1,4 @@
-// Texts of what tends to go wrong in a tokenizer: white space, marks, characters of many bytes, bytes that are no UTF-8.
+// Makes texts that tend to break tokenizers: white space, marks, characters of many bytes, bytes that are not UTF-8.
 //
 //   std::mt19937 random(1);
 //   const std::string text = RandomText(&random, 20);
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// `size` pieces, one after the other.
+// Joins `size` pieces.
 inline std::string RandomText(std::mt19937* random, int size) {
   static const std::string kPieces[] = {
       "a", "Hello", " ", "  ", "\n", "\r\n", "\t", "é", "e\u0301", "中文", "\u2581", "\u00A0", "\U0001F468\u200D\U0001F469", "12345", "'S",

@@ -1,11 +1,11 @@
 // Runs a pass in a random way: straight through, or with stops at some layers, where rows are dropped, and with other chunks and graphs
-// from layer to layer. No bit of a row that is left may depend on the way.
+// from layer to layer. No bit of a remaining row may depend on the way.
 //
 //   RandomWalk walk(random, machine.runner());
 //   const HiddenRows done = walk.Run(rows, machine.cache(), wanted, {.in_order = true, .may_go = {false, false, true}});
 //   if (walk.dropped()[2]) ...
 //
-// What cannot fail in a right program is CHECKed. Thread-compatible.
+// Operations that cannot fail in a right program are CHECKed. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,9 @@ class RandomWalk {
   RandomWalk(SeededRandom& random, PassRunner& runner) : random_(random), runner_(runner) {}
 
   struct About {
-    bool in_order = false;           // No row attends to one after it, so chunks may be small.
-    std::vector<bool> may_go = {};   // By row: whether nobody needs its keys and values after the pass. Wanted rows stay anyway.
-    std::function<void(int layer, int row, absl::Span<const float> state)> on_state = nullptr;   // At each stop, each row's.
+    bool in_order = false;           // No row attends to a later row, so chunks may be small.
+    std::vector<bool> may_go = {};   // By row: whether no other row needs its keys and values after the pass. Wanted rows stay anyway.
+    std::function<void(int layer, int row, absl::Span<const float> state)> on_state = nullptr;   // At each stop, called for each row.
   };
   HiddenRows Run(absl::Span<const PassRow> rows, const KvCache& cache, absl::Span<const int> wanted, const About& about) {
     dropped_.assign(rows.size(), false);
@@ -69,7 +69,7 @@ class RandomWalk {
     return runs;
   }
 
-  // Whether `reader` attends to `row`.
+  // Returns whether `reader` attends to `row`.
   static bool Reads(const PassRow& reader, const PassRow& row) {
     const SlotRange& last = row.paths[0].back();
     const int32_t slot = last.begin + last.count - 1;
@@ -77,7 +77,7 @@ class RandomWalk {
                        [slot](const SlotRange& range) { return slot >= range.begin && slot - range.begin < range.count; });
   }
 
-  // A row and all that read it, if none of them must stay; without its readers it is refused.
+  // Drops a row and all rows that attend to the row, if all may go. CHECKs that dropping the row alone is refused.
   void Drop(Pass& pass, absl::Span<const PassRow> rows, absl::Span<const int> wanted, const std::vector<bool>& may_go) {
     if (pass.rows().empty()) return;
     const int row = pass.rows()[static_cast<size_t>(random_.Below(static_cast<int64_t>(pass.rows().size())))];

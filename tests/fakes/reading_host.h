@@ -1,4 +1,4 @@
-// An engine of a tiny packed model on this machine whose graphs hold their weights, and change places by a rule.
+// An engine of a tiny packed model on this machine. Its graphs hold their weights, and are switched by a rule.
 //
 //   ReadingHost host(SwitchRule::kPlanned);                       // three blocks of two layers; times of blocks are made up
 //   ReadingHost both(std::nullopt);                               // all graphs at once

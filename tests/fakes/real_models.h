@@ -1,4 +1,4 @@
-// Where the two real models lie that some tests need. A test that needs one and does not find it fails and says what to do:
+// Finds the two real models that some tests need. A test that does not find its model fails, with instructions:
 //
 //   const std::string path = RealModelPath("smollm2");     // or "gemma3"
 //   if (path.empty()) FAIL() << RealModelMissing("smollm2");

@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// The tokenizer of a real model, opened once; null (and a failed test) where the model is not there.
+// Returns the tokenizer of a real model, opened once; null (and a failed test) without the model.
 inline const Tokenizer* RealTokenizer(const std::string& name) {
   static std::map<std::string, std::unique_ptr<Tokenizer>> opened;
   if (opened.count(name) == 0) {

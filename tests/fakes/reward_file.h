@@ -1,11 +1,11 @@
-// Files of reward heads in each layout (model/reward_head.h), of random numbers, and wrong ones by changing what stands in them.
+// Files of reward heads in each layout (model/reward_head.h), of random numbers; invalid files after changes to their contents.
 //
 //   RewardFile file = RandomReward(/*width=*/64, /*hidden=*/4, /*seed=*/1);      // as scripts/train/reward.py writes them; 0: linear
 //   file.Of("reward.out.bias").numbers = {0.5f};
 //   file.WriteTo(folder.Path("reward.safetensors"));
 //   LogitOf(file, state);                                                       // by plain arithmetic
 //
-// Pure but for WriteTo.
+// Pure except for WriteTo.
 #pragma once
 
 #include <cmath>
@@ -18,9 +18,9 @@
 
 namespace tessera {
 
-using RewardFile = ForecastFile;   // Tensors and texts, as any file of safetensors.
+using RewardFile = ForecastFile;   // Tensors and texts, as in any safetensors file.
 
-// As large as makes scores differ.
+// Makes numbers large enough that scores differ.
 inline RewardFile::Tensor RandomTensor(const std::string& name, const std::vector<int64_t>& shape, SeededRandom& random) {
   RewardFile::Tensor tensor = {name, shape, {}};
   int64_t count = 1;
@@ -42,7 +42,7 @@ inline RewardFile RandomReward(int64_t width, int64_t hidden, uint64_t seed) {
   return file;
 }
 
-// As TRL writes a value head; without a bias, as sequence classification has it.
+// Makes a value head as TRL writes one; without a bias, as in sequence classification.
 inline RewardFile RandomValueHead(int64_t width, uint64_t seed) {
   SeededRandom random(seed);
   return {.tensors = {RandomTensor("v_head.summary.weight", {1, width}, random), RandomTensor("v_head.summary.bias", {1}, random)}};
@@ -52,7 +52,7 @@ inline RewardFile RandomClassifier(int64_t width, uint64_t seed) {
   return {.tensors = {RandomTensor("score.weight", {1, width}, random)}};
 }
 
-// The number for a state that the model's norm has gone over.
+// Returns the logit for a state after the model's norm.
 inline double LogitOf(const RewardFile& file, absl::Span<const float> state) {
   std::vector<double> inputs(state.begin(), state.end());
   for (size_t at = 0; at < file.tensors.size();) {

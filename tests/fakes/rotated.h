@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-// Each part of n numbers of x, the largest power of two that divides its size, times the Hadamard matrix of order n: entry (i, j) is -1
-// where i and j have an odd number of bits in common.
+// Splits x into parts of n numbers; n is the largest power of two that divides the size of x. Multiplies each part with the Hadamard matrix
+// of order n: entry (i, j) is -1 where i and j have an odd number of bits in common.
 inline std::vector<float> Rotated(absl::Span<const float> x) {
   const size_t order = x.size() & -x.size();
   std::vector<float> y(x.size());

@@ -1,9 +1,9 @@
-// A reference device that rounds what adapters multiply to FP16, as the engine does that wrote tests/golden/lora: x before A, and A x
-// before B. Ours rounds neither (docs/adapters.md).
+// A reference device that rounds the inputs of adapter products to FP16: x before A, and A x before B. The engine that wrote
+// tests/golden/lora does so. Ours rounds neither (docs/adapters.md).
 //
 //   Machine machine(weights, {.make_device = [](ThreadPool& pool) { return std::make_unique<RoundingAdapters>(&pool); }});
 //
-// For graphs whose matrices are whole, and runs of one row. Threads: as Device says.
+// For graphs with whole matrices, and runs of one row. Threads: as Device.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace tessera {
 
-// When a product's input is seen, its adapter gets an A of one row that gives 1, and a B of what is to be added.
+// When a product's input is known, the product's adapter gets an A of one row that gives 1, and a B with the numbers to add.
 class RoundingAdapters : public Device {
  public:
   explicit RoundingAdapters(ThreadPool* pool)
@@ -101,9 +101,9 @@ class RoundingAdapters : public Device {
 
   ReferenceDevice below_;
   std::map<const LoadedGraph*, Graph> graphs_;
-  const Graph* graph_ = nullptr;              // That of the run under way,
-  const AdapterProduct* given_ = nullptr;     // its row's adapter,
-  std::vector<AdapterProduct> rounded_;       // and what it has instead.
+  const Graph* graph_ = nullptr;              // The graph of the current run,
+  const AdapterProduct* given_ = nullptr;     // the adapter of the run's row,
+  std::vector<AdapterProduct> rounded_;       // and the replacement.
   std::vector<std::pair<std::vector<float>, std::vector<float>>> numbers_;
 };
 

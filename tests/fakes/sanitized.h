@@ -30,7 +30,7 @@ inline int Fewer(int cases, int sanitized) {
   return sanitized;
 }
 
-// CPU seconds of this process so far: other programs on the machine do not change it.
+// Returns the CPU seconds of this process so far: other programs on the machine do not change this time.
 inline double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 inline double TimeLimit(double seconds) { return kSanitized ? 10 * seconds : seconds; }

@@ -4,7 +4,7 @@
 //   const std::string good = GoodSession(*engine);
 //   for (const BadSession& bad : BadSessions(good)) Expect(LoadBytes(bad.bytes), bad.code, "PATH: " + bad.message);
 //
-// All bad files are the good one with one thing spoiled. Messages go without the file's path and ": ".
+// All bad files are the good one with one defect. Messages omit the file's path and ": ".
 #pragma once
 
 #include <algorithm>
@@ -26,13 +26,13 @@ namespace tessera {
 
 inline constexpr int kSessionContext = 32, kSessionTokens = 5;
 
-// One layer, whose keys and values have one head of 16 numbers: a position takes 64 bytes.
+// Makes an engine with one layer, whose keys and values have one head of 16 numbers: a position takes 64 bytes.
 inline std::unique_ptr<Engine> SessionEngine() {
   return TinyEngine({.width = 32, .feed_forward = 32, .heads = 2, .kv_heads = 1, .head_size = 16, .layers = 1},
                     {.compute = {.threads = 1}, .cache = {.context = kSessionContext}});
 }
 
-// The same with six layers, of which some have a window of 4, and codes of 8 bits.
+// Like SessionEngine, with six layers, some of which have a window of 4, and codes of 8 bits.
 inline std::unique_ptr<Engine> WindowedSessionEngine() {
   return TinyEngine({.architecture = "gemma3", .width = 32, .feed_forward = 32, .heads = 2, .kv_heads = 1, .head_size = 16, .layers = 6,
                      .window = 4},
@@ -45,7 +45,7 @@ inline std::string BytesOfFile(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// Tokens, their positions, the logits, and the notes "abc".
+// Makes a file with tokens, their positions, the logits, and the notes "abc".
 inline std::string GoodSession(Engine& engine, int tokens = kSessionTokens) {
   const TemporaryFolder folder{TemporaryFolder::InMemory()};
   const auto session = Must(engine.NewSession());
@@ -60,14 +60,14 @@ inline SessionHeader HeaderOfSession(const std::string& bytes) {
   return header;
 }
 
-// Bytes of the head that the header promises, or of all if there are fewer.
+// Returns the number of bytes of the head by the header, or of all bytes if there are fewer.
 inline size_t SessionHeadBytes(const std::string& bytes) {
   const SessionHeader header = HeaderOfSession(bytes);
   const uint64_t numbers = uint64_t{header.tokens} + header.layers + header.logits;
   return std::min<uint64_t>(bytes.size(), sizeof header + 4 * numbers + header.notes);
 }
 
-// With the head's checksum made right, as long as there is room for one.
+// Returns the bytes with a correct checksum of the head, if there is room for one.
 inline std::string SealedSession(std::string bytes) {
   if (bytes.size() < 16) return bytes;
   const uint32_t crc = Crc32c({reinterpret_cast<const std::byte*>(bytes.data()) + 16, SessionHeadBytes(bytes) - 16});

@@ -1,4 +1,4 @@
-// Texts that a stepper writes with a small model, the same that a session alone writes, and their ends.
+// Texts that a stepper writes with a small model, the texts of a session alone, and the ends of both.
 //
 //   const auto engine = SmallEngine();
 //   const auto stepper = Must(Stepper::Create(*engine, {}));
@@ -30,7 +30,7 @@ inline std::unique_ptr<Engine> SmallEngine(int context = 256, int rows = 32) {
                     {.compute = {.threads = 2, .row_capacity = rows}, .cache = {.context = context}});
 }
 
-// The text that a session alone writes, in an engine of its own.
+// Writes the text by a session alone, in a new engine.
 inline Generation Alone(const StreamOptions& options) {
   const auto engine = SmallEngine();
   const auto session = Must(engine->NewSession());

@@ -3,7 +3,7 @@
 //   std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SmallBytePair());
 //   EXPECT_EQ(tokenizer->Encode("hello"), std::vector<TokenId>{kHello});
 //
-// SmallBytePair and SmallSentencePiece give metadata, to be changed before it is opened.
+// SmallBytePair and SmallSentencePiece return metadata, which tests may change before opening.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// Bytes as tokens 0..255, a few merges and special tokens: a byte-level vocabulary that can say everything.
+// Bytes as tokens 0..255, a few merges and special tokens: a byte-level vocabulary that can encode every text.
 inline TokenizerMetadata SmallBytePair() {
   std::vector<std::string> tokens;
   std::vector<int32_t> types(256, 1);
@@ -66,14 +66,14 @@ inline TokenizerMetadata SmallSentencePiece() {
 }
 enum : TokenId { kUnk = 0, kBos = 1, kByte0 = 3, kSpace = 259, kA, kB, kC, kAb, kBc, kSpaceA, kBracketed, kLess, kS, kMore, kLessS };
 
-// Null, and a failed test, if the metadata is refused.
+// Returns null, with a failed test, if the metadata is refused.
 inline std::unique_ptr<Tokenizer> OpenTokenizer(const TokenizerMetadata& metadata) {
   auto tokenizer = Tokenizer::Create(metadata.Facts());
   EXPECT_TRUE(tokenizer.ok()) << tokenizer.status().ToString();
   return tokenizer.ok() ? *std::move(tokenizer) : nullptr;
 }
 
-// The pieces, one after the other.
+// Joins the pieces.
 inline std::string Join(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens, bool render_special = false) {
   std::string text;
   for (TokenId token : tokens) text += tokenizer.Piece(token, render_special);

@@ -1,4 +1,4 @@
-// The parts of a split model in a folder of their own, which goes with this.
+// The parts of a split model in a folder that is removed with the object.
 //
 //   SplitModel model(TinyModelBuilder({}).Split(3));
 //   GgufFile::Open(model.Path(1));                       // .../model-00002-of-00003.gguf

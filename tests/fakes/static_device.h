@@ -1,13 +1,13 @@
-// A device as accelerators are: it runs on a thread of its own, also while a graph is loaded, holds few of them, and computes all rows
-// of a graph, whether they are there or not.
+// A device that behaves like accelerators. The device runs on its own thread, also while a graph is loaded, and holds few graphs. All rows
+// of a graph are computed, including missing rows.
 //
 //   StaticDevice device({.graphs = 2, .load_nanos = 200'000});
 //   GraphStore store(device, model.variants());
 //   EXPECT_GT(device.loads(), 0);
 //
-// Its numbers are HostDevice's. Rows that are missing are padded with rows of NaN inside, in memory of its own: their keys and values are
-// stored in slots behind the cache's, and only what the rows that are there have stored is handed on. CHECKs what Device and LoadedGraph
-// require: one run at a time, which is waited for; graphs of this device, which end before it and not while they run.
+// Numbers are HostDevice's. Missing rows are padded with rows of NaN in the device's own memory. Keys and values of padded rows go to slots
+// behind the cache's; only data of real rows is copied back. CHECKs the requirements of Device and LoadedGraph: one run at a time, which is
+// waited for; graphs of this device, which end before the device and not during their runs.
 #pragma once
 
 #include <algorithm>
@@ -29,10 +29,10 @@
 
 namespace tessera {
 
-// Arguments for all rows of a graph, of which the first are those of a run.
+// Arguments for all rows of a graph. The first rows are a run's.
 class PaddedRun {
  public:
-  // The cache that rows are padded in has one block of slots more.
+  // The cache of padded rows has one more block of slots.
   PaddedRun(const CompiledGraph& graph, const RunArguments& run) : graph_(graph), run_(run), padded_(run) {
     padded_.rows = graph.row_capacity;
     PadBuffers();
@@ -50,7 +50,7 @@ class PaddedRun {
 
   const RunArguments& arguments() const { return padded_; }
 
-  // Outputs of the rows that are there, and what they stored.
+  // Hands on the outputs and the stored data of the real rows.
   void HandOn() const {
     for (size_t i = 0; i < buffers_.size(); ++i) {
       const GraphBuffer& buffer = graph_.graph.buffers[graph_.needs.external[i]];
@@ -68,7 +68,7 @@ class PaddedRun {
     for (size_t i = 0; i < graph_.needs.external.size(); ++i) {
       const int64_t columns = graph_.graph.buffers[graph_.needs.external[i]].columns;
       buffers_.emplace_back(padded_.rows * columns, std::numeric_limits<float>::quiet_NaN());
-      for (int r = 0; r < run_.rows; ++r) {  // Outputs, too: a row whose token is not in a table keeps what it has.
+      for (int r = 0; r < run_.rows; ++r) {  // Outputs, too: a row whose token is not in a table keeps its old output.
         std::copy_n(run_.buffers[i].data + r * run_.buffers[i].row_stride, columns, &buffers_[i][r * columns]);
       }
       padded_.buffers[i] = {buffers_[i].data(), columns};
@@ -90,7 +90,7 @@ class PaddedRun {
     padded_.rope_tables = rope_pointers_;
   }
 
-  // Rows that are missing have a slot each behind all others.
+  // Pads the cache. Each missing row has a slot behind all others.
   void PadCache() {
     const KvView& kv = run_.kv;
     const int missing = padded_.rows - run_.rows, blocks = missing / KvView::kSlotsPerBlock + 1;
@@ -111,7 +111,7 @@ class PaddedRun {
     padded_.paths = paths_;
   }
 
-  // Layer 0 alone: a block of a model has one.
+  // Copies a slot of layer 0 alone: a block of a model has one layer.
   template <typename T>
   static void CopySlotAs(const KvView& from, const KvView& to, int slot) {
     for (int head = 0; head < from.heads(); ++head) {
@@ -148,7 +148,7 @@ class StaticDevice : public Device {
   struct Options {
     HostDevice::Options host = {};
     int graphs = 2;                // Most at once.
-    int64_t load_nanos = 100'000;  // That loading takes, as CostOf says.
+    int64_t load_nanos = 100'000;  // The time of loading, as in CostOf.
   };
   explicit StaticDevice(const Options& options) : options_(options), thread_([this] { Work(); }) {}
   ~StaticDevice() override {
@@ -162,7 +162,7 @@ class StaticDevice : public Device {
   }
 
   int64_t loads() const { return loads_; }             // So far.
-  int64_t loads_ahead() const { return loads_ahead_; }  // Those of them while a graph ran.
+  int64_t loads_ahead() const { return loads_ahead_; }  // The number of loads while a graph ran.
   int64_t padded_rows() const { return padded_rows_; }
   int most_loaded() const { return most_loaded_; }
 
@@ -212,7 +212,7 @@ class StaticDevice : public Device {
   }
 
  private:
-  // Each has a device below of its own, so that one is loaded while another runs.
+  // Each loaded graph has its own device below, so that one is loaded while another runs.
   struct Loaded : LoadedGraph {
     Loaded(StaticDevice& its_device, const CompiledGraph& graph)
         : device(its_device), compiled(graph), below(pool, device.options_.host), loaded(*below.Load(graph)) {}
@@ -262,9 +262,9 @@ class StaticDevice : public Device {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  Loaded* graph_ = nullptr;                 // Which runs, or is about to.
+  Loaded* graph_ = nullptr;                 // The graph that runs, or is about to run.
   const RunArguments* arguments_ = nullptr;
-  absl::Status status_;                     // The last run's.
+  absl::Status status_;                     // The status of the last run.
   bool stop_ = false;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// Tokens of texts that a stepper writes, greedily, one after the other or all at once.
+// Returns tokens of texts that a stepper writes, greedily, one after the other or all at once.
 //
 //   EXPECT_EQ(WriteTexts(*engine, {75, 40, 3}, /*at_once=*/false), expected);     // prompts of so many random tokens
 #pragma once

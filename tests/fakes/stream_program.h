@@ -1,14 +1,14 @@
-// The proof that a text does not depend on its company: random programs over the texts of a stepper, each of which must be, token for
-// token and bit for bit, what it is alone.
+// Proves that a text does not depend on other texts in its passes. Runs random programs over the texts of a stepper. Each text must equal,
+// token for token and bit for bit, the same text alone.
 //
 //   LoneWriter alone(options);
 //   StreamProgram program(*engine, alone, {.seed = TestSeed(), .steps = 500});
 //   EXPECT_EQ(program.Run(), "");                      // or the first difference, in words
 //   EXPECT_GT(program.counts().preempted, 0);           // or it was not tried
 //
-// A step begins texts, some as forks of others, cancels some by any of three ways, reads queues, does what its hooks do, and makes one
-// pass. Prompts begin alike; samplers, adapters, drafters, limits, stop strings and queues are random. Now and then a session of the same
-// engine holds a part of the cache, and a stepper ends with its texts. Every end is told once. Decisions follow from the seed.
+// A step begins texts, some as forks of others, cancels some by any of three ways, reads queues, runs its hooks, and makes one pass.
+// Prompts share prefixes; samplers, adapters, drafters, limits, stop strings and queues are random. Now and then a session of the same
+// engine holds a part of the cache, and a stepper ends with its texts. Every end is reported once. Decisions follow from the seed.
 // Thread-compatible.
 #pragma once
 
@@ -43,13 +43,14 @@ class StreamProgram {
     uint64_t seed = 0;
     int steps = 0;
     std::vector<const LoraAdapter*> adapters = {nullptr};
-    std::vector<const ExitPredictor*> predictors = {};   // This engine's: some drafts are pruned by one of them, by any rule.
-    int texts = 10;                    // At once, those that wait included.
-    int longest = 40;                  // Tokens of a prompt that is no fork.
-    double row_seconds = 1e-5;         // A row's beside 10 ms of a pass, by frozen costs; 0: costs are learnt, by a clock that ticks.
+    std::vector<const ExitPredictor*> predictors = {};   // Predictors of this engine. Some drafts are pruned by a predictor, by any rule.
+    int texts = 10;                    // At once, including waiting texts.
+    int longest = 40;                  // Tokens of a prompt that is not a fork.
+    // The time of a row, in addition to 10 ms for a pass, by frozen costs. 0: costs are learnt, by a clock that ticks.
+    double row_seconds = 1e-5;
     bool keeps_prefixes = true;
-    bool siblings = false;             // Most texts are in sets, whose texts draft from each other; sets come and go, with little room.
-    int restart_every = 0;             // Steps, on the average, as for what follows. 0: never.
+    bool siblings = false;             // Most texts are in sets, whose texts draft from each other. Sets come and go, with little room.
+    int restart_every = 0;             // The average number of steps, as for the next fields. 0: never.
     int session_every = 0;
     int fault_every = 0;
     std::function<void(SeededRandom& random)> begin_fault = nullptr;   // Passes may be Unavailable from now on.
@@ -60,7 +61,7 @@ class StreamProgram {
   struct Counts {
     int64_t begun = 0, forked = 0, whole = 0, cancelled = 0, failed = 0, refused = 0, dropped = 0, sessions = 0;
     int64_t passes = 0, most_texts = 0, shared_tokens = 0, preempted = 0, waited = 0, drafted = 0, pruned = 0;
-    int64_t of_siblings = 0;           // Tokens that they drafted and that came.
+    int64_t of_siblings = 0;           // Accepted tokens that siblings drafted.
   };
 
   StreamProgram(Engine& engine, LoneWriter& alone, const Options& options)
@@ -73,7 +74,7 @@ class StreamProgram {
     NewStepper();
   }
 
-  // Empty, or the first difference. May be called once.
+  // Returns an empty string, or the first difference. May be called once.
   std::string Run() {
     std::string difference;
     int step = 0;
@@ -100,12 +101,12 @@ class StreamProgram {
     LoneText alone;
     std::unique_ptr<Speculator> speculator;
     std::unique_ptr<TextQueue> output;
-    std::string read;                  // From it.
+    std::string read;                  // Read from `output`.
     std::atomic<bool> flag = false;
     StreamId id = 0;
     bool cancelled = false;
-    int cancel_at = -1;                // Tokens after which it cancels itself.
-    std::vector<TokenId> tokens;       // As they were shown.
+    int cancel_at = -1;                // The text cancels itself after this number of tokens.
+    std::vector<TokenId> tokens;       // As in the callbacks.
     std::vector<uint32_t> logits;
     std::string shown;
     std::vector<absl::StatusOr<Generation>> ends;
@@ -150,7 +151,7 @@ class StreamProgram {
                                               .keeps_prefixes = options_.keeps_prefixes, .clock = &clock_}));
   }
 
-  // Stories 0 and 1 begin alike, and so do 2 and 3.
+  // Stories 0 and 1 have the same prefix, and so do 2 and 3.
   std::vector<TokenId> AnyPrompt() {
     const uint64_t story = Any(4);
     const int length = 1 + Any(options_.longest);
@@ -160,7 +161,7 @@ class StreamProgram {
     return prompt;
   }
 
-  // Some begin with all that another is now, by Fork or as a prompt like any other, and some with a part of it.
+  // Begins a text. Some texts begin with all tokens of another text, by Fork or as a plain prompt, and some with a part.
   void Begin() {
     auto text = std::make_unique<Text>();
     std::optional<StreamId> fork_of;
@@ -249,7 +250,7 @@ class StreamProgram {
     else stepper_->Cancel(text.id);
   }
 
-  // Most of those that are full; all of them where nothing else could go on.
+  // Reads most full queues; all full queues if no other text could go on.
   void ReadQueues() {
     const auto full = [](const auto& text) { return text->output != nullptr && text->output->full(); };
     const bool all = std::all_of(texts_.begin(), texts_.end(), full);
@@ -258,7 +259,7 @@ class StreamProgram {
     }
   }
 
-  // It holds a part of the cache for some steps, if there is room.
+  // Makes a session that holds a part of the cache for some steps, if there is room.
   std::string OtherSession() {
     std::vector<TokenId> tokens = AnyPrompt();
     auto session = Must(engine_.NewSession());

@@ -1,4 +1,4 @@
-// Random models and prompts for npu/graph_switch.h, what cannot be in an outcome, and the best of all plans by brute force.
+// Random models and prompts for npu/graph_switch.h, checks for impossible outcomes, and the best of all plans by brute force.
 //
 //   const SwitchInstance instance = RandomSwitchInstance(random, /*kind=*/round);
 //   EXPECT_EQ(SwitchFault(instance, plan, outcome), "");
@@ -56,7 +56,7 @@ inline SwitchInstance RandomSwitchInstance(SeededRandom& random, int kind, int m
 
 inline bool NearSeconds(double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + std::abs(a)); }
 
-// The first thing that cannot be in an outcome's runs, which are as many as steps; empty if there is none.
+// Returns the first impossibility in an outcome's runs, including a number of runs other than the steps; empty if there is none.
 inline std::string RunFault(const SwitchInstance& instance, const SwitchPlan& plan, const SwitchOutcome& outcome) {
   const int blocks = static_cast<int>(instance.blocks.size());
   double could_begin = 0, sum = 0;
@@ -80,7 +80,7 @@ inline std::string RunFault(const SwitchInstance& instance, const SwitchPlan& pl
   return NearSeconds(outcome.waited_seconds, outcome.read_seconds - sum) ? "" : "time is lost";
 }
 
-// The same for loads, which are as many as the plan's.
+// Like RunFault, for loads, including a number of loads other than the plan's.
 inline std::string LoadFault(const SwitchInstance& instance, const SwitchPlan& plan, const SwitchOutcome& outcome) {
   double loader_free = -instance.prompt.idle_seconds;
   std::vector<bool> decode_graphs;
@@ -101,7 +101,7 @@ inline std::string LoadFault(const SwitchInstance& instance, const SwitchPlan& p
   return NearSeconds(outcome.switched_seconds, switched) ? "" : "loads end at another time";
 }
 
-// The first thing that cannot be in an outcome of a plan; empty if there is none.
+// Returns the first impossibility in an outcome of a plan; empty if there is none.
 inline std::string SwitchFault(const SwitchInstance& instance, const SwitchPlan& plan, const SwitchOutcome& outcome) {
   const size_t steps = instance.blocks.size() * instance.prompt.chunks;
   if (outcome.loads.size() != plan.loads.size() || outcome.runs.size() != steps) return "something is missing";
@@ -109,8 +109,8 @@ inline std::string SwitchFault(const SwitchInstance& instance, const SwitchPlan&
   return fault.empty() ? LoadFault(instance, plan, outcome) : fault;
 }
 
-// Brute force: each block at each time when the loader is free, at a step's begin or within one. Only states that have the same blocks at
-// the same step's begin are compared: the earliest goes on. For up to about 6 blocks.
+// Brute force: each block at each time when the loader is free, at a step's begin or within a step. Only states that have the same blocks
+// at the same step's begin are compared: the earliest goes on. For up to about 6 blocks.
 class SoonestSwitch {
  public:
   // switched: a bit for each block that has its decode graph at first.
@@ -127,7 +127,7 @@ class SoonestSwitch {
     return instance_.ComputeSeconds(step / blocks_, step % blocks_, decode_graph);
   }
 
-  // No plan from here on ends sooner.
+  // Returns a bound: no plan from here on ends sooner.
   double LeastEnd(double now, int step, double compute_free, int switched) const {
     for (int block = 0; block < blocks_; ++block) now += Has(switched, block) ? 0 : instance_.blocks[block].load_seconds;
     for (; step < steps_; ++step) {
@@ -137,7 +137,7 @@ class SoonestSwitch {
     return std::max(now, compute_free);
   }
 
-  // The loader is free now; `step` comes next, when the step before it ends.
+  // Searches on. The loader is free now; `step` comes next, when the step before ends.
   void Search(double now, int step, double compute_free, int switched) {
     if (compute_free <= now) {
       double& earliest = earliest_[(static_cast<size_t>(step) << blocks_) + switched];
@@ -147,7 +147,7 @@ class SoonestSwitch {
     const double least_end = LeastEnd(now, step, compute_free, switched);
     if (least_end >= best_) return;
     if (switched == (1 << blocks_) - 1) {
-      best_ = least_end;   // Nothing is left to choose.
+      best_ = least_end;   // No choice is left.
       return;
     }
     for (int block = 0; block < blocks_; ++block) {

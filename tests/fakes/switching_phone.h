@@ -1,4 +1,4 @@
-// An engine of a tiny model on a modeled phone whose graphs have weights of their own.
+// An engine of a tiny model on a modeled phone whose graphs have separate weights.
 //
 //   SwitchingPhone phone(SwitchRule::kPlanned, /*load=*/1000);      // loads a thousand times as fast as the 8 Gen 2
 //   phone.clock.Advance(1'000'000);
@@ -55,7 +55,7 @@ struct SwitchingPhone {
     if (rule.has_value() && !warms_up) Must(motion().SetTimes(Must(MeasureSwitchTimes(*engine))));
   }
   GraphMotion& motion() { return *CoreOf(*engine).motion(); }
-  // Those whose bits are set have their decode graphs afterwards, and no others; a prompt has ended.
+  // Afterwards, exactly the blocks whose bits are set have their decode graphs; a prompt has ended.
   void SwitchBlocks(int bits) {
     GraphMotion& its = motion();
     std::vector<bool> wanted;
@@ -67,11 +67,11 @@ struct SwitchingPhone {
   VirtualClock clock;
   std::unique_ptr<Device> numbers;
   ModeledDevice* device = nullptr;
-  MeteredDevice* meter = nullptr;   // Over that.
+  MeteredDevice* meter = nullptr;   // Over the modeled device.
   std::unique_ptr<Engine> engine;
 };
 
-// Logits after a prompt, and after each of some further tokens.
+// Returns logits after a prompt, and after each of some further tokens.
 inline absl::StatusOr<std::vector<std::vector<float>>> TryLogitsOf(Engine& engine, const std::vector<TokenId>& prompt) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   std::vector<std::vector<float>> logits;
@@ -87,7 +87,7 @@ inline std::vector<std::vector<float>> LogitsOf(Engine& engine, const std::vecto
   return Must(TryLogitsOf(engine, prompt));
 }
 
-// What the plan of memory is: one graph of each block of layers, and all that the rest of the model has.
+// Returns the bytes that the memory plan has: one graph of each block of layers, and the rest of the model.
 inline int64_t PlannedGraphBytes(const EngineCore& core) {
   const CompiledModel& model = core.runner().model();
   int64_t bytes = 0;

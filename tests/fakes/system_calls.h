@@ -1,4 +1,5 @@
-// System calls that do what a test says, by filters of the kernel (seccomp): for processes of a test's own, since a filter stays.
+// Runs code with system calls that answer as a test says, by filters of the kernel (seccomp). For processes of a test's own, since a filter
+// stays.
 //
 //   EXPECT_EXIT(Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_ERRNO(EPERM)); Run(), testing::ExitedWithCode(0), "");
 //   const auto full = [](pid_t, const seccomp_data&) -> std::optional<int64_t> { return -ENOSPC; };
@@ -21,7 +22,7 @@
 
 namespace tessera {
 
-// What a filter does to a system call of this thread and those it starts.
+// Sets a filter's action for a system call of this thread and of threads that this thread starts.
 inline void Restrict(int system_call, uint32_t action, const std::vector<scmp_arg_cmp>& if_arguments = {}) {
   const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   CHECK(filter != nullptr);
@@ -31,8 +32,8 @@ inline void Restrict(int system_call, uint32_t action, const std::vector<scmp_ar
 }
 
 // Runs body(), which ends the process, on a thread whose calls of `system_calls` get answer(thread, call): a result or -errno; nullopt: the
-// kernel's own. The caller of the system call waits meanwhile, and `answer` may use its descriptors and, if it is a thread of this
-// process, its memory.
+// kernel's own. The caller of the system call waits meanwhile. `answer` may use the caller's descriptors and, if the caller is a thread of
+// this process, its memory.
 template <typename Answer, typename Body>
 [[noreturn]] void WithAnswers(const std::vector<int>& system_calls, const Answer& answer, const Body& body) {
   std::promise<int> listening;

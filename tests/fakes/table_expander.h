@@ -1,11 +1,11 @@
-// Drafts without a model: what comes after a text is a function, and the cache is counted.
+// Drafts without a model: the distribution after a text is a function, and the cache is counted.
 //
 //   TableExpander expander(AfterToken({{0, {{1, 0.6f}, {2, 0.3f}}}, {1, {{3, 0.5f}}}}));   // after 0: 1 or 2; after 1: 3
 //   TableExpander other(RandomDistribution(/*seed=*/1, /*branches=*/3), {.pass = 0.002, .row = 0.001});
 //   expander.batches();                        // how many nodes each pass had
 //   expander.computed();                       // rows, those of the text included
 //
-// It holds callers to the contract of spec/trees/expander.h: a breach of it is a CHECK failure.
+// The expander holds callers to the contract of spec/trees/expander.h: a breach is a CHECK failure.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline DraftDistribution AfterToken(std::map<TokenId, TopTokens> after) {
   };
 }
 
-// Tokens 1 to `branches`, with probabilities that depend on the whole text.
+// Returns a distribution of tokens 1 to `branches`, with probabilities that depend on the whole text.
 inline DraftDistribution RandomDistribution(uint64_t seed, int branches) {
   return [seed, branches](absl::Span<const TokenId> text) {
     uint64_t hash = seed;
@@ -47,7 +47,7 @@ inline DraftDistribution RandomDistribution(uint64_t seed, int branches) {
   };
 }
 
-// Every text of `depth` tokens after the root that the distribution allows.
+// Returns every text of `depth` tokens after the root that the distribution allows.
 inline TokenTree WholeTree(const DraftDistribution& distribution, TokenId root, int depth) {
   TokenTree tree(root);
   for (int node = 0; node < tree.size(); ++node) {
@@ -118,14 +118,14 @@ class TableExpander : public Expander {
   int64_t computed() const { return computed_; }
   absl::Span<const TokenId> text() const { return text_; }
 
-  absl::Status fail_begin, fail_expand, fail_commit;   // What the calls return.
+  absl::Status fail_begin, fail_expand, fail_commit;   // Results of the calls.
   bool talks_too_much = false, says_too_little = false;
 
  private:
   const DraftDistribution distribution_;
   const Times times_;
   std::vector<TokenId> text_;
-  int64_t cached_ = 0;            // Tokens of the text that need not be computed again.
+  int64_t cached_ = 0;            // Tokens of the text that are computed already.
   std::set<int> expanded_;
   std::vector<int> batches_;
   int64_t computed_ = 0;

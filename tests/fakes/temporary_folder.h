@@ -1,4 +1,4 @@
-// A folder of the test's own, which goes with all that is in it.
+// A folder of the test's own, which is removed with its contents.
 //
 //   TemporaryFolder folder;                                           // or folder(TemporaryFolder::InMemory())
 //   builder.WriteTo(folder.Path("model.gguf"));
@@ -33,7 +33,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  // A parent in memory, whose files may have holes of any size; the usual one where the system has none.
+  // Returns a parent in memory, whose files may have holes of any size; the usual parent where the system has none.
   static std::string InMemory() { return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : testing::TempDir(); }
 
   const std::string& path() const { return path_; }

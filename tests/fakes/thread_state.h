@@ -7,7 +7,7 @@
 //   EXPECT_TRUE(Await(OthersAreAsleep));                                // all threads of this process but the caller's
 //   EXPECT_TRUE(Await([&] { return AllAreAsleep(program); }));          // of another process
 //
-// A thread that waits for a lock for a moment is asleep, too: what is expected must hold then as well.
+// A thread that waits for a lock for a moment is asleep, too: the expectation must hold then as well.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@
 
 namespace tessera {
 
-// A state as proc(5) has it, 'S' for a sleep that a signal ends; '?' for a thread that there is not.
+// Returns a state as in proc(5), 'S' for a sleep that a signal ends; '?' for a thread that does not exist.
 inline char StateOf(pid_t thread) {
   std::ifstream stat("/proc/" + std::to_string(thread) + "/stat");
   std::string line;
@@ -37,7 +37,7 @@ inline bool IsAsleep(pid_t thread) { return StateOf(thread) == 'S'; }
 
 inline std::vector<pid_t> ThreadsOf(pid_t process) {
   std::vector<pid_t> threads;
-  std::error_code gone;   // The process, while it is looked at.
+  std::error_code gone;   // Set if the process ends during the look.
   std::filesystem::directory_iterator thread("/proc/" + std::to_string(process) + "/task", gone);
   for (; !gone && thread != std::filesystem::directory_iterator(); thread.increment(gone)) {
     threads.push_back(static_cast<pid_t>(std::stoi(thread->path().filename())));
@@ -60,7 +60,7 @@ inline bool OthersAreAsleep() {
   return true;
 }
 
-// The number and the arguments of the system call in which a thread of this process waits; empty for a thread that is awake.
+// Returns the number and the arguments of the system call in which a thread of this process waits; empty for a thread that is awake.
 inline std::vector<uint64_t> SystemCallOf(pid_t thread) {
   std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
   std::vector<uint64_t> call;
@@ -70,8 +70,8 @@ inline std::vector<uint64_t> SystemCallOf(pid_t thread) {
   return call;
 }
 
-// The nanoseconds for which all threads of a process, or one thread of this process, have computed so far: they stand still while a thread
-// waits, for a CPU as well. 0 where it has ended.
+// Returns the nanoseconds of computing so far, for all threads of a process or one thread of this process. The clock stands still while a
+// thread waits, for a CPU as well. 0 if the process or thread has ended.
 inline int64_t CpuNanos(clockid_t clock) {
   timespec used;
   return clock_gettime(clock, &used) == 0 ? int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec : 0;

@@ -1,4 +1,4 @@
-// A clock that goes on by the same time whenever it is read: what is timed by it takes as long in every run, on every machine.
+// A clock that advances by the same time with every read: durations measured by this clock are equal in every run, on every machine.
 //
 //   TickingClock clock(1'000'000);   // a millisecond per look
 //   clock.Advance(50'000'000);       // something takes its time

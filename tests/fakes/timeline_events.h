@@ -1,4 +1,4 @@
-// Events of a timeline by their zone, and how two of them lie to each other.
+// Selects events of a timeline by their zone, and tests how two events lie to each other.
 //
 //   for (const TimelineEvent& read : OfZone(timeline.Events(), Zone::kRead)) overlapped += Overlap(read, draft) ? 1 : 0;
 #pragma once

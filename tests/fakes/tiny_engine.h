@@ -2,7 +2,7 @@
 //
 //   std::unique_ptr<Engine> engine = TinyEngine({.writes_letters = true}, {.compute = {.threads = 2}});
 //
-// The model's file is gone again when this returns. CHECKs that the engine loads.
+// The model's file is removed when this returns. CHECKs that the engine loads.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ inline std::unique_ptr<Engine> TinyEngine(const TinyModel& model, EngineOptions 
   return Must(Engine::Load(options));
 }
 
-// Tokens that are bytes of the tiny vocabulary, the same for the same seed.
+// Returns tokens that are bytes of the tiny vocabulary, the same for the same seed.
 inline std::vector<TokenId> RandomTokens(int count, uint64_t seed) {
   SeededRandom random(seed);
   std::vector<TokenId> tokens(count);

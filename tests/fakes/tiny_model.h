@@ -3,8 +3,8 @@
 //   GgufBuilder builder = TinyModelBuilder({.architecture = "qwen3", .formats = {BlockFormat::kQ4_0, BlockFormat::kQ8_0}});
 //   const std::string bytes = builder.Build();                       // or builder.WriteTo(path), or Corrupt a field first
 //
-// The matrices take `formats` in turn, so that those of one product differ; K formats need sizes that are multiples of 256.
-// Weights are such that a row's numbers stay near 1 from layer to layer, and every token and position changes the logits.
+// The matrices take `formats` in turn, so that the matrices of one product differ. K formats need sizes that are multiples of 256. Weights
+// keep a row's numbers near 1 from layer to layer, and every token and position changes the logits.
 #pragma once
 
 #include <cmath>
@@ -32,13 +32,14 @@ struct TinyModel {
   bool tied = false;                  // The head is the embedding table.
   bool writes_letters = false;        // The head is FP32, and only lower-case letters have logits other than 0.
   std::vector<BlockFormat> formats = {BlockFormat::kQ8_0};
-  std::set<std::string> biases;       // Beside those that the architecture's models usually have: "attn_output.bias", "output.bias".
-  std::set<std::string> without;      // Tensors left out, to see that they are missed.
+  // In addition to the biases that the architecture's models usually have: "attn_output.bias", "output.bias".
+  std::set<std::string> biases;
+  std::set<std::string> without;      // Tensors left out, to test for missing tensors.
   uint64_t seed = 1;
 };
-constexpr int kTinyVocabulary = 265;  // As SmallBytePair has: not a multiple of 32.
+constexpr int kTinyVocabulary = 265;  // As in SmallBytePair: not a multiple of 32.
 
-// Those of a llama with a bias on each product of a layer.
+// Returns the biases of a llama with a bias on each product of a layer.
 inline std::set<std::string> AllLayerBiases() {
   return {"attn_q.bias", "attn_k.bias", "attn_v.bias", "attn_output.bias", "ffn_gate.bias", "ffn_up.bias", "ffn_down.bias"};
 }
@@ -125,7 +126,7 @@ class TinyModelWriter {
     Add("output.weight", {static_cast<uint64_t>(model_.width), kTinyVocabulary}, BlockFormat::kF32, head);
   }
 
-  // Numbers within half of `around`.
+  // Adds numbers within half of `around`.
   void Vector(const std::string& name, int size, float around) {
     SeededRandom random(NextSeed());
     std::vector<float> values(size);

@@ -1,11 +1,11 @@
-// What a file says of a tokenizer, without a file: start from a good one and spoil one thing.
+// A tokenizer's metadata as read from a file, without a file: start from a good one and spoil one entry.
 //
 //   TokenizerMetadata metadata;
 //   metadata.Set("tokenizer.ggml.model", TokenizerMetadata::String("gpt2"));
 //   metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings({"a", "b", "ab"}));
 //   auto tokenizer = Tokenizer::Create(metadata.Facts());     // or in a file: gguf_metadata.h
 //
-// Set replaces a key, Remove drops it. Facts have the place kPath, byte kOffset, and view the metadata. Thread-compatible.
+// Set replaces a key, Remove drops one. Facts have the place kPath, byte kOffset, and view the metadata. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,7 @@ class TokenizerMetadata {
   template <typename T>
   static const T& ViewOf(const T& value) { return value; }
 
-  // REQUIRES: the key, where it is set, has a value of type `Stored`.
+  // REQUIRES: the key, where set, has a value of type `Stored`.
   template <typename Stored, typename T>
   void Fill(FileFact<T>& fact) const {
     fact.place.file = kPath;

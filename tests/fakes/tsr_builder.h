@@ -1,10 +1,10 @@
-// .tsr files as no writer would write them: any field may be wrong, and every checksum still right.
+// Builds .tsr files as no writer would: any field may be wrong, and every checksum is still right.
 //
 //   TsrBuilder builder(MakeTsrSample({5000, 100}));
 //   builder.manifest.mutable_units(1)->mutable_extent()->set_offset(65536);      // where unit 0 is
 //   const std::string bytes = builder.Build();
 //
-// Units lie where the sample has them, whatever the manifest says. Thread-compatible.
+// Units lie where the sample has them, regardless of the manifest. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -64,8 +64,8 @@ class TsrBuilder {
   }
 
   TsrManifest manifest;
-  std::optional<std::string> manifest_bytes;                            // In place of the manifest's.
-  std::function<void(Superblock&)> change_superblock = [](Superblock&) {};  // Before its checksum is computed.
+  std::optional<std::string> manifest_bytes;                            // Replaces the manifest's bytes.
+  std::function<void(Superblock&)> change_superblock = [](Superblock&) {};  // Applied before the checksum.
 
  private:
   void Put(const std::vector<std::byte>& bytes, TsrManifest::Extent& extent, int64_t& block) {

@@ -33,7 +33,7 @@ inline std::vector<std::byte> SampleBytes(int64_t size, uint64_t seed) {
   return bytes;
 }
 
-// Each unit is cut into two entries where it is larger than 64 bytes: "unit0.a" and "unit0.b".
+// Cuts each unit larger than 64 bytes into two entries: "unit0.a" and "unit0.b".
 inline TsrSample MakeTsrSample(const std::vector<int64_t>& unit_bytes) {
   TsrSample sample;
   sample.contents.layout = "sample-1";

@@ -1,12 +1,12 @@
-// A WeightSource under which nothing survives its lease: every lease is at an address of its own, and reading there after the
-// lease has ended is a fault at once, instead of a number that happens to be still right.
+// A WeightSource that makes memory inaccessible when a lease ends. Every lease has its own address. Reading there after the end of the
+// lease faults at once, instead of returning a number that happens to be still right.
 //
 //   VanishingSource source({unit_0, unit_1});            // the bytes of each unit
 //   RunThePass(source);                                  // code that kept a pointer from one lease to the next dies with SIGSEGV
 //   EXPECT_EQ(source.leases(), 2);
 //
-// Writing into a lease and reading past its last page are faults, too. A lease that was never ended is a CHECK failure when the
-// source is destroyed. Ended addresses stay reserved, without memory, for the next kReserved leases. Thread-safe.
+// Writing into a lease and reading past its last page are faults, too. A lease that was never ended is a CHECK failure when the source is
+// destroyed. Ended addresses stay reserved, without memory, for the next kReserved leases. Thread-safe.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// A decoder block with every part that today's models have, each optional, in unusual shapes.
+// A decoder block with every part of today's models, each optional, in unusual shapes.
 //
 //   Graph graph = VariedBlock({.width = 33, .heads = 6, .kv_heads = 2, .head_size = 20, .rope_dimensions = 10, .post_norms =
 //   true});
@@ -28,7 +28,7 @@ struct VariedShape {
   bool adapters = false;                                   // A placeholder at each of the seven products.
   bool fine_values = false;                                // Fine rows for the value matrix (Product::fine).
   std::vector<BlockFormat> formats = {BlockFormat::kF32};  // Taken in turn.
-  std::vector<TileScheme> tiles = {};                      // Likewise, in place of formats. Empty: none.
+  std::vector<TileScheme> tiles = {};                      // Taken in turn in place of `formats`. Empty: none.
 };
 
 class VariedBlockBuilder {
@@ -88,7 +88,7 @@ class VariedBlockBuilder {
     const BufferId turned_query = Turned(Biased(q), shape_.heads), turned_key = Turned(Biased(k), shape_.kv_heads);
     graph_.Add(StoreKeyValue{.key = turned_key, .value = Biased(v), .layer = 0});
     const BufferId mixed = graph_.AddScratch("mixed", queries), y = graph_.AddScratch("projected", shape_.width);
-    const float scale = 1.0f / static_cast<float>(shape_.head_size);  // Keeps scores small, whatever the head.
+    const float scale = 1.0f / static_cast<float>(shape_.head_size);  // Keeps scores small for any head.
     graph_.Add(Attention{.query = turned_query, .y = mixed, .heads = shape_.heads, .scale = scale, .window = shape_.window});
     graph_.Add(Linear{.x = mixed, .products = {Into(y, queries)}});
     return y;

@@ -1,11 +1,11 @@
-// All that can be seen of a text that an engine writes: two ways to write it must agree in every bit.
+// Everything visible of a text that an engine writes: two ways to write the text must agree in every bit.
 //
 //   PromptWriter writer(*engine, prompt);                                             // the prompt is computed once
 //   const WrittenText plain = writer.Write(sampling, {.max_tokens = 24}, nullptr);
 //   EXPECT_EQ(writer.Write(sampling, {.max_tokens = 24}, std::make_unique<ScriptedDrafter>(plain.tokens)), plain);
 //   EXPECT_GT(writer.drafted(), 0);                                                   // or nothing was compared
 //
-// It checks that each pass of a text computes only the rows of its tree: accepted rows are kept and not computed again. CHECKs that nothing
+// Checks that each pass of a text computes only the rows of its tree: accepted rows are kept and not computed again. CHECKs that no call
 // fails. Thread-compatible.
 #pragma once
 
@@ -33,11 +33,11 @@ inline uint32_t DigestOf(absl::Span<const float> logits) {
 
 struct WrittenText {
   std::vector<TokenId> tokens;
-  std::vector<uint32_t> logits;      // Digests of those that each token was chosen from.
+  std::vector<uint32_t> logits;      // Digests of the logits behind each token.
   std::string text, shown;
   FinishReason reason = FinishReason::kLength;
-  std::vector<TokenId> held;         // By the session afterwards,
-  uint32_t last_logits = 0;          // and its logits.
+  std::vector<TokenId> held;         // Held by the session afterwards,
+  uint32_t last_logits = 0;          // and the session's logits.
   bool operator==(const WrittenText&) const = default;
 };
 inline std::ostream& operator<<(std::ostream& out, const WrittenText& text) {
@@ -52,7 +52,7 @@ class PromptWriter {
     Must(session_->Append(prompt));
   }
 
-  // A null drafter: without a speculator. Every proposal is verified, whatever it costs.
+  // Writes a text. A null drafter: without a speculator. Every proposal is verified, at any cost.
   WrittenText Write(const SamplingOptions& sampling, const GenerateOptions& options, std::unique_ptr<Drafter> drafter,
                     int max_rows = 16) {
     if (drafter == nullptr) return WriteWith(sampling, options, nullptr);
@@ -60,7 +60,8 @@ class PromptWriter {
     return WriteWith(sampling, options, &speculator);
   }
 
-  // With one that may have drafted other texts before, or none. For one that learns from prompts this one is computed once more.
+  // Writes with a speculator that may have drafted other texts before, or with none. For a speculator that learns from prompts, the prompt
+  // is computed once more.
   WrittenText WriteWith(const SamplingOptions& sampling, GenerateOptions options, Speculator* speculator) {
     ReadPrompt(speculator);
     WrittenText written;
@@ -104,14 +105,14 @@ class PromptWriter {
   int64_t passes_ = 0, rows_ = 0, drafted_ = 0;
 };
 
-// The nodes that each drafter of a speculator proposed, in all its texts.
+// Returns the number of nodes that each drafter of a speculator proposed, in all its texts.
 inline std::map<std::string, int64_t> NodesProposed(const Speculator& speculator) {
   std::map<std::string, int64_t> proposed;
   for (const SpeculationReport::Source& source : speculator.report().sources) proposed[source.name] = source.account.proposed;
   return proposed;
 }
 
-// Costs that do not change, by which a row more takes next to nothing: drafts are worth their rows.
+// Returns costs that do not change. One more row takes next to no time, so drafts are worth their rows.
 inline CostProfile FrozenCosts() {
   CostProfile costs;
   for (const int rows : {1, 32}) costs.AddPass({.rows = rows}, 1e-2 + 1e-5 * rows);

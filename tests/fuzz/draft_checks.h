@@ -1,4 +1,4 @@
-// Promises of every drafted tree and of every step over one, whichever drafter it is from. Broken promises are CHECK failures.
+// Checks the promises of every drafted tree and of every step over one, for any drafter. Broken promises are CHECK failures.
 //
 //   TokenTree tree = before;
 //   CHECK(drafter.Propose(budget, tree).ok());
@@ -54,7 +54,7 @@ inline void CheckProposal(const TokenTree& tree, const TokenTree& before, const 
   }
 }
 
-// Depth first, the likeliest child first, as TokenTree::Pick has it.
+// Checks the order: depth first, the likeliest child first, as TokenTree::Pick orders nodes.
 inline void CheckOrder(const TokenTree& tree) {
   for (int node = 1; node < tree.size(); ++node) {
     int sister = TokenTree::kNone, last = node - 1;
@@ -66,7 +66,7 @@ inline void CheckOrder(const TokenTree& tree) {
   }
 }
 
-// The path is followed with neither the tree's own search nor its paths.
+// Follows the path without the tree's own search and paths.
 inline void CheckByHand(const TokenTree& tree, const SpelledModel& model, Text text, size_t most, const Verdict& verdict) {
   CHECK_EQ(verdict.path.size(), verdict.emitted.size());
   int node = TokenTree::kRoot;
@@ -84,7 +84,7 @@ inline void CheckByHand(const TokenTree& tree, const SpelledModel& model, Text t
   }
 }
 
-// What the model says of a tree below the end of `text`, of which at most `most` tokens are wanted.
+// Returns the model's verdict on a tree after the end of `text`; at most `most` tokens are wanted.
 inline Verdict VerifyAsPlain(const TokenTree& tree, const SpelledModel& model, const Text& text, size_t most) {
   std::vector<float> logits;
   std::vector<int> asked;
@@ -106,7 +106,7 @@ inline Verdict VerifyAsPlain(const TokenTree& tree, const SpelledModel& model, c
   return verdict;
 }
 
-// What the model says after the tree's first nodes, and after those that are text now: only there logits are computed.
+// Adds the model's logits after the tree's first nodes, and after accepted nodes: only there logits are computed.
 inline void AddTop(const TokenTree& tree, const SpelledModel& model, const Text& text, int first_nodes, int top, Verdict& verdict) {
   if (top == 0) return;
   std::vector<bool> computed(tree.size());
@@ -118,7 +118,7 @@ inline void AddTop(const TokenTree& tree, const SpelledModel& model, const Text&
   }
 }
 
-// For comparing what is drafted with what was drafted before.
+// Appends a tree to a string, to compare drafts with earlier drafts.
 inline void AppendTree(const TokenTree& tree, std::string& trees) {
   static_assert(sizeof(TokenTree::Node) == 20, "without padding");
   const absl::Span<const TokenTree::Node> nodes = tree.nodes();

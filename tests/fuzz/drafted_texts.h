@@ -1,4 +1,4 @@
-// Texts written with drafters that a fuzz input spells; they must be those of plain decoding.
+// Texts written with drafters that a fuzz input spells. The texts must equal those of plain decoding.
 //
 //   DraftedTexts texts(bytes);             // a model, drafters of the registry and a history, as the bytes spell them
 //   texts.WriteAll();                      // each step is checked
@@ -19,21 +19,21 @@
 #include "tessera/spec/speculation/drafter_registry.h"
 #include "tessera/tests/fuzz/draft_checks.h"
 
-// There under the address sanitizer alone.
+// Exists only under the address sanitizer.
 extern "C" size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
 
 namespace tessera {
 
-// 0 where nothing counts them.
+// Returns the allocated bytes; 0 where allocations are not counted.
 inline int64_t AllocatedBytes() {
   return __sanitizer_get_current_allocated_bytes == nullptr ? 0 : static_cast<int64_t>(__sanitizer_get_current_allocated_bytes());
 }
 
-// Lists as --speculate takes them.
+// Lists as for --speculate.
 inline constexpr const char* kDrafterLists[] = {"auto",       "lookup", "suffix",        "recycling",
                                                 "calibrated", "reuse",  "suffix,lookup", "recycling,calibrated,reuse"};
 
-// Zeros, as there are behind the end of an input, spell the first of each: a step that drafts.
+// Zeros, which follow the end of an input, spell the first entry of each list: a step that drafts.
 inline int SpellContext(FuzzBytes& bytes) {
   static constexpr int kTokens[] = {16, 8, 24, 40};
   return kTokens[bytes.Below(4)];
@@ -45,7 +45,7 @@ inline DraftBudget SpellBudget(FuzzBytes& bytes) {
   return {.max_nodes = nodes, .max_depth = kDepths[bytes.Below(8)]};
 }
 
-// A node that the tree below `text` may get: what the model says after a node, or any other token.
+// Returns a node that may be added to the tree below `text`: the model's next token after a node, or any other token.
 inline TokenTree::Node SpellNode(FuzzBytes& bytes, const SpelledModel& model, const Text& text, const TokenTree& tree) {
   static constexpr float kProbabilities[] = {0.5f,  1.0f,   0.9f,   0.25f,
                                              0.01f, 0.997f, 1e-30f, std::numeric_limits<float>::denorm_min()};
@@ -55,7 +55,7 @@ inline TokenTree::Node SpellNode(FuzzBytes& bytes, const SpelledModel& model, co
   return {token, parent, tree[parent].depth + 1, probability, bytes.Below(3)};
 }
 
-// Some nodes, with the parents of all: what Pick takes.
+// Returns some nodes, with the parents of all: input for Pick.
 inline std::vector<int> SpellSome(FuzzBytes& bytes, const TokenTree& tree) {
   std::vector<bool> chosen(tree.size(), true);
   std::vector<int> nodes;
@@ -66,7 +66,7 @@ inline std::vector<int> SpellSome(FuzzBytes& bytes, const TokenTree& tree) {
   return nodes;
 }
 
-// Drafts what the bytes spell, and fails when they say so.
+// Drafts the tokens that the bytes spell, and fails when the bytes say so.
 class SpelledDrafter : public Drafter {
  public:
   SpelledDrafter(FuzzBytes& bytes, const SpelledModel& model) : bytes_(bytes), model_(model) {}
@@ -89,7 +89,7 @@ class SpelledDrafter : public Drafter {
   Text text_;
 };
 
-// A store with so little room that old texts leave it. Its folder does not exist, and nothing is saved.
+// Opens a store with so little room that old texts are evicted. The store's folder does not exist, and nothing is saved.
 inline std::shared_ptr<HistoryStore> OpenSmallHistory(const SpelledModel& model) {
   auto store = HistoryStore::Open("no/such/folder", "fuzz", {.sum = {{1}}, .size = model.vocabulary()},
                                   {.max_bytes = int64_t{64} << 10, .keep_prompts = true});
@@ -114,9 +114,9 @@ class DraftedTexts {
   Drafter& drafter() { return *drafter_; }
 
  private:
-  // Below kLists one of kDrafterLists.
+  // An index below kLists selects one of kDrafterLists.
   static constexpr int kLists = std::size(kDrafterLists), kShortMemory = kLists, kWithSpelled = kLists + 1, kAll = kLists + 2;
-  static constexpr int64_t kObjects = 2048;   // What bytes() leaves out: an object, and what empty containers take.
+  static constexpr int64_t kObjects = 2048;   // Memory that bytes() leaves out: an object, and empty containers.
 
   void MakeDrafter() {
     std::vector<std::unique_ptr<Drafter>> drafters;
@@ -136,7 +136,7 @@ class DraftedTexts {
     drafter_ = drafters.size() == 1 ? std::move(drafters[0]) : std::make_unique<CompositeDrafter>(std::move(drafters));
   }
 
-  // `work` changes what the drafter holds, and nothing else that stays.
+  // Runs `work`, which changes the drafter's data, and no other lasting data.
   void Change(absl::FunctionRef<void()> work) {
     const int64_t before = AllocatedBytes();
     work();
@@ -144,7 +144,7 @@ class DraftedTexts {
     int64_t said = 0;
     for (const Drafter* const member : members_) said += member->bytes();
     CHECK_LE(said, most_bytes_) << drafter_->name() << " says it holds more than the registry's bound";
-    // A composite also holds what was proposed last.
+    // A composite also holds the last proposals.
     if (members_.size() == 1) CHECK_LE(held_, said + kObjects) << drafter_->name() << " holds more than it says";
   }
 
@@ -170,7 +170,7 @@ class DraftedTexts {
   bool Step() {
     const DraftBudget budget = SpellBudget(bytes_);
     TokenTree before(text_.back());
-    if (bytes_.Below(8) == 7) AddNodes(before);   // Another's.
+    if (bytes_.Below(8) == 7) AddNodes(before);   // Nodes of another drafter.
     TokenTree tree = before;
     const absl::Status status = drafter_->Propose(budget, tree);
     CHECK(status.ok()) << status;
@@ -184,7 +184,7 @@ class DraftedTexts {
     const bool ended = model_.Next(Joined(text_, absl::MakeConstSpan(verdict.emitted).first(verdict.emitted.size() - 1))).last;
     Change([&] { drafter_->Commit(tree, verdict); });
     text_ = Joined(std::move(text_), verdict.emitted);
-    if (store_ != nullptr && bytes_.Below(16) == 15) Finish({}, text_);   // Another stream's is done.
+    if (store_ != nullptr && bytes_.Below(16) == 15) Finish({}, text_);   // Another stream is done.
     return !ended;
   }
 
@@ -205,7 +205,7 @@ class DraftedTexts {
   const DraftingSize size_;
   const std::shared_ptr<HistoryStore> store_;
   std::unique_ptr<Drafter> drafter_;
-  std::vector<const Drafter*> members_;   // That it is made of; itself, if it is alone.
+  std::vector<const Drafter*> members_;   // The members of the drafter; the drafter itself, if alone.
   int64_t most_bytes_ = 0, held_ = 0;     // By the registry, and as allocated.
   Text text_;
   std::string trees_;

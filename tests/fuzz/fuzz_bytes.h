@@ -1,4 +1,4 @@
-// Takes a fuzz input apart into numbers and texts, in order. After its end all numbers are 0 and all texts empty.
+// Splits a fuzz input into numbers and texts, in order. After its end all numbers are 0 and all texts empty.
 //
 //   FuzzBytes bytes(input);
 //   const int tokens = bytes.Below(20);
@@ -22,7 +22,7 @@ class FuzzBytes {
 
   bool empty() const { return bytes_.empty(); }
 
-  // 0 to bound - 1. REQUIRES: 1 <= bound <= 256.
+  // Returns 0 to bound - 1. REQUIRES: 1 <= bound <= 256.
   int Below(int bound) {
     const std::string byte = Take(1);
     return byte.empty() ? 0 : static_cast<uint8_t>(byte[0]) % bound;

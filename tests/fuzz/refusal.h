@@ -1,4 +1,4 @@
-// How a reader refuses what comes from outside: in words that people can read, which begin with the name of what was refused.
+// Checks how a reader refuses outside input: with words that people can read, which begin with the name of the refused input.
 //
 //   const auto profile = ParseFlashProfile(text, "flash");
 //   if (!profile.ok()) return Refused(profile.status(), "flash: ");

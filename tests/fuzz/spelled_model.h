@@ -4,8 +4,8 @@
 //   std::vector<TokenId> text = model.Prompt(bytes, /*most=*/20);
 //   text.push_back(model.Next(text).token);                                    // plain decoding
 //
-// What comes next follows from the last two tokens and, as the input has it, now and then from the text's length: texts repeat
-// themselves, as drafters need it, and then they do not. Thread-compatible.
+// The next token follows from the last two tokens and, if the input says so, now and then from the text's length. So texts repeat for a
+// while, as drafters need, and then change. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class SpelledModel {
   }
   Choice Next(absl::Span<const TokenId> text) const { return Choose(LogitsAfter(text)); }
 
-  // At least one token; spelled, or what the model says after its first.
+  // Returns at least one token: spelled, or the model's output after the first.
   std::vector<TokenId> Prompt(FuzzBytes& bytes, int most) const {
     const int tokens = 1 + bytes.Below(most);
     const bool spelled = bytes.Below(2) == 1;
@@ -54,7 +54,7 @@ class SpelledModel {
   }
 
  private:
-  static constexpr size_t kSteady[] = {1 << 20, 24, 8, 3};         // Tokens of a text that its length leaves alone.
+  static constexpr size_t kSteady[] = {1 << 20, 24, 8, 3};         // The text's length counts in steps of this number of tokens.
   static constexpr float kSurety[] = {2.0f, 0.3f, 60.0f, 0.0f};    // Between one rank and the next.
 
   const int vocabulary_;

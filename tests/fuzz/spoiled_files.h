@@ -1,9 +1,9 @@
-// Seeds made of one good GGUF file: the file, and one for each way to spoil one of its fields.
+// Makes seeds of one good GGUF file: the file, and one seed for each way to spoil a field.
 //
 //   AppendSpoiled("llama", TinyModelBuilder({.width = 32}), &seeds);
 //
-// Each number of the header, the metadata and the tensor table is set to values at and beyond its borders, and the file is cut at
-// the beginning of each field. Where a fuzzer has to guess which bytes are a count, these inputs know.
+// Each number of the header, the metadata and the tensor table is set to values at and beyond its borders. The file is also cut at the
+// beginning of each field. A fuzzer has to guess which bytes are a count; these seeds know the counts.
 #pragma once
 
 #include <cstdint>

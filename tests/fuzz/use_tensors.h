@@ -1,10 +1,10 @@
-// Checks the tensors of a GGUF file that was accepted, and its headers.
+// Checks the tensors of a GGUF file that was accepted, and the headers.
 //
 //   UseTensors(*file, {file->size()});                 // for a split model the size of each part
 //   UseHeaders(*file);
 //
-// CHECKs that each tensor is as large as its shape says and shares no byte with another, and reads all its bytes; and that the headers
-// alone, as a packed model keeps them, tell the same.
+// CHECKs that each tensor has the size of its shape and shares no byte with another, and reads all its bytes. CHECKs that the headers
+// alone, as a packed model keeps headers, give the same result.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// Reads every byte, so that a sanitizer sees those that are not the file's.
+// Reads every byte, so that a sanitizer sees bytes outside the file.
 template <typename Bytes>
 void Touch(const Bytes& bytes) {
   uint8_t sum = 0;
@@ -69,7 +69,7 @@ inline void UseHeaders(const GgufFile& file) {
   }
   const absl::Span<const std::byte> last = headers.back().bytes.span();
   std::vector<std::byte> longer(last.begin(), last.end());
-  longer.push_back(std::byte{0});  // Headers end where the table of tensors does.
+  longer.push_back(std::byte{0});  // Headers end at the end of the table of tensors.
   headers.back().bytes = SharedBytes(std::move(longer));
   CHECK(!GgufFile::ParseHeaders(std::move(headers), "headers").ok());
 }

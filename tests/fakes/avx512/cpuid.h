@@ -1,5 +1,5 @@
-// Stands before the compiler's own header where AVX-512 is emulated (cmake/TesseraKernels.cmake): to base/cpu_features.cc, every
-// CPU has it.
+// Replaces the compiler's own header where AVX-512 is emulated (cmake/TesseraKernels.cmake): base/cpu_features.cc finds AVX-512 on every
+// CPU.
 #pragma once
 
 #include_next <cpuid.h>

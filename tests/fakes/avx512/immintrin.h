@@ -1,6 +1,6 @@
-// Stands before the compiler's own header where AVX-512 is emulated (cmake/TesseraKernels.cmake): the instructions that
-// tensor/kernels/lanes_avx512.h names, each made of AVX2's. Most are SIMDe's; those that its release lacks follow. One that
-// neither has does not compile, for the compiler's own needs flags that are not given.
+// Replaces the compiler's own header where AVX-512 is emulated (cmake/TesseraKernels.cmake). Provides the instructions that
+// tensor/kernels/lanes_avx512.h names, each made of AVX2's. Most are SIMDe's; instructions that SIMDe's release lacks follow. An
+// instruction that is in neither does not compile, because the compiler's own header needs flags that are not given.
 #pragma once
 
 #include_next <immintrin.h>
@@ -15,7 +15,7 @@
 #undef _mm512_cvtps_ph
 #undef _mm512_extractf32x8_ps
 
-namespace tessera {  // Where they hide the compiler's own from the lanes.
+namespace tessera {  // The namespace hides the compiler's own from the lanes.
 
 static inline __m256 LowHalf(__m512 a) { return simde__m512_to_private(a).m256[0]; }
 static inline __m256 HighHalf(__m512 a) { return simde__m512_to_private(a).m256[1]; }

@@ -1,6 +1,6 @@
-// Files whose header or metadata are not what the format says. All spoil SmallGguf().
+// Files whose header or metadata violate the format. All spoil SmallGguf().
 //
-// `b` is the builder of the good file; a field that is corrupted keeps its place.
+// `b` is the builder of the good file; a corrupted field keeps its place.
 #pragma once
 
 #include "tessera/tests/fakes/bad_files/spoiled.h"

@@ -1,4 +1,4 @@
-// GGUF files that are right as such, whose metadata describes no model that could be run, or another than their tensors.
+// Valid GGUF files whose metadata describe no model that could run, or another model than their tensors.
 //
 // All spoil a tiny llama of width 64: `b` is its builder.
 #pragma once

@@ -1,6 +1,6 @@
-// Files whose table of tensors is not what the format says, or does not fit the file. All spoil SmallGguf().
+// Files whose table of tensors violates the format, or does not fit the file. All spoil SmallGguf().
 //
-// `b` is the builder of the good file; a field that is corrupted keeps its place.
+// `b` is the builder of the good file; a corrupted field keeps its place.
 #pragma once
 
 #include "tessera/tests/fakes/bad_files/spoiled.h"

@@ -1,4 +1,4 @@
-// Models whose tokenizer cannot be what the file says: lists that disagree, ids outside the vocabulary, merges of nothing.
+// Models whose tokenizer contradicts the file: lists that disagree, ids outside the vocabulary, merges of nothing.
 //
 // Spoiled are tiny models with a byte-level vocabulary of 265 tokens ("gpt2"), or a SentencePiece-style one of 271 ("llama").
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// Puts another value in the place of "tokenizer.ggml.<key>", which must be there.
+// Replaces the value of "tokenizer.ggml.<key>", which must exist.
 inline std::function<void(GgufBuilder&)> Replace(const std::string& key, const TokenizerMetadata::Value& value) {
   return [=](GgufBuilder& b) { AddTo(b.Remove("tokenizer.ggml." + key), "tokenizer.ggml." + key, value); };
 }

@@ -1,4 +1,4 @@
-// Models whose tensors are not those that their metadata asks for, or hold no numbers.
+// Models whose tensors are not the ones that the metadata ask for, or hold values that are not numbers.
 //
 // All spoil tiny llamas: `b` is the builder.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// Puts a tensor of zeros in the place of one, with another shape.
+// Replaces a tensor by a tensor of zeros with another shape.
 inline std::function<void(GgufBuilder&)> WithShape(const std::string& name, const std::vector<uint64_t>& shape) {
   return [=](GgufBuilder& b) {
     uint64_t values = 1;
@@ -57,7 +57,7 @@ inline std::vector<Spoiled> BadShapes() {
   };
 }
 
-// Where in a block which bytes spoil it.
+// Returns the places in a block and the bytes that spoil the block there.
 inline std::vector<std::pair<int, std::string>> NotFinitePlaces(const BlockFormatInfo& info) {
   switch (info.format) {
     case BlockFormat::kF32: return {{0, std::string("\0\0\xc0\x7f", 4)}};
@@ -74,7 +74,7 @@ inline std::vector<std::pair<int, std::string>> NotFinitePlaces(const BlockForma
   return places;
 }
 
-// Tensors that nothing would read.
+// Tensors that no operation would read.
 inline std::vector<Spoiled> TensorsOfOthers() {
   const auto with = [](const std::string& name) {
     return [=](GgufBuilder& b) { b.Tensor(name, {64}, 0, std::string(256, '\0')); };
@@ -109,7 +109,7 @@ inline std::vector<Spoiled> TensorsOfOthers() {
   return all;
 }
 
-// An infinity or NaN as one value, or one block's scale or minimum, of a matrix in each format.
+// Adds an infinity or NaN as one value, or one block's scale or minimum, of a matrix in each format.
 inline void AddNotFinite(std::vector<BadFile>& files) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     if (!info.in_gguf()) continue;

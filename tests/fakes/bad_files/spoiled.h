@@ -1,8 +1,8 @@
-// One row of a table of bad files: how a good file is spoiled, and the message that must refuse it.
+// One row of a table of bad files: the way to spoil a good file, and the message that must refuse the result.
 //
 //   {"magic-fugg", [](GgufBuilder& b) { b.Corrupt<uint32_t>("magic", 0x47475546); }, "magic at byte 0: found \"FUGG\", ..."}
 //
-// Names are the bad thing in short, fit for a file name. Messages go without the file's path and ": " that begin each.
+// Names describe the defect briefly, and fit into a file name. Messages omit the file's path and ": " at their start.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ inline void AddSpoiled(const GgufBuilder& good, const std::vector<Spoiled>& rows
   }
 }
 
-// How a message goes on after a GGUF type that is not supported.
+// Returns the end of a message about a GGUF type that is not supported.
 inline std::string SupportedTypes() {
   std::string list;
   for (const BlockFormatInfo& info : AllBlockFormats()) {

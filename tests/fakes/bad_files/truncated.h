@@ -10,8 +10,8 @@
 namespace tessera {
 
 struct GgufRead {
-  const char* name;    // Name of the border before it.
-  const char* field;   // Its name in messages.
+  const char* name;    // Name of the border before the read.
+  const char* field;   // The read's name in messages.
   size_t bytes;
 };
 
@@ -67,7 +67,7 @@ inline constexpr GgufRead kReadsOfSmallGguf[] = {
     {"offset-1", "tensor \"b\" offset", 8},
 };
 
-// A count or a length that is known to be too large before what it counts is read; empty if there is none.
+// Returns the message for a count or a length that is too large, known before the counted data are read; empty if there is none.
 inline std::string CountMessageOfPrefix(size_t size) {
   struct Count { const char* field; size_t begin, end, count, each; const char* unit; };  // begin and end: of the number's bytes.
   constexpr Count kCounts[] = {{"tensor_count", 8, 16, 2, 33, "a tensor takes 33 or more"},
@@ -95,7 +95,7 @@ inline std::string MessageOfPrefix(size_t size) {
     if (size < begin + read.bytes) return truncated(read.field, begin, read.bytes);
     begin += read.bytes;
   }
-  // The data of the tensors: 256 bytes from 288 on and 68 bytes behind them.
+  // The data of the tensors: 256 bytes from 288 on and 68 bytes after these.
   return size < 288 + 256 ? truncated("tensor \"a\" data", 288, 256) : truncated("tensor \"b\" data", 544, 68);
 }
 

@@ -1,5 +1,5 @@
-// What tests of --draft_model share: runs of tessera_generate on a tiny model, all ways in which it writes texts, and costs by which every
-// draft pays.
+// Shared parts of tests of --draft_model: runs of tessera_generate on a tiny model, all ways to write texts, and costs that make every
+// draft worthwhile.
 //
 //   class DraftFlags : public DraftRuns {};
 //   TEST_F(DraftFlags, TheTextIsTheSame) { ExpectTheSameTexts({{"--speculate=draft", Draft()}, {Draft()}}); }
@@ -26,13 +26,13 @@
 
 namespace tessera {
 
-// A draft that is the model itself.
+// Returns a draft that is the model itself.
 inline std::string Draft() { return "--draft_model=" + TinyPath("llama"); }
 
-// A short answer of the tiny model.
+// Returns the flags of a short answer of the tiny model.
 inline Flags ShortAnswer() { return {"--model=" + TinyPath("llama"), "--prompt=the", "--n_predict=2"}; }
 
-// The least budget that the refusal of a byte names.
+// Returns the least budget, from the error for a budget of one byte.
 inline int64_t LeastBudget(const Flags& flags) {
   const Ended refused = RunProgram("tessera_generate", flags + Flags{"--memory_budget=1"});
   EXPECT_EQ(refused.code, 2);
@@ -61,7 +61,7 @@ class DraftRuns : public testing::Test {
     ExpectError("tessera_generate", ShortAnswer() + flags, code, said);
   }
 
-  // All ways to write texts, with each of these drafts and with none.
+  // Expects the same texts from all ways to write texts, with each of these drafts and with none.
   static void ExpectTheSameTexts(const std::vector<Flags>& drafts) {
     const std::string requests = "{\"id\": 1, \"text\": \"the in re\", \"n\": 30}\n{\"id\": 2, \"text\": \"a a a\", \"n\": 30}\n"
                                  "{\"id\": 3, \"text\": \"in\", \"n\": 9}\n";
@@ -80,7 +80,7 @@ class DraftRuns : public testing::Test {
     }
   }
 
-  // A profile of a machine where rows cost nothing, so that every draft pays.
+  // Returns a profile of a machine where rows cost nothing, so that every draft is worthwhile.
   std::string FreeRows() const {
     CostProfile costs;
     for (const int rows : {1, 2, 16}) {

@@ -1,10 +1,10 @@
-// Runs a program in a folder of its own with models, adapters and prompts, while one of its calls of the C library fails.
+// Runs a program in a new folder with models, adapters and prompts, while one of its calls of the C library fails.
 //
 //   const ProgramRun whole = RunWithCall("tessera_pack", "--model=@/model.gguf --out=@/new.tsr", "");
 //   const ProgramRun cut = RunWithCall("tessera_pack", "--model=@/model.gguf --out=@/new.tsr", "", Call{"fsync", EIO, ".tmp"});
 //   EXPECT_TRUE(cut.failed);              // the program makes this call
 //
-// In flags and texts @ is the folder. The library that is loaded is tests/fakes/failing_calls.cc: not for runs under a sanitizer.
+// In flags and texts @ is the folder. The preloaded library is tests/fakes/failing_calls.cc: not for runs under a sanitizer.
 #pragma once
 
 #include <csignal>
@@ -31,15 +31,15 @@ namespace tessera {
 struct Call {
   const char* function;
   int error;
-  const char* file;  // The end of its path; that of a pipe is "]".
-  int passed = 0;    // So many go well before.
+  const char* file;  // The end of the file's path; for a pipe "]".
+  int passed = 0;    // The number of calls that succeed before.
 };
 
-using Files = std::map<std::string, std::string>;  // Their contents by their paths.
+using Files = std::map<std::string, std::string>;  // Contents by path.
 
 struct ProgramRun {
   Ended ended;
-  bool failed = false;  // A call did.
+  bool failed = false;  // Whether a call failed.
   Files before, after;
 };
 
@@ -63,7 +63,7 @@ inline void MakeFiles(const TemporaryFolder& folder) {
   Must(WriteFileAtomically(folder.Path("prompts"), "the in the\n"));
 }
 
-// Answers say what they took, which differs from run to run.
+// Removes the seconds of answers, which differ from run to run.
 inline std::string WithoutSeconds(std::string text) {
   const std::string seconds = "\"seconds\":{";
   for (size_t at = text.find(seconds); at != std::string::npos; at = text.find(seconds, at + 1)) {
@@ -72,7 +72,7 @@ inline std::string WithoutSeconds(std::string text) {
   return text;
 }
 
-// keeps_times: the texts are as the program wrote them, but for the folder's name.
+// keeps_times: returns the texts as written, except for the folder's name.
 inline ProgramRun RunWithCall(const std::string& program, const std::string& flags, const std::string& input,
                           const std::optional<Call>& call = std::nullopt, bool keeps_times = false) {
   signal(SIGPIPE, SIG_IGN);

@@ -1,4 +1,4 @@
-// Runs of a program that are refused: each says why, and writes nothing.
+// Checks runs of a program that must be refused: each run gives the reason, and writes nothing.
 //
 //   ExpectRefused(Record, {{"--texts=0", 2, "--texts: found 0"}});       // Record(flags) runs the program with these behind its own
 #pragma once

@@ -1,4 +1,4 @@
-// Runs a program with subcommands (apps/cli/commands.h) in a process of its own, since it begins and ends one.
+// Runs a program with subcommands (apps/cli/commands.h) in a new process, because the function starts and ends a program.
 //
 //   EXPECT_EQ(RunCommands({"count", "--prompt=four"}, {.name = "tessera_x", .summary = "..."}, commands).output, "4 bytes\n");
 #pragma once
@@ -27,8 +27,8 @@ inline Ended RunCommands(std::vector<std::string> arguments, const AppInfo& prog
   if (process == 0) {
     dup2(output[1], STDOUT_FILENO);
     dup2(errors[1], STDERR_FILENO);
-    google::ShutdownGoogleLogging();  // The test's own; the program begins another.
-    FLAGS_prompt.clear();             // Other tests set it.
+    google::ShutdownGoogleLogging();  // The test's own; the program starts another.
+    FLAGS_prompt.clear();             // Other tests set the flag.
     arguments.insert(arguments.begin(), program.name);
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());

@@ -31,7 +31,7 @@ namespace tessera {
 
 inline std::string TinyPath(const std::string& name) { return std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/" + name + ".gguf"; }
 
-// All there are: a binary for each X.cc that lies directly in apps, apps/bench or apps/lab.
+// Returns all programs: a binary for each X.cc that lies directly in apps, apps/bench or apps/lab.
 inline const std::vector<std::string>& Programs() {
   static const std::vector<std::string> programs = [] {
     std::vector<std::string> names;
@@ -46,7 +46,7 @@ inline const std::vector<std::string>& Programs() {
   return programs;
 }
 
-// Programs(), where they do nothing without a subcommand with one, and subcommands that work as programs do.
+// Returns Programs(). A program that does nothing without a subcommand has one, and subcommands that work as programs are included.
 inline std::vector<std::string> WorkingPrograms() {
   std::vector<std::string> programs = Programs();
   std::replace(programs.begin(), programs.end(), std::string("tessera_bench"), std::string("tessera_bench speed"));
@@ -56,7 +56,7 @@ inline std::vector<std::string> WorkingPrograms() {
   return programs;
 }
 
-// Those that read a --model; of the others one writes them, and two need none.
+// Returns the programs that read a --model. One of the others writes models, and two need none.
 inline std::vector<std::string> ModelPrograms() {
   std::vector<std::string> programs = WorkingPrograms();
   std::erase(programs, "tessera_random_model");
@@ -66,16 +66,16 @@ inline std::vector<std::string> ModelPrograms() {
 }
 
 struct Ended {
-  int code;            // 128 + the signal's number if one ended it.
+  int code;            // 128 + the signal's number if a signal ended the program.
   std::string output;
   std::string errors;
-  int64_t cpu_micros = 0;   // For which its threads have computed.
-  int64_t peak_memory = 0;  // Bytes it had at most, as the system says; those of the test before it became the program count, too.
+  int64_t cpu_micros = 0;   // The time for which the program's threads have computed.
+  int64_t peak_memory = 0;  // The maximum in bytes, as the system reports. The bytes of the test before the exec count, too.
 };
 
 class Program {
  public:
-  // before: called in the new process, for limits on it.
+  // before: called in the new process, to limit the process.
   Program(const std::string& name, const std::vector<std::string>& arguments, const std::function<void()>& before = [] {}) {
     CHECK_EQ(pipe2(input_, O_CLOEXEC), 0);
     CHECK_EQ(pipe2(output_, O_CLOEXEC), 0);
@@ -93,7 +93,7 @@ class Program {
       dup2(output_[1], STDOUT_FILENO);
       dup2(errors_[1], STDERR_FILENO);
       signal(SIGINT, SIG_DFL);
-      alarm(60);  // A program that hangs ends the test, too.
+      alarm(60);  // The alarm ends a program that hangs.
       before();
       execv(argv[0], argv.data());
       _exit(127);
@@ -114,14 +114,14 @@ class Program {
   }
   void CloseOutput() { close(output_[0]); output_[0] = -1; }
 
-  // Waits for the first bytes of output. Empty if it ended without any.
+  // Waits for the first bytes of output. Empty if the program ended without any.
   std::string FirstOutput() {
     char bytes[256];
     const ssize_t count = read(output_[0], bytes, sizeof(bytes));
     return count > 0 ? std::string(bytes, count) : "";
   }
 
-  // Waits for so many lines of output, and returns them: less if it ended before.
+  // Waits for `lines` lines of output, and returns the lines: fewer if the program ended before.
   std::string OutputLines(int lines) {
     std::string text;
     char bytes[4096];
@@ -133,7 +133,7 @@ class Program {
     return text;
   }
 
-  // Waits until `text` is among the errors, which Finish returns all the same. False if it ended without.
+  // Waits until `text` is among the errors, which Finish returns all the same. False if the program ended without.
   bool WaitForErrors(const std::string& text) {
     char bytes[256];
     while (seen_errors_.find(text) == std::string::npos) {
@@ -151,34 +151,34 @@ class Program {
     return process_ > 0;
   }
 
-  // Waits for its end, whose input stays open. False if the end does not come.
+  // Waits for the program's end while its input stays open. False if the program does not end.
   bool Ends() {
     return Await([&] { return !Running(); }, std::chrono::seconds(30));
   }
 
-  // Waits until the program has computed for so many microseconds, however long the machine takes for them. False if it ended before.
+  // Waits until the program has computed for `micros` microseconds, however long this takes. False if the program ended before.
   bool Computes(int64_t micros) {
     return Await([&] { return !Running() || CpuNanosOfProcess(process_) >= micros * 1000; }) && Running();
   }
-  // Waits until all its threads wait: for input, or for room for output. False if it ended before.
+  // Waits until all threads of the program wait: for input, or for room for output. False if the program ended before.
   bool FallsAsleep() {
     return Await([&] { return !Running() || AllAreAsleep(process_); }) && Running();
   }
-  // Waits for the first of both.
+  // Waits for the first of both events.
   bool ComputesOrWaits(int64_t micros) {
     return Await([&] { return !Running() || CpuNanosOfProcess(process_) >= micros * 1000 || AllAreAsleep(process_); }) && Running();
   }
-  // Waits until it has taken all that was written to it. False if it ended before.
+  // Waits until the program has read all input so far. False if the program ended before.
   bool TakesInput() {
     return Await([&] { return !Running() || BytesIn(input_[1]) == 0; }) && Running();
   }
-  // Waits until it waits for its reader, since standard output has no more room. False if it ended before.
+  // Waits until the program waits for its reader, because standard output is full. False if the program ended before.
   bool FillsOutput() {
-    const int half = fcntl(output_[0], F_GETPIPE_SZ) / 2;   // A page may have room for what is not written in parts.
+    const int half = fcntl(output_[0], F_GETPIPE_SZ) / 2;   // A page may have free room that an undivided write cannot use.
     return Await([&] { return !Running() || (BytesIn(output_[0]) > half && AllAreAsleep(process_)); }) && Running();
   }
 
-  // Gives it `input` and the end of input, and waits for its end.
+  // Writes `input` and the end of input, and waits for the program's end.
   Ended Finish(const std::string& input) {
     std::thread writer([&] {
       size_t done = 0;
@@ -234,14 +234,14 @@ class Program {
   int64_t cpu_micros_ = 0, peak_memory_ = 0;
 };
 
-// What a program printed with --json.
+// Parses a program's output with --json.
 inline JsonValue Json(const std::string& text) {
   absl::StatusOr<JsonValue> value = JsonValue::Parse(text);
   CHECK(value.ok()) << value.status() << text;
   return *std::move(value);
 }
 
-// The lines that answer requests, but for the times in them, which differ from run to run.
+// Returns the lines that answer requests, without their times, which differ from run to run.
 inline std::string WithoutTimes(std::string lines) {
   constexpr char kTimes[] = ",\"seconds\":{";
   for (size_t begin; (begin = lines.find(kTimes)) != std::string::npos;) lines.erase(begin, lines.find('}', begin) + 1 - begin);
@@ -249,11 +249,11 @@ inline std::string WithoutTimes(std::string lines) {
 }
 
 inline Ended RunProgram(const std::string& name, const std::vector<std::string>& arguments, const std::string& input = "") {
-  signal(SIGPIPE, SIG_IGN);  // A program may end before it has read its input.
+  signal(SIGPIPE, SIG_IGN);  // A program may end before reading its input.
   return Program(name, arguments).Finish(input);
 }
 
-// Programs(), and after each its subcommands, such as "tessera_bench rows".
+// Returns Programs(), and after each its subcommands, such as "tessera_bench rows".
 inline const std::vector<std::string>& Commands() {
   static const std::vector<std::string> commands = [] {
     std::vector<std::string> names;

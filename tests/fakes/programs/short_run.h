@@ -1,4 +1,4 @@
-// The flags of a short run that ends well, for each program and subcommand. Others can be put behind them.
+// Returns the flags of a short run that ends well, for each program and subcommand. Further flags can follow.
 //
 //   RunProgram("tessera_generate", ShortRun("tessera_generate"), "the in the");
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// Those of a subcommand of tessera_scale.
+// Returns the flags of a subcommand of tessera_scale.
 inline std::vector<std::string> ShortScaleRun(const std::string& program, const std::string& samples) {
   std::vector<std::string> arguments = {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation"};
   if (program == "tessera_scale run") {
@@ -40,7 +40,7 @@ inline std::vector<std::string> ShortScaleRun(const std::string& program, const 
 inline std::vector<std::string> ShortRun(const std::string& program) {
   static const TemporaryFolder written;
   if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
-  if (program == "tessera_bench" || program == "tessera_scale") return {};  // They do nothing without a subcommand.
+  if (program == "tessera_bench" || program == "tessera_scale") return {};  // Both do nothing without a subcommand.
   if (program.rfind("tessera_reproduce", 0) == 0 && program.rfind("tessera_reproduce record", 0) != 0) return {};
   if (program.rfind("tessera_scale ", 0) == 0) return ShortScaleRun(program, written.Path("samples.jsonl"));
   if (program == "tessera_bench products") return {"--repetitions=1"};

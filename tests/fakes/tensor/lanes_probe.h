@@ -1,11 +1,11 @@
-// Runs every operation of a lanes type (tensor/kernels/lanes_*.h) on one input and hands back the bits, so that a test compiled
-// for any CPU can compare instruction sets.
+// Runs every operation of a lanes type (tensor/kernels/lanes_*.h) on one input and returns the bits, so that a test compiled for any CPU
+// can compare instruction sets.
 //
 //   LanesResults results;
 //   ProbeLanesPortable(input, results);          // the others only on a CPU that has the instructions
 //
-// One file per instruction set holds the instantiation. Everything here is a template over the lanes or plain data: an ordinary
-// inline function compiled for AVX-512 could be the copy that the linker keeps for everybody.
+// One file per instruction set holds the instantiation. This header has only templates over the lanes and plain data: the linker could keep
+// an ordinary inline function compiled for AVX-512 for all callers.
 #pragma once
 
 #include <algorithm>
@@ -180,8 +180,8 @@ class LanesProbe {
     PutBytes("Field<6, 3, 4>", L::template Field<6, 3, 4>(w));
   }
 
-  // The weights a panel format passes in have kBits bits; from a few bits up to all eight, nothing may saturate. The quad of 16 bits is
-  // made of the quad of 8, so that both bytes of its values may be any.
+  // The weights of a panel format have kBits bits; from a few bits up to all eight, no operation may saturate. The quad of 16 bits is made
+  // of the quad of 8, so that both bytes of its values may be any.
   void Dots() {
     alignas(64) std::byte largest[64];
     std::memset(largest, 255, sizeof largest);
@@ -206,7 +206,7 @@ class LanesProbe {
             EightQuads<Products, kQuadBytes, 6>(L::Or(L::template Field<0, 15, 0>(w), L::template Field<2, 3, 4>(w)), quad));
     PutInts("Dot, 8 bits", EightQuads<Products, kQuadBytes, 8>(w, quad));
   }
-  // As a kernel sums a group up, with the same weights and activations eight times.
+  // Sums up a group as a kernel does, with the same weights and activations eight times.
   template <typename Products, int kQuadBytes, int kBits>
   Int EightQuads(Bytes w, const int32_t* quad) {
     float values[16];

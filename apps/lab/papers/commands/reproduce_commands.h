@@ -2,19 +2,19 @@
 //
 //   return CommandsMain(argc, argv, info, {ReproduceNpu(), ReproduceSdnpu(), ReproduceOnemodel(), ReproduceRecord()});   // cli/commands.h
 //
-// Each prints what a paper says beside what the engine and its models of phones say. Threads: one at a time.
+// Each prints a paper's figures next to those of the engine and its models of phones. Threads: one at a time.
 #pragma once
 
 #include "tessera/apps/cli/commands.h"
 
 namespace tessera {
 
-Command ReproduceNpu();      // Single times, memory and shares of papers 000, 001, 003 and 004 beside predictions.
-Command ReproduceSdnpu();    // sd.npu and what it is compared with, whole requests.
+Command ReproduceNpu();      // Single times, memory and shares of papers 000, 001, 003 and 004 next to predictions.
+Command ReproduceSdnpu();    // sd.npu and its baselines, whole requests.
 Command ReproduceOnemodel(); // One model for many tasks, paper 004.
-Command ReproduceLever();    // Lever and what it is compared with, on modeled phones with flash.
+Command ReproduceLever();    // Lever and its baselines, on modeled phones with flash.
 Command ReproduceScaling();  // Test-time scaling on modeled phones, paper 001.
-Command ReproduceRecord();   // Records what drafters do while a model writes.
-Command ReproduceRecordDraft();   // Records what a draft model says of texts that another one writes.
+Command ReproduceRecord();   // Records a drafter's passes while a model writes.
+Command ReproduceRecordDraft();   // Records a draft model's answers to texts that another model writes.
 
 }  // namespace tessera

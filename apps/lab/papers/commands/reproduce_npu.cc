@@ -1,4 +1,4 @@
-// tessera_reproduce npu: figures of papers about NPUs beside what the model of phones says.
+// tessera_reproduce npu: figures of papers about NPUs next to predictions by the model of phones.
 #include <string>
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-// tessera_reproduce record: what drafters do while a model writes the texts of four tasks, pass by pass.
+// tessera_reproduce record: records drafters' passes while a model writes the texts of four tasks.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -27,7 +27,7 @@ std::vector<std::string> DraftersOfFlag() {
   return FLAGS_speculate == "auto" ? RecordedDrafters() : std::vector<std::string>{FLAGS_speculate};
 }
 
-// All that is wrong before a model is read.
+// Checks the flags, before a model is read.
 absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("texts", FLAGS_texts, 1, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
@@ -35,13 +35,13 @@ absl::Status CheckFlags() {
   return absl::OkStatus();
 }
 
-// How to record it again, without what is another on each machine.
+// Returns the command that records this again, without machine-specific parts.
 std::string CommandLine(const std::string& drafter, const std::string& model) {
   return absl::StrCat("tessera_reproduce record --speculate=", drafter, " --data=FOLDER --model=", model, " --categories=",
                       FLAGS_categories, " --texts=", FLAGS_texts, " --generate_tokens=", FLAGS_generate_tokens, " --json");
 }
 
-// A line for each task.
+// Appends a line for each task.
 void AppendTable(const Recording& recording, std::string& table) {
   std::map<std::string, RecordedText> sums;
   std::map<std::string, int> texts;

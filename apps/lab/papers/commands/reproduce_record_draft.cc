@@ -1,4 +1,4 @@
-// tessera_reproduce record_draft: what a draft model says after every token of the texts that its target writes.
+// tessera_reproduce record_draft: records a draft model's answers after every token of the texts that its target writes.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr char kFlag[] = "draft_model";
 constexpr int kDefaultTexts = 6;
-constexpr int kMostPrompts = 1 << 20;   // Longer ones are passed over.
+constexpr int kMostPrompts = 1 << 20;   // Longer prompts are skipped.
 
 int Texts() { return IsGiven("texts") ? FLAGS_texts : kDefaultTexts; }
 
@@ -39,7 +39,7 @@ absl::StatusOr<DraftSource> SourceOfFlag() {
   return source;
 }
 
-// A copy bears the hash of what it was made from: the copy's own has a number by chance.
+// Returns a draft's hash. A copy has the hash of its source: the copy's own hash is a number by chance.
 absl::StatusOr<ModelHash> HashOfDraft(const DraftSource& source, const ModelHash& model) {
   if (source.copy.empty()) return HashOfModel(kFlag, source.file);
   if (source.file.empty()) return ModelHash{absl::StrCat("self:", source.copy), model.sha256};
@@ -48,7 +48,7 @@ absl::StatusOr<ModelHash> HashOfDraft(const DraftSource& source, const ModelHash
   return hash;
 }
 
-// How to record it again, without what is another on each machine.
+// Returns the command that records this again, without machine-specific parts.
 std::string CommandLine(const std::string& model, const std::string& draft) {
   return absl::StrCat("tessera_reproduce record_draft --model=", model, " --draft_model=", draft, " --data=FOLDER --categories=",
                       FLAGS_categories, " --texts=", Texts(), " --generate_tokens=", FLAGS_generate_tokens, " --json");

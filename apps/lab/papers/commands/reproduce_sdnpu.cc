@@ -1,4 +1,4 @@
-// tessera_reproduce sdnpu: whole requests by sd.npu and by what its papers compare it with, on modeled phones.
+// tessera_reproduce sdnpu: whole requests by sd.npu and by the systems that its papers compare, on modeled phones.
 #include <cstdint>
 #include <string>
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kArea = 300, kLeft = 64, kRight = 20, kTop = 80, kBottom = 130;   // Height of the bars' area, and margins.
 constexpr double kBar = 28, kGap = 6, kBetween = 30;                               // Widths: a bar has room for its number.
-constexpr double kKey = 30, kLetter = 7;                                           // In the legend: a colour, and a letter beside it.
+// In the legend: a colour, and a letter next to the colour.
+constexpr double kKey = 30, kLetter = 7;
 constexpr const char* kColours[] = {"#1b6ca8", "#c1440e", "#e0a030", "#3a7d44", "#7a5195", "#888888"};
 
 double Positive(double value) { return std::isfinite(value) && value > 0 ? value : 0; }
@@ -78,7 +79,7 @@ class Drawing {
     }
   }
 
-  // Returns where the next one begins.
+  // Returns the x at which the next group begins.
   double DrawGroup(const BarChart::Group& group, double x) {
     const double begin = x;
     for (const BarChart::Bar& bar : group.bars) {

@@ -1,10 +1,10 @@
-// Bars that stand in groups, each of parts on top of one another, as SVG text.
+// Draws bars in groups as SVG text. Each bar consists of parts on top of one another.
 //
 //   const BarChart chart = {"Time", "ms per token", {"prompt", "passes"}, {{"1.5b", {{"NPU", {10, 90}}, {"full", {12, 30}}}}}};
 //   RETURN_IF_ERROR(WriteTextFile("bars.svg", BarChartSvg(chart)));
 //
-// As wide as its bars need, in pixels. Texts may hold any characters; what is below zero or no number counts as zero. Thread-safe (pure
-// function).
+// The picture is as wide as its bars need, in pixels. Texts may hold any characters. A value that is below zero or not finite counts as
+// zero. Thread-safe (pure function).
 #pragma once
 
 #include <string>

@@ -39,7 +39,7 @@ void SetError(ComparedFigure& figure) {
   figure.error = predicted / published - 1;
 }
 
-// None for the infinite error of a missed one, and for none at all.
+// Returns none for the infinite error of a missed figure, and for no errors.
 std::optional<double> MiddleError(std::vector<double> errors) {
   if (errors.empty()) return std::nullopt;
   const auto middle = errors.begin() + static_cast<int64_t>(errors.size() / 2);
@@ -71,7 +71,7 @@ double MiddleOf(double low, double high) { return low == high ? low : std::sqrt(
 
 FigureCounts CountFigures(absl::Span<const ComparedFigure> figures) {
   FigureCounts counts;
-  std::vector<double> errors;   // A missed one's is infinite.
+  std::vector<double> errors;   // The error of a missed figure is infinite.
   for (const ComparedFigure& figure : figures) {
     if (!figure.counted) continue;
     ++counts.counted;

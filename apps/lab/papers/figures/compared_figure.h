@@ -1,13 +1,13 @@
-// A figure that a paper publishes beside what is predicted: the error, by one rule for all, as text and as JSON.
+// Compares a published figure with its prediction: the error, by one rule for all, as text and as JSON.
 //
 //   const ComparedFigure figure = CompareFigure(published, &prediction);   // A figure of published.h, and what is predicted, or null.
 //   Print(figure.what, PublishedText(figure), PredictedText(figure), ErrorText(figure));
 //   const FigureCounts counts = CountFigures(figures);
 //   Print(counts.within, counts.judged, counts.median_error);
 //
-// The rule: a figure and a prediction are the geometric middles of their ends, and the error is their ratio, less 1. A bound that is kept
-// says nothing more and is in no statistic; one that is not has the distance to its number as its error. What has no prediction is missed,
-// and counts as the largest error of all. Thread-safe (pure functions).
+// The rule: a figure and a prediction are the geometric middles of their ends, and the error is their ratio, less 1. A kept bound says
+// nothing more and is in no statistic. The error of a bound that is not kept is the distance to its number. A figure without a prediction
+// is missed, and counts as the largest error of all. Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@
 
 namespace tessera {
 
-struct PublishedFigure;   // published.h, which only what compares and prints includes.
+struct PublishedFigure;   // published.h, which is included only by files that compare and print.
 
-inline constexpr double kNearEnough = 0.35;   // As large an error as nine of ten may have.
+inline constexpr double kNearEnough = 0.35;   // The largest error that nine of ten figures may have.
 
 struct ComparedFigure {
   std::string id = {}, what = {}, unit = {}, source = {};
@@ -30,10 +30,10 @@ struct ComparedFigure {
   enum class Bound : uint8_t { kNone, kAtMost, kAtLeast } bound = Bound::kNone;
   bool counted = true;
   bool near_calibration = false;                    // As its prediction says.
-  std::string reason = {};                          // Why it is not counted, or a note.
+  std::string reason = {};                          // The reason if not counted, or a note.
   std::optional<Prediction> prediction = {};        // None: missed, or compared elsewhere.
   std::optional<double> error = {};                 // None: missed, elsewhere, or a bound that is kept.
-  double band_low = 0, band_high = 0;               // About the prediction's middle; that itself until they are set.
+  double band_low = 0, band_high = 0;               // About the prediction's middle; the middle itself until the band is set.
 
   bool bound_kept() const { return prediction.has_value() && !error.has_value(); }
   bool missed() const { return counted && !prediction.has_value(); }
@@ -41,26 +41,26 @@ struct ComparedFigure {
 
 ComparedFigure CompareFigure(const PublishedFigure& published, const Prediction* prediction);
 
-// The geometric middle of a figure's or a prediction's ends.
+// Returns the geometric middle of a figure's or a prediction's ends.
 double MiddleOf(double low, double high);
 
 struct FigureCounts {
   int counted = 0;                            // Figures that count,
-  int judged = 0;                             // those of them with an error, or missed,
-  int within = 0;                             // those within kNearEnough,
+  int judged = 0;                             // counted figures with an error, or missed,
+  int within = 0;                             // counted figures within kNearEnough,
   int missed = 0, bounds_kept = 0;
-  std::optional<double> median_error = {};    // None: that is a missed one's, or there is none.
+  std::optional<double> median_error = {};    // None: the median is a missed figure's, or there is no figure.
 };
 FigureCounts CountFigures(absl::Span<const ComparedFigure> figures);
 
 std::string EndsText(double low, double high);                 // "4.2", "1.3 - 1.9".
 std::string PublishedText(const ComparedFigure& figure);       // "< 8" for a bound.
-std::string PredictedText(const ComparedFigure& figure);       // "-": there is none.
-std::string ErrorText(const ComparedFigure& figure);           // "+4.1 %", "kept", "missed", or nothing for what is compared elsewhere.
+std::string PredictedText(const ComparedFigure& figure);       // "-": no prediction.
+std::string ErrorText(const ComparedFigure& figure);           // "+4.1 %", "kept", "missed"; empty for a figure that is compared elsewhere.
 std::string ErrorText(const std::optional<double>& error);     // "kept" for none.
 std::string MedianText(const std::optional<double>& error);
 
-// Null for none.
+// Writes null for none.
 void WriteOptional(JsonWriter& json, const char* key, const std::optional<double>& number);
 
 enum class WithBand : uint8_t { kNo, kYes };

@@ -1,4 +1,4 @@
-// Costs of passes on phones by a set of profiles: each model is read once, and each way to run it planned once, however many figures ask.
+// Caches costs of passes on phones by a set of profiles: reads each model once, and plans each way to run a model once.
 //
 //   KnownModels models;                                                              // keeps what no profile changes
 //   CosterCache costers(profiles, models);
@@ -28,7 +28,7 @@ class KnownModels {
     ModelConfig config = {};
     WeightLayout layout = {};
   };
-  // Lives as long as this. The errors of OpenKnownShape.
+  // Returns the model, which lives as long as this. The errors of OpenKnownShape.
   absl::StatusOr<const Model*> Of(const std::string& shape);
 
  private:
@@ -47,11 +47,11 @@ class CosterCache {
   // Both must outlive this.
   CosterCache(const ProfileSet& profiles, KnownModels& models) : profiles_(profiles), models_(models) {}
 
-  // NotFound for a device that is not in the set; the errors of ExecutionStyleByName, WeightRecipe::Parse, OpenKnownShape and
-  // PassCoster::Create. Valid as long as this.
+  // Returns the coster, which is valid as long as this. NotFound for a device that is not in the set; the errors of ExecutionStyleByName,
+  // WeightRecipe::Parse, OpenKnownShape and PassCoster::Create.
   absl::StatusOr<const PassCoster*> Of(const Question& question);
   absl::StatusOr<const ModelConfig*> ConfigOf(const std::string& shape);
-  // The first layer's graph, with the recipe's forms of matrices.
+  // Returns the first layer's graph, with the recipe's forms of matrices.
   absl::StatusOr<Graph> LayerGraphOf(const std::string& shape, const std::string& recipe);
   absl::StatusOr<const DeviceProfile*> ProfileOf(const std::string& device) const;
 

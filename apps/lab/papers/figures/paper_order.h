@@ -1,4 +1,4 @@
-// Orders that papers state, as predictions have them: which is faster, what grows with what, and where it did not come out.
+// Orders that papers state, judged by predictions: which system is faster, and how quantities grow. Lists the places where an order failed.
 //
 //   orders.push_back({.claim = "figure 10: Lever is the fastest", .where = "8gen3, qwen3-8b", .found = "2.1, 1.9", .holds = true});
 //   Print(CountOrders(orders)[0].holds, CountOrders(orders)[0].all);        // of each claim
@@ -16,24 +16,24 @@
 
 namespace tessera {
 
-// One that came out, or did not.
+// An order at one place, and whether the predictions confirm it.
 struct PaperOrder {
   std::string claim = {};      // One claim has many places.
   std::string where = {};
   std::string found = {};
   bool holds = false;
-  std::string why = {};        // Where it does not hold: what the time went into.
+  std::string why = {};        // Where the order does not hold: the main part of the time.
 };
 
 struct OrderCount { std::string claim = {}; int holds = 0, all = 0; };
 
-// By claim, in the order in which they come first.
+// Counts by claim, in the order in which the claims come first.
 std::vector<OrderCount> CountOrders(const std::vector<PaperOrder>& orders);
 
-// An array of objects: "claim", "where", "found", "holds", "why".
+// Writes an array of objects: "claim", "where", "found", "holds", "why".
 void WriteOrders(JsonWriter& json, const std::vector<PaperOrder>& orders);
 
-// How often each claim holds; then, if there are some, the places where one does not.
+// Returns how often each claim holds; then, if a claim fails somewhere, the places where one fails.
 std::vector<ReportTable> OrderTables(const std::vector<PaperOrder>& orders);
 
 }  // namespace tessera

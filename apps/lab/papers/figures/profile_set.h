@@ -1,4 +1,4 @@
-// All built-in phones together, and the same phones with one parameter changed: what a comparison asks again and again.
+// All built-in phones together, and the same phones with one parameter changed, as comparisons need them repeatedly.
 //
 //   ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
 //   const ProfileSet slower = Times(profiles, "dma_bytes_per_second", 0.5);           // in all of them
@@ -21,17 +21,18 @@ using ProfileSet = std::map<std::string, DeviceProfile>;   // By the names of bu
 
 absl::StatusOr<ProfileSet> BuiltInProfiles();
 
-// The parameter of these devices times a factor; of all for an empty list. REQUIRES: the name of a ProfileField.
+// Multiplies the parameter of these devices by a factor; of all devices for an empty list. REQUIRES: the name of a ProfileField.
 ProfileSet Times(ProfileSet profiles, absl::string_view name, double factor, const std::vector<std::string>& devices = {});
 
-// The parameter at the least or the most that it may be, in each profile that assumes it. REQUIRES: as Times.
+// Sets the parameter to the least or the most of its range, in each profile that assumes the parameter. REQUIRES: as Times.
 enum class RangeEnd { kLow, kHigh };
 ProfileSet AtEnd(ProfileSet profiles, absl::string_view name, RangeEnd end);
 
-// The names of those that some profile assumes, in the order of ProfileFields().
+// Returns the names of parameters that some profile assumes, in the order of ProfileFields().
 std::vector<std::string> AssumedParameters(const ProfileSet& profiles);
 
-// Parameters that were fitted (scripts/npu/fit_profiles.py): one for all phones, or where only some phones' was, one for each of these.
+// A parameter that was fitted (scripts/npu/fit_profiles.py). One for all phones; or, if only some phones' was fitted, one for each of these
+// phones.
 struct MovedParameter {
   std::string name = {};
   std::vector<std::string> devices = {};

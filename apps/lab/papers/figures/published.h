@@ -1,12 +1,12 @@
-// What papers 000 to 004 say about NPUs, to print beside what is predicted: times, memory, shares, ratios, and whole requests.
+// Published figures of papers 000 to 004 about NPUs, printed next to predictions: times, memory, shares, ratios, and whole requests.
 //
 //   for (const PublishedFigure& figure : PublishedNpuFigures()) Print(figure.id, figure.low, figure.high, figure.unit, figure.source);
 //   for (const PublishedAblation& row : PublishedAblations()) Print(row.shape, row.npu, row.full);
 //   for (const PublishedFact& fact : PublishedSdnpuFacts()) if (fact.table == table) Print(fact.what, fact.value, fact.source);
 //
-// They stand in this header's files alone. What compares and prints them may include it, and nothing else: no figure is a parameter, and no
-// prediction knows one. A figure that both kinds of tables show is here once for each: as a number that errors are computed of, and as
-// the papers' words. Not here are figures of accuracy (docs/tiles.md). Constant data: thread-safe.
+// The figures stand in this header's files alone. Only files that compare and print may include this header: no figure is a parameter, and
+// no prediction uses one. A figure that both kinds of tables show is here twice: as a number for computing errors, and as the papers'
+// words. Figures of accuracy are not here (docs/tiles.md). Constant data: thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct PublishedFigure {
   enum class Use : uint8_t {
     kCounted,
     kContradicted,   // The papers contradict it: shown, not counted.
-    kElsewhere,      // About requests whose drafts come from recordings: tessera_reproduce sdnpu compares it.
-    kOfParameters,   // Parameters were guessed by it: shown, not counted.
+    kElsewhere,      // About requests whose drafts come from recordings: compared by tessera_reproduce sdnpu.
+    kOfParameters,   // Parameters were guessed from the figure: shown, not counted.
   };
   const char* id;
   const char* what;
@@ -33,7 +33,7 @@ struct PublishedFigure {
   const char* unit;
   const char* source;
   Use use = Use::kCounted;
-  const char* reason = "";   // Why the use is not kCounted, or a note.
+  const char* reason = "";   // The reason for a use other than kCounted, or a note.
 };
 
 absl::Span<const PublishedFigure> PublishedNpuFigures();
@@ -49,16 +49,16 @@ struct PublishedAcceptance { const char* task; const char* drafter; double qwen,
 absl::Span<const PublishedAcceptance> PublishedAcceptances();
 
 struct PublishedFact {
-  // Where it belongs: "breakdown", "chunks", "lengths", "tasks", "energy", "memory", "rows", "rejected", "switches".
+  // The figure's table: "breakdown", "chunks", "lengths", "tasks", "energy", "memory", "rows", "rejected", "switches".
   absl::string_view table;
   const char* what;
   const char* value;
   const char* source;
-  const char* note = "";     // Why it cannot be compared, if so.
+  const char* note = "";     // The reason, if the figure cannot be compared.
 };
 absl::Span<const PublishedFact> PublishedSdnpuFacts();
 
-// One model for many tasks, paper 004 (tessera_reproduce onemodel). The rest of its tables 3 and 10 is in PublishedNpuFigures().
+// One model for many tasks, paper 004 (tessera_reproduce onemodel). The rest of the paper's tables 3 and 10 is in PublishedNpuFigures().
 
 struct PublishedOnemodelFigure {
   int table;
@@ -87,7 +87,7 @@ struct PublishedBranches {
 absl::Span<const PublishedBranches> PublishedBranchTable();
 absl::Span<const char* const> PublishedBranchTasks();
 
-// Lever, paper 002 (tessera_reproduce lever): a row of one of its tables, or figures of a section or picture that stand in its text.
+// Lever, paper 002 (tessera_reproduce lever): a row of a table, or figures that the text states for a section or picture.
 struct PublishedLeverRow {
   const char* table;           // "table5", "section5.2", "figure12". With `row`, the key of a LeverSeries (lever_shapes.h).
   const char* row;
@@ -97,7 +97,7 @@ struct PublishedLeverRow {
 };
 absl::Span<const PublishedLeverRow> PublishedLeverRows();
 
-// Test-time scaling, paper 001 (tessera_reproduce scaling), but for the head's share, which is in PublishedNpuFigures().
+// Test-time scaling, paper 001 (tessera_reproduce scaling), except for the head's share, which is in PublishedNpuFigures().
 absl::Span<const PublishedFigure> PublishedScalingFigures();
 
 // A model's accuracy with one sample, where the paper's text gives it. The paper's curves of accuracy are only pictures.

@@ -1,4 +1,4 @@
-// Which of a report's tables are printed: first a summary and the names of all, then any of them by name.
+// Selects the tables of a report to print: first a summary and the names of all tables, then any table by name.
 //
 //   ASSIGN_OR_RETURN(const std::string text, ShownTables(tables, FLAGS_table));
 //
@@ -14,14 +14,14 @@
 
 namespace tessera {
 
-// Names of tables that a summary consists of: how near all is, and how often each order of a paper holds.
+// Names of the tables that make up a summary: errors of all figures, and how often each order of a paper holds.
 inline constexpr char kSummaryTable[] = "summary", kOrdersTable[] = "orders";
 
-// name: empty: the summary, then a line for each table; "all": all tables; else those of that name. WrongUsage (table) for another name,
-// with those that there are. REQUIRES: each table has a name.
+// name: empty: the summary, then a line for each table; "all": all tables; else the tables with this name. WrongUsage (table, known names)
+// for another name. REQUIRES: each table has a name.
 absl::StatusOr<std::string> ShownTables(const std::vector<ReportTable>& tables, absl::string_view name);
 
-// What was recorded, a row for each recording: named "recordings".
+// Returns a table named "recordings", with a row for each recording.
 ReportTable RecordingsTable(const std::vector<std::string>& recordings);
 
 }  // namespace tessera

@@ -1,11 +1,11 @@
-// A report of Lever's shapes (lever_shapes.h) beside what the paper says: errors, and how many are small.
+// Compares a report of Lever's shapes (lever_shapes.h) with the paper: errors, and the number of small errors.
 //
 //   const LeverComparison comparison = CompareLever(report);
 //   for (const ComparedLeverRow& row : comparison.rows) Print(row.ours->row, row.published, row.errors);
 //   Print(comparison.within, comparison.counted, comparison.missed);
 //
-// The error is ours over the paper's, less 1. What has no prediction is missed, and counts as the largest error of all. Table 1 is shown
-// and counts nothing. Thread-safe (pure functions).
+// The error is ours over the paper's, less 1. A figure without a prediction is missed, and counts as the largest error of all. Table 1 is
+// shown and not counted. Thread-safe (pure functions).
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@
 namespace tessera {
 
 struct ComparedLeverRow {
-  const LeverSeries* ours = nullptr;                // The report's.
+  const LeverSeries* ours = nullptr;                // Points into the report.
   std::vector<double> published = {};               // By column.
   std::vector<std::optional<double>> errors = {};   // nullopt: missed.
   std::string source = {};
@@ -26,15 +26,15 @@ struct ComparedLeverRow {
 };
 
 struct LeverComparison {
-  std::vector<ComparedLeverRow> rows = {};     // In the report's order. Valid as long as that.
-  int counted = 0, within = 0, missed = 0;     // Within kNearEnough (npu_comparison.h).
-  std::optional<double> median_error = {};     // None: that is a missed one's.
+  std::vector<ComparedLeverRow> rows = {};     // In the report's order. Valid as long as the report.
+  int counted = 0, within = 0, missed = 0;     // within: within kNearEnough (compared_figure.h).
+  std::optional<double> median_error = {};     // None: the median is a missed row's.
 };
 
 // REQUIRES: each series of the report is published, with as many columns.
 LeverComparison CompareLever(const LeverReport& report);
 
-// Title, rows and notes of everything there is.
+// Returns title, rows and notes of all tables.
 std::vector<ReportTable> LeverTables(const LeverReport& report);
 
 }  // namespace tessera

@@ -15,15 +15,15 @@ namespace {
 constexpr char kRecipe[] = "int4-tile";
 constexpr TileScheme kTile = {TileCode::kInt4, TileScales::kTileGroup};
 constexpr double kTileWeights = 32 * 32;
-constexpr int64_t kDraftPositions = 512;   // That a draft's rows attend to: little beside its weights.
-constexpr int kStates = 3;                 // Layers that a head is told of (EAGLE-3).
+constexpr int64_t kDraftPositions = 512;   // The positions that a draft's rows attend to: little compared with its weights.
+constexpr int kStates = 3;                 // The layers whose states a head gets (EAGLE-3).
 
 using Graphs = std::vector<std::pair<Graph, int>>;
 
-// The style that all NPU parts have.
+// Returns the style of all NPU parts.
 ExecutionStyle Style() { return {}; }
 
-// One matrix.
+// Makes a graph of one matrix.
 Graph MatrixGraph(const char* name, int64_t inputs, int64_t outputs) {
   Graph graph;
   const BufferId x = graph.AddInput("x", inputs), y = graph.AddOutput("y", outputs);
@@ -50,7 +50,7 @@ double BytesOf(const Graph& graph) {
   return bytes;
 }
 
-// A layer of the target as a head has it: beside the state of the text stands the embedding of the next token.
+// Makes the layer of the target that a head has: its input is the state of the text and the embedding of the next token.
 Graph WideLayer(Graph layer) {
   for (GraphWeight& weight : layer.weights) {
     for (const char* part : {"attn_q.weight", "attn_k.weight", "attn_v.weight"}) {

@@ -1,4 +1,4 @@
-// What the parts of a cycle of Lever cost on a phone: reading a layer from flash, computing it, the head, and the draft, by place.
+// Costs of the parts of a cycle of Lever on a phone: reading a layer from flash, computing a layer, the head, and the draft, by place.
 //
 //   CosterCache costers(profiles, models);
 //   ASSIGN_OR_RETURN(const LeverCosts costs, LeverCosts::Of({.device = "8gen3", .flash = "ufs4.0", .shape = "qwen3-8b"}, costers));
@@ -7,14 +7,15 @@
 //   costs.HeadSeconds(HeadWay::kOnDemandCpu, /*rows=*/16, /*reached=*/3);
 //   costs.DraftSeconds(DraftWay::kBatched, /*nodes=*/6);
 //
-// All matrices have 4 bits in groups of 32 (Lever, section 5.1: Q4_0 for target and draft), on flash as in memory. The NPU's part is that
-// of operators by mailbox (npu/modeled), which are free in their rows: layers of the target, and a draft or a head there with a call each.
-// The CPU takes the longer of reading weights and multiplying. Flash reads at the best speed of its profile. Embedding table and head stay
-// in memory, as table 1 of the paper has it: its times of reading are those of layers alone. Leaves cost nothing: rows of a tree share the
-// cache here, and no sequence is copied.
+// All matrices have 4 bits in groups of 32 (Lever, section 5.1: Q4_0 for target and draft), on flash as in memory. The NPU's costs are
+// those of operators by mailbox (npu/modeled), which are free in their rows. The costs apply to layers of the target, and to a draft or a
+// head on the NPU, with one call each. The CPU takes the longer of reading weights and multiplying. Flash reads at the best speed of its
+// profile. Embedding table and head stay in memory, as in table 1 of the paper: the table's times of reading are those of layers alone.
+// Leaves cost nothing: rows of a tree share the cache here, and no sequence is copied.
 //
-// A draft is a known shape, or kDraftHead: a layer of the target whose queries, keys and values have inputs twice as wide, a product with
-// the states of three layers, counted in every pass, and a head of kDraftVocabulary tokens (EAGLE-3). Threads: one at a time.
+// A draft is a known shape, or kDraftHead. The latter has a layer of the target whose queries, keys and values have inputs twice as wide,
+// and a product with the states of three layers, counted in every pass. Its head has kDraftVocabulary tokens (EAGLE-3). Threads: one at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,13 @@
 namespace tessera {
 
 inline constexpr char kDraftHead[] = "eagle3";
-inline constexpr int64_t kDraftVocabulary = 32000;   // That published heads draft from.
+inline constexpr int64_t kDraftVocabulary = 32000;   // The vocabulary of published heads.
 
-// How nodes are drafted (figure 13): one after another on either, or as many in a pass as wait, on whichever takes less.
+// The ways to draft nodes (figure 13): one after another on either processor, or all waiting nodes in one pass, on the faster processor.
 enum class DraftWay : uint8_t { kSingleNpu, kSingleCpu, kBatched };
 inline constexpr DraftWay kDraftWays[] = {DraftWay::kSingleNpu, DraftWay::kSingleCpu, DraftWay::kBatched};
-// How logits of verified nodes are found (figure 14): of all rows in the pass, or node by node where the text gets to.
+// The ways to compute the logits of verified nodes (figure 14): of all rows in the pass, or node by node for the nodes that the text
+// reaches.
 enum class HeadWay : uint8_t { kEagerNpu, kOnDemandNpu, kOnDemandCpu };
 inline constexpr HeadWay kHeadWays[] = {HeadWay::kEagerNpu, HeadWay::kOnDemandNpu, HeadWay::kOnDemandCpu};
 const char* NameOf(DraftWay way);   // "single-node NPU", ...
@@ -43,27 +45,27 @@ const char* NameOf(HeadWay way);    // "eager NPU", ...
 
 class LeverCosts {
  public:
-  static constexpr int kMostRows = 128;   // In a pass of the draft, or of the head; more count as so many.
+  static constexpr int kMostRows = 128;   // In a pass of the draft, or of the head; more rows count as kMostRows.
 
   struct Question {
     std::string device = {}, flash = {}, shape = {};
     std::string draft = kDraftHead;
   };
-  // The errors of CosterCache, LoadFlashProfile and CostOfGraph.
+  // Computes the costs. The errors of CosterCache, LoadFlashProfile and CostOfGraph.
   static absl::StatusOr<LeverCosts> Of(const Question& question, CosterCache& costers);
 
   int layers() const { return layers_; }
   int64_t layer_bytes() const { return layer_bytes_; }
   double read_seconds() const { return static_cast<double>(layer_bytes_) / flash_bytes_per_second_; }
-  double call_seconds() const { return call_seconds_; }                     // What a pass takes beside its layers.
+  double call_seconds() const { return call_seconds_; }                     // A pass takes this time in addition to its layers.
   double drafter_seconds() const { return profile_.draft_seconds; }         // A step of drafting from the text.
   bool draft_is_head() const { return draft_is_head_; }
 
-  // A layer of the target, without reading from flash. Positions count by kPositions.
+  // Returns the seconds of a layer of the target, without reading from flash. Positions count by kPositions.
   absl::StatusOr<double> LayerSeconds(int rows, int64_t positions) const;
-  // A cycle that verifies `rows` and whose text gets to `reached` of them.
+  // Returns the head's seconds in a cycle that verifies `rows` rows, `reached` of which the text reaches.
   double HeadSeconds(HeadWay way, int rows, int reached) const;
-  // So many nodes, and before them rows of the text, which are in the first pass.
+  // Returns the seconds to draft `nodes` nodes. `text_rows`: rows of the text before the nodes, which are in the first pass.
   double DraftSeconds(DraftWay way, int nodes, int text_rows = 0) const;
 
  private:
@@ -73,7 +75,7 @@ class LeverCosts {
   explicit LeverCosts(const DeviceProfile& profile) : profile_(profile) {}
   absl::StatusOr<double> NpuSeconds(const Graph& graph, int rows, int64_t positions) const;
   double CpuSeconds(const Graph& graph, int rows) const;
-  // What a pass of so many rows takes in these graphs, each as often as it is there.
+  // Returns the seconds of a pass in these graphs by rows, each graph as often as its count says.
   absl::StatusOr<Table> OnNpu(const std::vector<std::pair<Graph, int>>& graphs) const;
   Table OnCpu(const std::vector<std::pair<Graph, int>>& graphs) const;
   static double At(const Table& table, int rows);

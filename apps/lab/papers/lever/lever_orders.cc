@@ -1,4 +1,4 @@
-// The orders that paper 002 states, in a report's own numbers.
+// Judges the orders that paper 002 states, by a report's own numbers.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -14,10 +14,10 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kPapersSystems[] = {"flash_ar", "chain", "edgellm", "lever"};   // Each faster than the one before, in figure 10.
+constexpr const char* kPapersSystems[] = {"flash_ar", "chain", "edgellm", "lever"};   // In figure 10, each is faster than the previous one.
 constexpr char kLever[] = "lever";
 
-// What a pass of a system is.
+// Describes a pass of a system.
 std::string PassOf(absl::string_view system, const LeverRun& run) {
   const double passes = std::max<double>(1, static_cast<double>(run.passes));
   return absl::StrFormat("%s: %.2f tokens and %.1f rows per pass of %.0f ms, %.0f of them drafting, %.0f the head",
@@ -27,7 +27,7 @@ std::string PassOf(absl::string_view system, const LeverRun& run) {
 
 std::string WhereOf(const LeverConfiguration& one) { return absl::StrCat(one.phone, ", ", one.model, ", ", one.set); }
 
-// Each of the 48: the paper's order of systems, and Lever before all others.
+// Adds, for each of the 48 configurations: the paper's order of systems, and Lever before all others.
 void AddConfigurations(const LeverReport& report, std::vector<PaperOrder>& orders) {
   for (const LeverConfiguration& one : report.configurations) {
     PaperOrder fastest = {.claim = "section 5.2: Lever is faster than all baselines", .where = WhereOf(one), .holds = true};
@@ -54,7 +54,7 @@ void AddConfigurations(const LeverReport& report, std::vector<PaperOrder>& order
   }
 }
 
-// Over a group of configurations that share phone and model.
+// Adds orders of each group of configurations that share phone and model.
 void AddSets(const LeverReport& report, std::vector<PaperOrder>& orders) {
   const auto gain = [](const LeverConfiguration& one) { return one.SpeedOf(kLever) / one.SpeedOf("flash_ar"); };
   for (const LeverConfiguration& dialogue : report.configurations) {
@@ -93,7 +93,7 @@ void AddTrees(const LeverReport& report, std::vector<PaperOrder>& orders) {
   }
 }
 
-// Figures 13 and 14, and what section 4.4 says of the latter.
+// Figures 13 and 14, and section 4.4's statement about figure 14.
 void AddPlaces(const LeverReport& report, std::vector<PaperOrder>& orders) {
   for (const LeverExecution& one : report.executions) {
     const auto compare = [&](const char* claim, double less, double more, const char* why) {
@@ -116,7 +116,7 @@ void AddPlaces(const LeverReport& report, std::vector<PaperOrder>& orders) {
 
 double ValueOf(const LeverSeries& series, size_t column) { return series.values[column].value_or(0); }
 
-// Table 5: by both drafts and in all columns.
+// Adds the orders of table 5: by both drafts and in all columns.
 void AddDrafts(const LeverReport& report, std::vector<PaperOrder>& orders) {
   constexpr const char* kDrafts[] = {"EAGLE3", "Qwen3 (0.6B)"};
   constexpr const char* kMethods[] = {"Chain-SD", "EdgeLLM", "Lever"};
@@ -167,7 +167,7 @@ void AddLengths(const LeverReport& report, std::vector<PaperOrder>& orders) {
     if (series.table != "table7") continue;
     const auto place = std::find(series.columns.begin(), series.columns.end(), "64");
     const auto first = static_cast<size_t>(place - series.columns.begin());
-    if (first + 1 >= series.columns.size() || !series.values[first + 1].has_value()) continue;   // None is longer.
+    if (first + 1 >= series.columns.size() || !series.values[first + 1].has_value()) continue;   // There is no longer text.
     const double early = ValueOf(series, first);
     double last = early;
     for (const std::optional<double>& value : series.values) last = value.value_or(last);

@@ -23,7 +23,7 @@ constexpr char kFarDraft[] = "qwen3-0.6b", kLever[] = "lever";
 constexpr int kPinnedPercents[] = {0, 20, 40, 60, 80, 100};         // Table 6.
 constexpr int kLengths[] = {32, 64, 128, 256, 512};                 // Table 7.
 constexpr int kBudgets[] = {16, 32};                                // Table 2.
-constexpr int kBudgetPositions = 256;                               // In the cache; the paper does not say it.
+constexpr int kBudgetPositions = 256;                               // In the cache; the paper does not state the number.
 
 struct Workload { const char *name, *model, *set; };
 constexpr Workload kWorkloads[] = {{"Q8 / MBPP", "Qwen3-8B", "mbpp"},
@@ -71,7 +71,7 @@ class Builder {
   }
 
  private:
-  // Tables ask for some of the same.
+  // Caches runs: several tables ask for the same run.
   absl::StatusOr<LeverRun> Simulate(const LeverCosts& costs, const LeverSetup& setup, const DraftRecording& recording, const char* set) {
     const RunKey key = {&costs, &recording, set, setup.tree, setup.retrieval, setup.drafting, setup.head, setup.pinned, setup.most_tokens};
     if (const auto found = runs_.find(key); found != runs_.end()) return found->second;
@@ -138,7 +138,7 @@ class Builder {
 
   static int Rounded(double count) { return std::max(1, static_cast<int>(std::lround(count))); }
 
-  // The mean pass, and the same with only the rows that the text gets to in the upper half of the layers.
+  // Adds the mean pass, and the same pass with only the reached rows in the upper half of the layers.
   static absl::Status AddPruning(const LeverCosts& costs, const LeverRun& lever, LeverExecution& execution) {
     const int rows = Rounded(lever.rows_per_pass()), reached = Rounded(lever.tokens_per_pass());
     ASSIGN_OR_RETURN(const double all, costs.LayerSeconds(rows, kBudgetPositions));
@@ -152,7 +152,7 @@ class Builder {
     };
     execution.pass_milliseconds = 1e3 * steady(all);
     execution.upper_milliseconds = 1e3 * upper * (all - few);
-    execution.shortened_milliseconds = std::max(0.0, execution.pass_milliseconds - 1e3 * steady(few));   // Less is rounding.
+    execution.shortened_milliseconds = std::max(0.0, execution.pass_milliseconds - 1e3 * steady(few));   // Less than zero is rounding.
     return absl::OkStatus();
   }
 
@@ -180,7 +180,7 @@ class Builder {
     return absl::OkStatus();
   }
 
-  // Computing alone: the paper's times are less than its own time of reading.
+  // Adds times of computing alone: the paper's times are less than its own time of reading.
   absl::Status AddBudgets() {
     for (const char* model : {"Llama-3.1-8B", "Qwen3-8B"}) {
       ASSIGN_OR_RETURN(const LeverCosts* const costs, CostsOf(kLeverPhones[0], ShapeOf(model)));

@@ -22,8 +22,8 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostTreeRows = 65;    // A root, and as many nodes as the largest published tree has.
-constexpr int kTimesToKnow = 3;      // A CostProfile takes a time as known that came so often.
+constexpr int kMostTreeRows = 65;    // A root, and the nodes of the largest published tree.
+constexpr int kTimesToKnow = 3;      // A CostProfile takes a time as known after this number of passes.
 constexpr char kLever[] = "lever";
 
 struct KnownSystem {
@@ -51,7 +51,7 @@ StreamedLayers LayersOf(const LeverCosts& costs, double pinned) {
                          .read_seconds = costs.read_seconds()});
 }
 
-// What a rule knows before the first pass: the paper's offline measurements (section 4.2).
+// Fills a rule's profile before the first pass: the paper's offline measurements (section 4.2).
 absl::Status FillProfile(const LeverCosts& costs, const LeverSetup& setup, int64_t positions, CostProfile& profile) {
   for (int rows = 1; rows <= kMostTreeRows; ++rows) {
     ASSIGN_OR_RETURN(const double pass, SteadyPassSeconds(costs, setup.pinned, rows, positions));
@@ -67,7 +67,7 @@ class Simulation {
  public:
   Simulation(const LeverCosts& costs, const LeverSetup& setup) : costs_(costs), setup_(setup) {}
 
-  // positions: about as many as there are in the middle of a text.
+  // positions: the approximate number in the middle of a text.
   absl::Status Open(int64_t positions) {
     if (setup_.tree.empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(std::unique_ptr<TreePolicy> policy, MakeTreePolicy(setup_.tree, {.profile = &profile_}));
@@ -114,7 +114,7 @@ class Simulation {
   }
 
  private:
-  // Draft, pass and verification. Returns how many tokens that gave.
+  // Runs draft, pass and verification. Returns the number of tokens.
   absl::StatusOr<int> Cycle(const DraftedText& text, int written, int tokens, StreamedLayers& layers, double& now) {
     TokenTree tree(text.tokens[static_cast<size_t>(written) - 1]);
     if (drafter_.has_value()) {
@@ -136,7 +136,7 @@ class Simulation {
     return emitted;
   }
 
-  // The same with what retrieval drafted in this pass.
+  // Like Cycle, with the recorded drafts of retrieval in this pass.
   absl::StatusOr<int> RecordedCycle(const DraftedText& text, size_t pass, int written, int tokens, StreamedLayers& layers, double& now) {
     CHECK_LT(pass, text.retrieval.size()) << text.set << " " << text.id;
     const RecordedPass& recorded = text.retrieval[pass];
@@ -151,7 +151,7 @@ class Simulation {
     now += seconds;
   }
 
-  // positions: the text's, the root's included.
+  // positions: the text's, including the root's.
   absl::StatusOr<StepTime> Pass(const CostProfile::Shape& shape, int reached, int64_t positions, StreamedLayers& layers, double& now) {
     ASSIGN_OR_RETURN(const double layer, costs_.LayerSeconds(shape.rows, positions + shape.rows - 1));
     const double begin = now;
@@ -169,7 +169,7 @@ class Simulation {
   const LeverCosts& costs_;
   const LeverSetup& setup_;
   CostProfile profile_;
-  RecordedExpander* expander_ = nullptr;   // The drafter's.
+  RecordedExpander* expander_ = nullptr;   // Owned by the drafter.
   std::optional<ExpandingDrafter> drafter_;
   LeverRun run_;
 };

@@ -45,7 +45,7 @@ absl::StatusOr<std::vector<TopTokens>> RecordedExpander::Expand(const TokenTree&
 
 absl::Status RecordedExpander::Commit(const TokenTree& tree, absl::Span<const TokenId> emitted) {
   RETURN_IF_ERROR(CheckNext(root_ + 1, emitted));
-  // The root and all tokens before the last are text that a row is needed for, unless one was computed in the tree.
+  // The root and all tokens before the last need a row, unless the tree's passes computed one.
   int node = TokenTree::kRoot;
   for (size_t i = 0; i < emitted.size(); ++i) {
     const bool computed = node != TokenTree::kNone && static_cast<size_t>(node) < expanded_.size() && expanded_[static_cast<size_t>(node)];

@@ -1,12 +1,12 @@
-// When layers of a model are there and computed that is read from flash, in order, again and again, while it computes.
+// Computes when layers of a model are read and computed. The model is read from flash, in order, again and again, while it computes.
 //
 //   StreamedLayers layers({.layers = 32, .pinned = 6, .read_seconds = 0.031});
 //   const double first = layers.Run(/*begin=*/0, /*layer_seconds=*/0.003);        // when the pass ends
 //   const double second = layers.Run(first + 0.05, 0.003);                        // reading went on in between
 //
-// The first `pinned` layers stay in memory (Lever, section 5.4); each other one is read into a ring that has room for `ring` layers.
-// Reading goes on as soon as the ring has room, between passes too, one layer after the other at full speed. A layer is computed once it
-// is there and the one before is done. Thread-compatible.
+// The first `pinned` layers stay in memory (Lever, section 5.4). Each other layer is read into a ring that has room for `ring` layers.
+// Reading goes on as soon as the ring has room, between passes too, one layer after the other at full speed. A layer is computed once it is
+// read and the previous layer is done. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -26,12 +26,12 @@ class StreamedLayers {
   };
   explicit StreamedLayers(const Options& options) : options_(options), free_(static_cast<size_t>(std::max(options.ring, 1))) {}
 
-  // A pass that begins at `begin` and computes for layer_seconds in each layer. Returns when it ends.
+  // Runs a pass that begins at `begin` and computes for layer_seconds in each layer. Returns the time of its end.
   double Run(double begin, double layer_seconds) {
     return RunEach(begin, [&](int /*layer*/) { return layer_seconds; });
   }
 
-  // The same with other times in other layers: seconds_of(layer).
+  // Like Run, with a time of its own for each layer: seconds_of(layer).
   template <typename SecondsOf>
   double RunEach(double begin, SecondsOf seconds_of) {
     double now = begin;
@@ -40,7 +40,7 @@ class StreamedLayers {
         now += seconds_of(layer);
         continue;
       }
-      double& free = free_[next_];   // Since when its place in the ring is.
+      double& free = free_[next_];   // The time since when this place in the ring is free.
       read_ = std::max(read_, free) + options_.read_seconds;
       now = std::max(now, read_) + seconds_of(layer);
       free = now;
@@ -53,7 +53,7 @@ class StreamedLayers {
   const Options options_;
   std::vector<double> free_;
   size_t next_ = 0;            // Place in the ring.
-  double read_ = 0;            // When the last layer was there.
+  double read_ = 0;            // The time at which the last layer was read.
 };
 
 }  // namespace tessera

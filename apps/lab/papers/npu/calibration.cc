@@ -21,7 +21,7 @@ constexpr NamedText kFiles[] = {
 };
 constexpr int64_t kMostTokens = int64_t{1} << 20;
 constexpr double kStiffness = 0.05;   // STIFFNESS of scripts/npu/fit_profiles.py.
-constexpr double kStep = 1e-3;        // How far logarithms of parameters go to either side, for slopes.
+constexpr double kStep = 1e-3;        // For slopes, the change of a parameter's logarithm to either side.
 
 using Vector = std::vector<double>;
 using Matrix = std::vector<Vector>;   // By rows.
@@ -80,14 +80,14 @@ absl::StatusOr<double> SecondsOf(const CalibrationFigure& figure, CosterCache& c
   return pass.seconds;
 }
 
-// log(predicted / published).
+// Returns log(predicted / published).
 absl::StatusOr<Vector> Residuals(const std::vector<CalibrationFigure>& figures, const ProfileSet& profiles, KnownModels& models) {
   ASSIGN_OR_RETURN(Vector residuals, PredictCalibration(figures, profiles, models));
   for (size_t i = 0; i < figures.size(); ++i) residuals[i] = std::log(residuals[i] / figures[i].milliseconds);
   return residuals;
 }
 
-// How each figure's logarithm moves with that of each parameter.
+// Returns the slopes of each figure's logarithm by each parameter's logarithm.
 absl::StatusOr<Matrix> Slopes(const std::vector<CalibrationFigure>& figures, const ProfileSet& profiles, KnownModels& models) {
   Matrix slopes(figures.size());
   for (const MovedParameter& moved : FittedParameters(profiles)) {
@@ -100,7 +100,7 @@ absl::StatusOr<Matrix> Slopes(const std::vector<CalibrationFigure>& figures, con
 
 double Dot(const Vector& a, const Vector& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 
-// L of A = L L', in its lower half, for A = slopes' slopes + stiffness^2: positive, so that no root fails.
+// Computes L of A = L L', in its lower half, for A = slopes' slopes + stiffness^2: positive, so that no root fails.
 Matrix CholeskyOf(const Matrix& slopes, size_t size) {
   Matrix lower(size, Vector(size));
   for (size_t row = 0; row < size; ++row) {
@@ -114,7 +114,7 @@ Matrix CholeskyOf(const Matrix& slopes, size_t size) {
   return lower;
 }
 
-// x' A^-1 x = |L^-1 x|^2.
+// Computes x' A^-1 x = |L^-1 x|^2.
 double Leverage(const Matrix& lower, const Vector& x) {
   Vector solved(x.size());
   for (size_t row = 0; row < x.size(); ++row) {

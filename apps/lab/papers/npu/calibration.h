@@ -1,12 +1,12 @@
-// The figures that profiles of phones are fitted to, what the model says to each, and what it would say if that figure had been left out.
+// Figures that profiles of phones are fitted to. Predicts each figure, and estimates the prediction of a fit without the figure.
 //
 //   ASSIGN_OR_RETURN(const std::vector<CalibrationFigure> figures, CalibrationFigures());
 //   ASSIGN_OR_RETURN(const std::vector<double> milliseconds, PredictCalibration(figures, profiles, models));
 //   ASSIGN_OR_RETURN(const CalibrationErrors errors, ErrorsOfCalibration(figures, profiles, models));
 //   Print(errors.median(), errors.median_left_out());
 //
-// The figures are those of scripts/npu/fit_profiles.py: both read calibration.jsonl. Each is a time of one graph, or of loading it. Pure
-// functions, but for what `models` keeps: threads one at a time.
+// scripts/npu/fit_profiles.py uses the same figures: both read calibration.jsonl. Each figure is a time of one graph, or of loading one.
+// Pure functions, except for the models that `models` caches: threads one at a time.
 #pragma once
 
 #include <cstdint>
@@ -32,20 +32,20 @@ struct CalibrationFigure {
   int adapter_rank = 0;
 };
 
-// Those built in.
+// Returns the built-in figures.
 absl::StatusOr<std::vector<CalibrationFigure>> CalibrationFigures();
 
-// A JSON object per line. InvalidArgument (source, line, field, found, expected).
+// Reads a JSON object per line. InvalidArgument (source, line, field, found, expected).
 absl::StatusOr<std::vector<CalibrationFigure>> ParseCalibration(absl::string_view text, absl::string_view source);
 
-// Milliseconds, in the figures' order.
+// Returns milliseconds, in the order of `figures`.
 absl::StatusOr<std::vector<double>> PredictCalibration(const std::vector<CalibrationFigure>& figures, const ProfileSet& profiles,
                                                        KnownModels& models);
 
 struct CalibrationErrors {
-  int parameters = 0;                       // That were fitted.
+  int parameters = 0;                       // The number of fitted parameters.
   std::vector<double> in_sample = {};       // Predicted / published - 1.
-  std::vector<double> left_out = {};        // The same, had the figure not been there to fit to.
+  std::vector<double> left_out = {};        // The same error for a fit without the figure.
 
   double median() const { return MedianOf(in_sample); }
   double worst() const { return WorstOf(in_sample); }
@@ -57,9 +57,10 @@ struct CalibrationErrors {
   static double WorstOf(const std::vector<double>& errors);
 };
 
-// Left out by the fit's own slopes: predictions are taken as linear in the logarithms of the fitted parameters (differences of a tenth of a
-// per cent), with the fit's stiffness. Then a figure's logarithmic error grows by 1 / (1 - h), h being its entry in the diagonal of the
-// matrix that makes fitted values of measured ones. Limits of parameters are not heeded: they could only hold errors back.
+// Computes the errors of each figure left out, by the fit's own slopes. Predictions are taken as linear in the logarithms of the fitted
+// parameters (differences of a tenth of a per cent), with the fit's stiffness. Then a figure's logarithmic error grows by 1 / (1 - h). h is
+// the figure's entry in the diagonal of the matrix that maps measured values to fitted values. Limits of parameters are ignored: limits
+// could only hold errors back.
 absl::StatusOr<CalibrationErrors> ErrorsOfCalibration(const std::vector<CalibrationFigure>& figures, const ProfileSet& profiles,
                                                       KnownModels& models);
 

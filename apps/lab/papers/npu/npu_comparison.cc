@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-constexpr double kMore = 1.1;          // What sensitivities multiply a parameter by.
-constexpr double kNoMove = 1e-9;       // Logarithms that differ by less are the same.
+constexpr double kMore = 1.1;          // The factor on a parameter for sensitivities.
+constexpr double kNoMove = 1e-9;       // Logarithms that differ by less count as equal.
 
 using Middles = std::map<std::string, double>;   // By the id of a prediction.
 
@@ -39,11 +39,11 @@ void SetStatistics(NpuComparison& comparison) {
   comparison.median_error_apart = counts.median_error;
 }
 
-// Squares of logarithms by which predictions went up and down, by id.
+// Sums of squared logarithms by which predictions went up and down, by id.
 struct Deviations {
   std::map<std::string, double> up = {}, down = {};
 
-  // What one number at its two ends does: the largest and the least prediction, with that as it is.
+  // Adds the effect of one number at its two ends: the largest and the least prediction, the unchanged one included.
   void Add(const Middles& base, const Middles& low, const Middles& high) {
     for (const auto& [id, value] : base) {
       const double a = std::log(low.at(id) / value), b = std::log(high.at(id) / value);
@@ -83,7 +83,7 @@ absl::Status SetBands(const ProfileSet& profiles, KnownModels& models, NpuCompar
   return absl::OkStatus();
 }
 
-// What changed predictions are to those of `base`.
+// Compares changed predictions with `base`.
 Sensitivity MovesOf(std::string parameter, const Middles& base, const Middles& changed) {
   Sensitivity one = {.parameter = std::move(parameter)};
   for (const auto& [id, value] : base) {

@@ -1,14 +1,14 @@
-// Published figures of NPUs beside what the model of phones says: errors, the band of assumed numbers, and what moves what.
+// Published figures of NPUs next to predictions by the model of phones: errors, the band of assumed numbers, and sensitivities.
 //
 //   ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
 //   ASSIGN_OR_RETURN(const NpuComparison comparison, CompareNpuFigures(profiles));
 //   Print(NpuComparisonText(comparison));                    // tables; also as JSON, and drawn
 //   Print(comparison.median_error, comparison.within, comparison.judged);
 //
-// Errors are those of compared_figure.h. The band: each number that is assumed goes to its least and to its most alone; the logarithms of
-// what the prediction then does add up as independent errors do, by the root of the sum of their squares, up and down apart. What is near
-// the calibration (the same graph on the same phone as figures that parameters were fitted to) is marked, and the statistics are also given
-// without it.
+// Errors are those of compared_figure.h. The band: each assumed number alone goes to the least and the most of its range. The logarithms of
+// the resulting changes add up as independent errors do, by the root of the sum of their squares, up and down apart. A figure near the
+// calibration (the same graph on the same phone as figures that parameters were fitted to) is marked. The statistics are also given without
+// such figures.
 // Threads: one at a time.
 #pragma once
 
@@ -25,23 +25,23 @@
 
 namespace tessera {
 
-// Where the parameters are committed that all this is computed by: before the first prediction. Nothing changed them since.
+// The commit of the parameters behind all predictions: made before the first prediction. The parameters have not changed since.
 inline constexpr char kParametersCommit[] = "1d42eec";
 
-// What 10 % more of a parameter, in all profiles, does to predictions.
+// The effect on predictions of 10 % more of a parameter, in all profiles.
 struct Sensitivity {
   std::string parameter = {};
-  int moved = 0;             // So many predictions move at all.
-  std::string most = {};     // The one that moves most: its id; empty: none,
-  double change = 0;         // by so much, as a share of itself.
+  int moved = 0;             // The number of predictions that move at all.
+  std::string most = {};     // The id of the prediction that moves most. Empty: none.
+  double change = 0;         // The change of this prediction, relative to the value.
 };
 
-// A question that no paper answers, and what predictions are by the other answer.
+// A question that no paper answers, and the predictions by the other answer.
 struct OpenQuestion {
   std::string question = {};
-  Sensitivity moves = {};                     // `parameter` names it.
+  Sensitivity moves = {};                     // The question is named by `parameter`.
   struct Moved { std::string id = {}; Prediction prediction = {}; std::optional<double> error = {}; };
-  std::vector<Moved> figures = {};            // Those whose predictions move, in the order of the papers' list; errors as ComparedFigure.
+  std::vector<Moved> figures = {};            // Figures whose predictions move, in the order of the papers' list; errors as ComparedFigure.
   int within = 0, within_apart = 0;           // NpuComparison's statistics by the other answer.
   std::optional<double> median_error = {}, median_error_apart = {};
 };
@@ -49,16 +49,16 @@ struct OpenQuestion {
 struct NpuComparison {
   std::vector<ComparedFigure> figures = {};   // In the order of the papers' list.
   int counted = 0;                            // Figures that count,
-  int judged = 0;                             // those of them with an error, or missed,
-  int within = 0;                             // those within kNearEnough,
+  int judged = 0;                             // counted figures with an error, or missed,
+  int within = 0;                             // counted figures within kNearEnough,
   int missed = 0, bounds_kept = 0;
-  std::optional<double> median_error = {};    // None: that is a missed one's, or there is none.
-  int judged_apart = 0, within_apart = 0;     // The same without those near the calibration.
+  std::optional<double> median_error = {};    // None: the median is a missed figure's, or there is no figure.
+  int judged_apart = 0, within_apart = 0;     // The same without the figures near the calibration.
   std::optional<double> median_error_apart = {};
   std::vector<Sensitivity> sensitivity = {};  // By parameters, as ProfileFields() has them.
   OpenQuestion held_attention = {};           // NpuAssumptions::held_attention.
   std::vector<CalibrationFigure> calibration_figures = {};
-  CalibrationErrors calibration = {};         // In that order.
+  CalibrationErrors calibration = {};         // In the order of calibration_figures.
 };
 
 // Returns errors and statistics only, without bands, sensitivity and calibration. Used to see the effect of a changed profile or of another

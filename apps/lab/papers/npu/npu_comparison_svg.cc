@@ -1,4 +1,4 @@
-// A comparison as a picture: predictions over what was published, both axes logarithmic.
+// Draws a comparison: predictions over published figures, both axes logarithmic.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -71,7 +71,7 @@ class Drawing {
     Text(X(value), kSize - kMargin + 18, "middle", absl::StrFormat("%g", value));
     Text(kMargin - 6, Y(value) + 4, "end", absl::StrFormat("%g", value));
   }
-  // Where predictions are `ratio` times what was published.
+  // Draws the line where predictions are `ratio` times the published figures.
   void DrawRatio(double ratio, const char* style) {
     const double low = std::pow(10, low_) * std::max(1.0, 1 / ratio), high = std::pow(10, high_) * std::min(1.0, 1 / ratio);
     Line(X(low), Y(low * ratio), X(high), Y(high * ratio), style);

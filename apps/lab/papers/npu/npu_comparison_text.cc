@@ -51,7 +51,7 @@ ReportTable SensitivityTable(const NpuComparison& comparison) {
   return table;
 }
 
-// What moves where a question is answered otherwise, and how near it all is then.
+// Lists the figures that move under the other answer to a question, and their errors then.
 ReportTable OpenQuestionTable(const NpuComparison& comparison) {
   const OpenQuestion& question = comparison.held_attention;
   ReportTable table = {.title = absl::StrCat("Not said by papers: ", question.question),
@@ -79,7 +79,7 @@ std::string AskedOf(const CalibrationFigure& figure) {
   return "";
 }
 
-// What parameters were fitted to, and how well that went.
+// Lists the figures that parameters were fitted to, and the errors of the fit.
 ReportTable CalibrationTable(const NpuComparison& comparison) {
   ReportTable table = {.title = "What parameters were fitted to",
                        .columns = {"fitted to", "phone", "of", "what", "published, ms", "predicted, ms", "error", "left out"},

@@ -17,7 +17,7 @@ namespace {
 // Papers 000 and 003, section 3.2 of 000: chunks of 256 rows, graphs of 32 rows to decode by.
 constexpr int kPrefillRows = 256, kDecodeRows = 32;
 constexpr char kUnsharedRecipe[] = "int8-channel-a8";
-// Paper 004, as the profiles' calibration asks about its tables 1 and 2.
+// Paper 004: the setting of the profiles' calibration for the paper's tables 1 and 2.
 constexpr char kStaticShape[] = "004-1b", kStaticRecipe[] = "int4-channel-a16";
 constexpr int kStaticContext = 1024, kStaticChunk = 128;
 constexpr char kOperatorsRecipe[] = "001";
@@ -25,7 +25,7 @@ constexpr char kOperatorsRecipe[] = "001";
 constexpr NpuAssumption kAssumptions[] = {{"prompt tokens", &NpuAssumptions::prompt_tokens, 1024, 2048},
                                           {"answer tokens", &NpuAssumptions::answer_tokens, 64, 256}};
 
-// The least and the most of what was asked over a grid.
+// The least and the most of a quantity over a grid.
 struct Range {
   double low = std::numeric_limits<double>::infinity(), high = 0;
   void Add(double value) {
@@ -34,7 +34,8 @@ struct Range {
   }
 };
 
-// What costs at two numbers of positions say of any: between and beyond these, time of graphs whose attention is the CPU's is a line.
+// Returns the cost at any number of positions from the costs at two. Time is linear in the positions for graphs whose attention is the
+// CPU's.
 template <typename RunAt>
 absl::StatusOr<RunCost> OnLine(RunAt run_at, int64_t positions) {
   constexpr int64_t kNear = 1, kFar = kPhoneContext;
@@ -175,7 +176,7 @@ class Predictor {
 
   RequestCosts CostsOf(const PhoneCosts& phone) const { return LinearCosts(phone, assumed_.held_attention); }
 
-  // A request without drafts.
+  // Returns the times of a request without drafts.
   absl::StatusOr<RequestParts> SecondsOfRequest(const PhoneCosts& phone, RequestSetup setup) const {
     setup.prefill_rows = kPrefillRows;
     setup.decode_rows = kDecodeRows;
@@ -194,8 +195,8 @@ class Predictor {
                         assumed_.answer_tokens, " tokens of answer", assumed_.held_attention ? ", attention of rows that are there" : "");
   }
 
-  // All of the time, by the tokens of the answer: paper 000 calls quotients of this latency "end-to-end speedup" (sections 1 and 4.2), and
-  // tessera_reproduce sdnpu counts so, too.
+  // The whole time, divided by the tokens of the answer: paper 000 calls quotients of this latency "end-to-end speedup" (sections 1 and
+  // 4.2), and tessera_reproduce sdnpu uses the same definition.
   absl::Status Ablation() {
     ASSIGN_OR_RETURN(const std::unique_ptr<PhoneCosts> phone, Open("8gen2", "qwen2.5-1.5b"));
     ASSIGN_OR_RETURN(const RequestParts plain, SecondsOfRequest(*phone, {.rule = SwitchRule::kSynchronous}));
@@ -253,7 +254,7 @@ class Predictor {
   static std::string StaticText() {
     return absl::StrCat("8gen3 static, ", kStaticShape, ", ", kStaticRecipe, ", context ", kStaticContext);
   }
-  // Milliseconds of a pass, and of the first token.
+  // Predicts milliseconds of a pass, and of the first token.
   absl::StatusOr<double> Step(int rows) {
     ASSIGN_OR_RETURN(const PassCoster* const coster, Static());
     ASSIGN_OR_RETURN(const PassCost pass, coster->Of({.rows = rows, .positions = kStaticContext, .logit_rows = rows}));
@@ -279,7 +280,7 @@ class Predictor {
     return absl::OkStatus();
   }
 
-  // Milliseconds that all layers take more in a graph of another form.
+  // Returns the milliseconds that all layers take in addition in a graph of another form.
   absl::StatusOr<double> MoreWithout(bool GraphForm::*done, int64_t rows) {
     ASSIGN_OR_RETURN(const ModelConfig* const config, costers_.ConfigOf(kStaticShape));
     ASSIGN_OR_RETURN(const DeviceProfile* const profile, costers_.ProfileOf("8gen3"));

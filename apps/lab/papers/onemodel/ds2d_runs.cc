@@ -20,7 +20,7 @@ constexpr size_t kMostNameBytes = 256;
 constexpr int kMostRows = 64;   // In a pass.
 constexpr char kTree[] = "ds2d:", kAuto[] = "auto";
 
-// Texts are shown to people.
+// Checks a text that is shown to people.
 absl::StatusOr<std::string> NameOf(const JsonValue& object, absl::string_view key) {
   ASSIGN_OR_RETURN(const JsonValue value, object.Value(key));
   ASSIGN_OR_RETURN(std::string name, value.AsString());
@@ -28,7 +28,7 @@ absl::StatusOr<std::string> NameOf(const JsonValue& object, absl::string_view ke
   return value.Error(Quoted(name), absl::StrCat("printable text of 1 to ", kMostNameBytes, " bytes"));
 }
 
-// Without folders.
+// Returns a path's name without folders.
 absl::StatusOr<std::string> FileNameOf(const JsonValue& object, absl::string_view key) {
   ASSIGN_OR_RETURN(const std::string path, NameOf(object, key));
   return path.substr(path.rfind('/') + 1);
@@ -51,7 +51,7 @@ absl::StatusOr<Ds2dTask> TaskOf(const JsonValue& category) {
   ASSIGN_OR_RETURN(task.texts, category.Int("texts", 1, kMostCount));
   ASSIGN_OR_RETURN(const JsonValue drafted, category.Object("drafted"));
   ASSIGN_OR_RETURN(task.passes, drafted.Int("passes", 1, kMostCount));
-  ASSIGN_OR_RETURN(task.tokens, drafted.Int("tokens", task.passes, kMostCount));   // Each pass gives one at least.
+  ASSIGN_OR_RETURN(task.tokens, drafted.Int("tokens", task.passes, kMostCount));   // Each pass gives at least one token.
   return task;
 }
 

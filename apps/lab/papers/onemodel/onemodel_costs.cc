@@ -24,7 +24,7 @@ bool IsAdapted(const GraphWeight& weight) {
   });
 }
 
-// The layer with placeholders at those products alone.
+// Returns the layer with placeholders at the target products alone.
 Graph WithAdaptersAtTargets(Graph layer) {
   for (Operator& op : layer.operators) {
     auto* const linear = std::get_if<Linear>(&op);

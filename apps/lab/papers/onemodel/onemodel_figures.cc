@@ -23,7 +23,7 @@ std::optional<OnemodelPrediction> PredictionOf(const OnemodelReport& report, abs
   return found == nullptr ? std::nullopt : std::optional<OnemodelPrediction>(*found);
 }
 
-// What tessera_reproduce npu has of the tables.
+// Adds the figures of the tables that tessera_reproduce npu has.
 void AddNpuFigures(const OnemodelReport& report, std::vector<OnemodelFigure>& figures) {
   for (const PublishedFigure& figure : PublishedNpuFigures()) {
     absl::string_view source = figure.source;
@@ -48,13 +48,13 @@ void AddOnemodelFigures(const OnemodelReport& report, std::vector<OnemodelFigure
                        .what = figure.what,
                        .unit = figure.unit,
                        .published = figure.value,
-                       .counted = *figure.unit != '\0',   // Numbers of graphs are none of the model's.
+                       .counted = *figure.unit != '\0',   // Numbers of graphs do not come from the model.
                        .note = figure.note,
                        .prediction = PredictionOf(report, figure.id)});
   }
 }
 
-// In table 7; 0: it does not have the use case.
+// Returns the best tokens per pass in table 7; 0: the table does not have the use case.
 double BestTokensPerPass(absl::string_view use_case) {
   const absl::Span<const char* const> tasks = PublishedBranchTasks();
   const auto column = std::find(tasks.begin(), tasks.end(), use_case);

@@ -1,4 +1,4 @@
-// Paper 004's figures beside predictions, each with its error: what tables and JSON of a report show.
+// Compares paper 004's figures with predictions, each with its error, for the tables and the JSON of a report.
 //
 //   for (const OnemodelFigure& figure : OnemodelFigures(report))
 //     if (figure.error().has_value()) Print(figure.table, figure.what, figure.published, figure.prediction->low, *figure.error());
@@ -25,14 +25,14 @@ struct OnemodelFigure {
   std::string note = {};
   std::optional<OnemodelPrediction> prediction = {};     // None: the paper does not say enough.
 
-  std::optional<double> error() const;                   // The geometric middle over what is published, less 1.
+  std::optional<double> error() const;                   // The geometric middle over the published figure, less 1.
 };
 
-// In the order of the tables. Table 6's have ids "004-6-WHAT", with what is of its use cases in `of`; table 7's are the times of a pass by
-// configuration, "004-7-3,2", the medians of tokens per pass by tokens per second.
+// Returns the figures in the order of the tables. Table 6's have ids "004-6-" with the quantity's name, and the use case in `of`. Table 7's
+// are the times of a pass by configuration, "004-7-3,2": medians of tokens per pass divided by tokens per second.
 std::vector<OnemodelFigure> OnemodelFigures(const OnemodelReport& report);
 
-struct OnemodelErrors { int figures = 0, within = 0; double median = 0; };   // within kNearEnough (npu_comparison.h).
+struct OnemodelErrors { int figures = 0, within = 0; double median = 0; };   // within: within kNearEnough (compared_figure.h).
 OnemodelErrors ErrorsOf(absl::Span<const OnemodelFigure> figures, Standing standing);
 
 }  // namespace tessera

@@ -14,7 +14,7 @@ namespace {
 constexpr double kMilli = 1e3, kMegabyte = 1e6;
 constexpr int kTasksOfTable1 = 2;    // Tables 1 and 2 have two tasks,
 constexpr int kTasksOfTable5 = 4;    // and the 1B has four adapters (section A.3.1).
-// Rows of the 3B's chunks, which the paper does not say.
+// Rows of the 3B's chunks, which the paper does not state.
 constexpr int64_t kChunkRows[] = {128, 256, 512};
 
 class OnemodelPredictor {
@@ -145,7 +145,7 @@ class OnemodelPredictor {
     return absl::OkStatus();
   }
 
-  // The rows of table 10 that are about an adapter's B.
+  // The rows of table 10 about an adapter's B.
   absl::Status SplitAdapters() {
     double first[2], step[2];   // Composite, split.
     for (const bool split : {false, true}) {

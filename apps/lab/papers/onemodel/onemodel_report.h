@@ -24,13 +24,13 @@ namespace tessera {
 enum class Standing : uint8_t {
   kFitted,      // Parameters of profiles were fitted to this very question.
   kNear,        // The same graph on the same phone as such a question.
-  kElsewhere,   // Another phone, or no time at all.
+  kElsewhere,   // Another phone, or not a time.
 };
 const char* StandingName(Standing standing);   // "fitted", "near", "elsewhere".
 
 struct OnemodelPrediction {
   std::string id = {};
-  double low = 0, high = 0;     // In the unit of the published figure. Equal unless the paper leaves something open.
+  double low = 0, high = 0;     // In the unit of the published figure. Equal unless the paper leaves a choice open.
   std::string asked = {};
   Standing standing = Standing::kElsewhere;
 };
@@ -54,17 +54,17 @@ struct OnemodelReport {
   std::vector<OnemodelSetup> setups = {};               // kOnemodelTasks tasks: each phone, both shapes, each way.
   Ds2dTimes ds2d_3b = {}, ds2d_1b = {};                 // Each shape on its phone.
   int64_t adapter_bytes_per_rank = 0;                   // An adapter of the 1B.
-  double split_chunk_milliseconds = 0, split_row_milliseconds = 0;   // What splitting an adapter's B per head adds.
+  double split_chunk_milliseconds = 0, split_row_milliseconds = 0;   // The time that splitting an adapter's B per head adds.
   std::vector<Ds2dRun> runs = {};
 
-  const OnemodelPrediction* Find(absl::string_view id) const;   // Null: there is none.
+  const OnemodelPrediction* Find(absl::string_view id) const;   // Null if there is none.
 };
 
 // NotFound for a set without the paper's phones; the errors of costs.
 absl::StatusOr<OnemodelReport> MakeOnemodelReport(const ProfileSet& profiles, std::vector<Ds2dRun> runs,
                                                   const OnemodelAssumptions& assumptions = {});
 
-// Tables as ShownTables has them (shown_tables.h). WrongUsage (table) for a name that is none of a table.
+// Returns the text of ShownTables (shown_tables.h); `table`: a table's name. WrongUsage (table) for an unknown name.
 absl::StatusOr<std::string> OnemodelReportText(const OnemodelReport& report, absl::string_view table = "");
 std::string OnemodelReportJson(const OnemodelReport& report);
 

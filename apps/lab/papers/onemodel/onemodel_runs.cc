@@ -13,7 +13,7 @@ constexpr char kAuto[] = "auto";
 
 using Runs = std::vector<const Ds2dRun*>;
 
-// By Ds2dRun::of, in the order in which they come first.
+// Groups runs by Ds2dRun::of, in the order in which the names come first.
 std::vector<std::pair<std::string, Runs>> ByModel(absl::Span<const Ds2dRun> runs) {
   std::vector<std::pair<std::string, Runs>> models;
   for (const Ds2dRun& run : runs) {
@@ -35,13 +35,13 @@ std::vector<std::string> TasksOf(const Runs& runs) {
   return tasks;
 }
 
-// Null: the run does not have it.
+// Returns null if the run does not have the task.
 const Ds2dTask* TaskNamed(const Ds2dRun& run, const std::string& name) {
   const auto task = std::find_if(run.tasks.begin(), run.tasks.end(), [&](const Ds2dTask& one) { return one.name == name; });
   return task == run.tasks.end() ? nullptr : &*task;
 }
 
-// No configuration: no run with one has the task.
+// Returns no configuration if no run with one has the task.
 Ds2dBest BestOf(const std::string& of, const std::string& name, const Runs& runs) {
   Ds2dBest best = {.of = of, .task = name};
   for (const Ds2dRun* const run : runs) {
@@ -76,7 +76,7 @@ ReportTable ConfigurationsTable(const OnemodelReport& report, const std::string&
   return table;
 }
 
-// Tokens per pass where the configuration was chosen as texts went on; "-": no such run has the task.
+// Returns tokens per pass where the configuration was chosen during the texts; "-": no such run has the task.
 std::string ByAuto(const std::string& name, const Runs& runs) {
   for (const Ds2dRun* const run : runs) {
     const Ds2dTask* const task = run->configuration == kAuto ? TaskNamed(*run, name) : nullptr;

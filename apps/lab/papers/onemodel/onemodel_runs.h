@@ -1,5 +1,5 @@
-// Table 7 of paper 004 by real runs: tokens per pass by task and branch configuration, the best configuration of each task, and what they
-// are in tokens per second on modeled phones.
+// Table 7 of paper 004 by real runs: tokens per pass by task and branch configuration, and the best configuration of each task. Converts
+// tokens per pass to tokens per second on modeled phones.
 //
 //   for (const Ds2dBest& best : BestOfTasks(report.runs)) Print(best.task, best.configuration, report.ds2d_3b.Rate(best.tokens_per_pass));
 //   for (const ReportTable& table : RunsTables(report)) Print(ReportTableText(table));
@@ -16,9 +16,9 @@
 
 namespace tessera {
 
-inline constexpr double kWantedDs2dGain = 1.6;   // The goal for the best configuration of a task on the modeled 3B, over plain decoding.
+inline constexpr double kWantedDs2dGain = 1.6;   // The goal for a task's best configuration on the modeled 3B, over plain decoding.
 
-// What gave a task most tokens per pass, of the configurations that were asked for; "auto" is none of these.
+// The configuration that gave a task the most tokens per pass; "auto" is not a candidate.
 struct Ds2dBest {
   std::string of = {};              // Ds2dRun::of.
   std::string task = {};
@@ -26,11 +26,11 @@ struct Ds2dBest {
   double tokens_per_pass = 0;
 };
 
-// For each model with its forecasts, each task that some run with a configuration has, in the order of the runs.
+// Returns, for each model with its forecasts, an entry for each task that some run with a configuration has, in the order of the runs.
 std::vector<Ds2dBest> BestOfTasks(absl::Span<const Ds2dRun> runs);
 
-// For each model with its forecasts: configurations by tasks; and, unless all runs were of "auto", the best of each task beside plain
-// decoding, with how many tasks reach kWantedDs2dGain.
+// Returns for each model with its forecasts: configurations by tasks. Then, unless all runs used "auto": the best of each task next to
+// plain decoding, with the number of tasks that reach kWantedDs2dGain.
 std::vector<ReportTable> RunsTables(const OnemodelReport& report);
 
 }  // namespace tessera

@@ -38,9 +38,9 @@ const char* StandingText(const OnemodelFigure& figure) {
   return figure.counted ? StandingName(figure.prediction->standing) : "not counted";
 }
 
-// Notes of figures, each once, behind all that they are about.
+// Adds the notes of figures, each once, after all its figures.
 void AddNotes(const Figures& figures, int number, ReportTable& table) {
-  std::vector<std::pair<std::string, std::string>> notes;   // And what they are about.
+  std::vector<std::pair<std::string, std::string>> notes;   // Each with its figures.
   for (const OnemodelFigure& figure : figures) {
     if (figure.table != number || figure.note.empty()) continue;
     const std::string what = absl::StrCat(figure.of.empty() ? "" : absl::StrCat(figure.of, ", "), figure.what);
@@ -70,7 +70,7 @@ ReportTable FiguresTable(const Figures& figures, int number, std::string title, 
   return table;
 }
 
-// Table 6: a row per use case and measure side by side, times or what is about memory.
+// Makes table 6: a row per use case and measure side by side, times or figures about memory.
 ReportTable UseCasesTable(const Figures& figures, std::string title, const std::set<std::string>& measures,
                           std::vector<std::string> notes) {
   ReportTable table = {.title = absl::StrCat("Table 6: ", title), .notes = std::move(notes), .columns = {"use case"}, .name = "table6"};
@@ -103,7 +103,7 @@ void AddUseCases(const OnemodelReport& report, const Figures& figures, std::vect
   tables.push_back(UseCasesTable(figures, "use cases of the 3B, memory and loading", {"004-6-peak", "004-6-init"}, {}));
 }
 
-// Times of passes by configuration, and the spread of what is published.
+// Tabulates times of passes by configuration, and the spread of the published times.
 ReportTable PassesTable(const Figures& figures) {
   ReportTable table = {.title = "Table 7: passes of DS2D, ms",
                        .notes = {"Published: tokens per pass by tokens per second, the least, the median and the most of eight use cases. "

@@ -17,10 +17,10 @@ namespace {
 
 constexpr int64_t kMostToken = (int64_t{1} << 24) - 1, kMostCandidates = 64;
 constexpr double kMostSum = 1.01;    // Probabilities are estimates, and rounded.
-constexpr int kDigits = 3;           // That a probability has in files.
+constexpr int kDigits = 3;           // The digits of a probability in files.
 constexpr const char* kOffPathRules[] = {kOffPathRule, "law of the same position"};   // Older recordings have the second.
 
-// None at all where the folder has no recordings.
+// Returns the built-in texts; none if the folder has no recordings.
 absl::Span<const NamedText> BuiltInDrafts() {
   static const auto* const texts = new std::vector<NamedText>{
 #include "tessera/apps/lab/papers/record/drafts.inc"
@@ -53,7 +53,7 @@ absl::StatusOr<DraftRecording> HeaderOf(const JsonValue& line) {
   return recording;
 }
 
-// [token, probability, token, probability, ...], the likeliest first.
+// Reads [token, probability, token, probability, ...], the likeliest first.
 absl::StatusOr<TopTokens> SaidOf(const JsonValue& list, int candidates) {
   if (!list.is_array()) return list.Error(JsonKindName(list.kind()), "an array");
   if (list.size() % 2 != 0 || list.size() > 2 * candidates) {

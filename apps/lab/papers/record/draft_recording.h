@@ -1,19 +1,21 @@
-// What a draft model says after every token of texts that its target writes: enough to grow any tree again, without either model.
+// A recording of a draft model's answers after every token of texts that its target writes: enough to grow any tree again, without either
+// model.
 //
 //   ASSIGN_OR_RETURN(const DraftRecording recording, ReadDraftRecording("near.jsonl"));
 //   for (const DraftedText& text : recording.texts) Print(text.tokens[1], text.said[0]);   // what came, and what was expected there
 //   RecordedExpander draft(times);                                                          // recorded_expander.h
 //
-// Texts are greedy, so they are the same whatever is drafted: the target writes each once. said[i] is what the draft says after tokens[i],
-// given the prompt and all tokens up to that one: its candidates, as they were.
+// Texts are greedy, so texts do not depend on drafts: the target writes each text once. said[i] is the draft's answer after tokens[i],
+// given the prompt and all tokens up to tokens[i]: its unchanged candidates.
 //
-// The rule off the path (kOffPathRule). A tree also has nodes that do not become text. What the draft would say after these is not
-// recorded; they are answered by what it said after as many tokens of the text. No such answer can be accepted, so acceptance is all real
-// decoding. What it bears on is which nodes a rule expands and verifies, and so what a pass costs. `wrong` says how far the rule is from
-// the draft: after the likeliest candidate that did not come, how probable the next one was on average, and how probable the rule has it.
+// The rule off the path (kOffPathRule). A tree also has nodes that do not become text. The draft's answers after such nodes are not
+// recorded; the recorded answer at the same position of the text takes their place. No such answer can be accepted, so acceptance is all
+// real decoding. The rule only affects which nodes a policy expands and verifies, and thereby the cost of a pass. `wrong` says how far the
+// rule is from the draft. After the likeliest candidate that did not come, `wrong` has the mean probability of the next likeliest token, by
+// the draft and by the rule.
 //
-// A file is JSON lines, recorded by tessera_reproduce record_draft: the first says what was recorded, each other is a text. In "said" stand
-// for each token but the last candidates and probabilities in turn. Files are hostile until checked. Plain data: thread-safe.
+// A file is JSON lines, recorded by tessera_reproduce record_draft: the first describes the recording, each other is a text. "said" has,
+// for each token except the last, candidates and probabilities in turn. Files are hostile until checked. Plain data: thread-safe.
 //
 //   {"command":"tessera_reproduce record_draft ...","model":"m.gguf","model_sha256":"9f86...","draft":"d.gguf","draft_sha256":"60bd...",
 //    "most_tokens":128,"candidates":8,"off_path":"distribution of the same position",
@@ -36,43 +38,44 @@ namespace tessera {
 
 inline constexpr char kOffPathRule[] = "distribution of the same position";
 inline constexpr const char* kLeverSets[] = {"gsm8k", "humaneval", "mbpp", "mt_bench"};
-inline constexpr float kLeastRecorded = 1e-3f;   // Candidates that are less likely are left out.
+inline constexpr float kLeastRecorded = 1e-3f;   // Less likely candidates are left out.
 
 struct DraftedText {
   std::string set = {};                      // One of kLeverSets.
   std::string id = {};                       // The record's in its data file.
-  std::string prompt_sha256 = {};            // The hash of the prompt's text as the models got it.
+  std::string prompt_sha256 = {};            // The hash of the prompt's text as given to the models.
   int prompt_tokens = 0;
-  std::vector<TokenId> tokens = {};          // Written; the first is the prompt's own pass's.
+  std::vector<TokenId> tokens = {};          // Written tokens; the first is from the prompt's own pass.
   std::vector<TopTokens> said = {};          // One fewer than tokens.
-  std::vector<RecordedPass> retrieval = {};  // What SAM decoding did with the same text ("sam" of recording.h).
+  std::vector<RecordedPass> retrieval = {};  // The passes of SAM decoding with the same text ("sam" of recording.h).
 };
 
 struct DraftRecording {
-  std::string command = {};                        // That records it again.
-  std::string model = {}, model_sha256 = {};       // The target: the file's name, and its bytes'.
+  std::string command = {};                        // The command that records this again.
+  std::string model = {}, model_sha256 = {};       // The target: the file's name, and its hash.
   std::string draft = {}, draft_sha256 = {};
   int most_tokens = 128;                           // In a text.
   int candidates = 8;                              // Per node, at most.
-  // After the likeliest candidate that did not come: so many times, the mean probability of the likeliest token there, and of what
-  // kOffPathRule takes in its place.
+  // After the likeliest candidate that did not come: the number of such nodes, and two mean probabilities there. `said`: of the draft's
+  // likeliest token. `by_rule`: of the token that kOffPathRule takes instead.
   struct Wrong { int64_t nodes = 0; double said = 0, by_rule = 0; } wrong = {};
   std::vector<DraftedText> texts = {};
 
   bool Has(absl::string_view set) const;
-  // The share of tokens, of one set or of all for an empty name, that were the draft's likeliest. 0 without any.
+  // Returns the share of tokens that were the draft's likeliest, of one set or of all for an empty name. 0 without any.
   double HitShare(absl::string_view set) const;
 };
 
-// InvalidArgument (source, line, field, found, expected) for what is no recording: as ParseRecording, and for what is said that is no
-// distribution: not in (0, 1], not falling, a token twice, more than 1 together, more candidates than recorded, another number of answers
-// than tokens but one, or another rule off the path. Those of ReadFileToString (base/file.h) for files.
+// Reads a recording. InvalidArgument (source, line, field, found, expected) for text that is no recording. Errors are as of ParseRecording,
+// and also: an answer that is no distribution, another number of answers than tokens less one, or another rule off the path. An answer is
+// no distribution if a probability is outside (0, 1] or larger than the one before, if a token appears twice, if the sum exceeds 1, or if
+// there are more candidates than recorded. For files: also the errors of ReadFileToString (base/file.h).
 absl::StatusOr<DraftRecording> ParseDraftRecording(absl::string_view text, absl::string_view source);
 absl::StatusOr<DraftRecording> ReadDraftRecording(const std::string& path);
 std::string DraftRecordingText(const DraftRecording& recording);
 
-// Those committed with the code (apps/lab/papers/record/drafts): "near", a draft that agrees with its target often, and "far", one that
-// does less. NotFound for another name, and where there are none.
+// Returns a recording that is committed with the code (apps/lab/papers/record/drafts): "near", a draft that agrees with its target often,
+// and "far", one that does less. NotFound for another name, and in a build without recordings.
 absl::StatusOr<DraftRecording> BuiltInDraftRecording(absl::string_view name);
 
 }  // namespace tessera

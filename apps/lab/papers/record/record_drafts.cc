@@ -12,7 +12,7 @@ namespace {
 
 float Likeliest(const TopTokens& said) { return said.empty() ? 0 : said[0].probability; }
 
-// As a file has it.
+// Returns the candidates that a file keeps.
 TopTokens Kept(TopTokens said) {
   while (!said.empty() && said.back().probability < kLeastRecorded) said.pop_back();
   return said;
@@ -36,7 +36,7 @@ absl::StatusOr<DraftedText> DraftRecorder::Drafted(const WrittenAnswer& answer, 
   std::vector<TokenId> read = answer.prompt;
   read.push_back(answer.tokens.front());
   RETURN_IF_ERROR(draft_->Begin(read));
-  float after_wrong = -1;   // The likeliest token's probability, in place of what is said next. Below 0: nobody was asked.
+  float after_wrong = -1;   // The likeliest token's probability after a wrong token. Below 0: not asked.
   for (size_t i = 0; i + 1 < answer.tokens.size(); ++i) {
     TokenTree tree(answer.tokens[i]);
     ASSIGN_OR_RETURN(std::vector<TopTokens> said, draft_->Expand(tree, {TokenTree::kRoot}, recording.candidates));

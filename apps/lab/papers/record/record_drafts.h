@@ -1,11 +1,12 @@
-// Records what a draft model says after every token of texts that a target writes (draft_recording.h).
+// Records a draft model's answers after every token of texts that a target writes (draft_recording.h).
 //
 //   ASSIGN_OR_RETURN(DraftRecorder recorder, DraftRecorder::Create(*target, *expander, {.texts = 6, .most_tokens = 128}));
 //   for (const PromptCategory& set : sets) RETURN_IF_ERROR(recorder.Record(set, [] {}, recording));        // bench/lever_prompts.h
 //
-// The target writes each text greedily, by itself or with SAM decoding as a TextRecorder has it ("sam" of record_texts.h), whose passes are
-// recorded too: the text is the same. Then the draft reads it token by token, and is asked after each. It is also asked after the likeliest
-// token that did not come, to know how far kOffPathRule is from that. No time has a say, so each run gives the same.
+// The target writes each text greedily, by itself or with SAM decoding as a TextRecorder does ("sam" of record_texts.h), whose passes are
+// recorded too: the text is the same. Then the draft reads the text token by token, and answers after each. The draft also answers after
+// the likeliest token that did not come, to measure how far kOffPathRule is from the draft. Time plays no part, so each run gives the same
+// recording.
 // Threads: as the engines.
 #pragma once
 
@@ -24,11 +25,12 @@ namespace tessera {
 
 class DraftRecorder {
  public:
-  // Both must outlive it. The errors of TextRecorder::Create. REQUIRES: its, and a draft of the target's tokens.
+  // Both must outlive the recorder. The errors of TextRecorder::Create. REQUIRES: as TextRecorder::Create, and a draft with the target's
+  // tokens.
   static absl::StatusOr<DraftRecorder> Create(Engine& target, Expander& draft, const RecordLimits& limits);
 
-  // Adds a set's texts, in the order of its prompts, and what came of wrong tokens; calls `written` after each text of the target. The
-  // errors of TextRecorder::Record, and of the draft. REQUIRES: the set's name is one of kLeverSets.
+  // Adds a set's texts to `recording`, in the order of its prompts, and the answers after wrong tokens; calls `written` after each text of
+  // the target. The errors of TextRecorder::Record, and of the draft. REQUIRES: the set's name is one of kLeverSets.
   absl::Status Record(const PromptCategory& set, absl::FunctionRef<void()> written, DraftRecording& recording);
 
  private:

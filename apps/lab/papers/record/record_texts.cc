@@ -30,7 +30,7 @@ struct TaskSet {
 };
 constexpr TaskSet kTasks[] = {{"summary", "summarization"}, {"rag", "rag"}, {"ui", "ui_steps"}, {"reply", "chat"}};
 
-// SAM decoding, whose corpus is what was answered before the text began.
+// SAM decoding with the answers before this text as its corpus.
 class SamDrafter : public Drafter {
  public:
   explicit SamDrafter(const std::vector<std::vector<TokenId>>& earlier) : earlier_(earlier) { NewSam(); }
@@ -56,10 +56,10 @@ class SamDrafter : public Drafter {
 
 struct NotedPass {
   RecordedPass counts = {};
-  std::vector<TokenId> draft = {};   // Its main path.
+  std::vector<TokenId> draft = {};   // The main path of the draft.
 };
 
-// Drafts nothing, and notes each pass.
+// Drafts nothing, and records each pass.
 class PassNotes : public Drafter {
  public:
   explicit PassNotes(std::vector<NotedPass>& passes) : passes_(passes) {}
@@ -83,10 +83,10 @@ void CountCase(RejectionCase found, RecordedText& text) {
   text.redundant += found == RejectionCase::kRedundant ? 1 : 0;
 }
 
-// What was noted while the text was written, and what it says of rejected drafts now that it is whole.
+// Adds the recorded passes, and classifies rejected drafts by the complete text.
 void AddPasses(const std::vector<NotedPass>& passes, WrittenAnswer& answer) {
   const absl::Span<const TokenId> tokens = answer.tokens;
-  size_t next = 1;   // Its first token is the prompt's own pass's.
+  size_t next = 1;   // The first token is from the prompt's own pass.
   for (const NotedPass& pass : passes) {
     answer.text.passes.push_back(pass.counts);
     CountCase(CaseOf(pass.draft, tokens.subspan(std::min(next, tokens.size()))), answer.text);
@@ -94,7 +94,7 @@ void AddPasses(const std::vector<NotedPass>& passes, WrittenAnswer& answer) {
   }
 }
 
-// Unlike AppendPrompt, which bounds the time it takes, it lets the speculator learn from every token, as sd.npu does.
+// Appends a prompt. Unlike AppendPrompt, which bounds its time, this lets the speculator learn from every token, as sd.npu does.
 absl::Status AppendWhole(Session& session, Speculator& speculator, const std::vector<TokenId>& prompt) {
   session.Truncate(0);
   const int wanted = speculator.needs().top_of_prompt;

@@ -1,4 +1,4 @@
-// Records what a drafter does while a model writes: the same passes at every run and on every machine.
+// Records a drafter's passes while a model writes: the same passes at every run and on every machine.
 //
 //   PlanRecording(options);                                                                  // before the engine is made
 //   ASSIGN_OR_RETURN(const std::vector<PromptCategory> tasks, ReadTasks("tests/data/speculation", "summary,ui"));
@@ -16,11 +16,12 @@
 //   lookup+ours,  The same with CalibratedTree, which has what the model says after every token of the prompt, and with DraftReuse, merged
 //   sam+ours      by a CompositeDrafter.
 //
-// Passes are as on a graph of 32 rows, whose time is the same for any number of them: what is drafted is verified, up to 31 tokens. So no
-// time and no costs have a say. Once a text is there, the rejected drafts are counted by what the text did instead (rejection_cases.h):
-// those of lookup and sam are chains, and count whole; of a tree of +ours the first path counts, which is the likeliest.
+// Passes are as on a graph of 32 rows, whose time is the same for any number of rows in use. So every draft is verified, up to 31 tokens,
+// and no time and no costs have an influence. Once a text is complete, the rejected drafts are classified by the text's continuation
+// (rejection_cases.h). Drafts of lookup and sam are chains, and count whole. For a tree of +ours, the first path counts, which is the
+// likeliest.
 //
-// Texts are greedy; the first of their files count whose prompts are short enough, whatever comes of them.
+// Texts are greedy. The first prompts of their files that are short enough count, regardless of their texts.
 // Threads: as the engine.
 #pragma once
 
@@ -43,10 +44,10 @@
 namespace tessera {
 
 struct RecordLimits {
-  static constexpr int kRows = 32;   // The most in a pass.
+  static constexpr int kRows = 32;   // The most rows in a pass.
   int texts = 12;                    // For each task.
   int most_tokens = 100;             // In a text.
-  int most_prompt_tokens = 1024;     // Longer prompts are passed over, and those for which the engine's context has no room.
+  int most_prompt_tokens = 1024;     // Longer prompts are skipped, and so are prompts for which the engine's context has no room.
 };
 
 struct WrittenAnswer {
@@ -54,16 +55,16 @@ struct WrittenAnswer {
   std::vector<TokenId> prompt = {}, tokens = {};   // An end token included.
 };
 
-// "lookup", "sam", "lookup+ours", "sam+ours".
+// Returns "lookup", "sam", "lookup+ours", "sam+ours".
 std::vector<std::string> RecordedDrafters();
 
-// The drafters behind such a name. earlier: the answers that SAM drafts from; it looks at them whenever a text begins. Must outlive them.
-// WrongUsage (speculate) for another name.
+// Makes the drafters of such a name. earlier: the answers that SAM drafts from; must outlive the drafters, which read it whenever a text
+// begins. WrongUsage (speculate) for another name.
 absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> DraftersToRecord(const std::string& name,
                                                                        const std::vector<std::vector<TokenId>>& earlier);
 
-// The prompts of a list of tasks, "summary,rag,ui,reply", or of all of them for "all": ReadPromptSets' summarization, rag, ui_steps and
-// chat, whole. Its errors, and those of ChooseCategories.
+// Returns the prompts of a list of tasks, "summary,rag,ui,reply", or of all tasks for "all": ReadPromptSets' summarization, rag, ui_steps
+// and chat, whole. The errors of ReadPromptSets and of ChooseCategories.
 absl::StatusOr<std::vector<PromptCategory>> ReadTasks(const std::string& folder, const std::string& list);
 
 // Makes memory plans include drafts and logits.
@@ -71,12 +72,12 @@ void PlanRecording(EngineOptions& options);
 
 class TextRecorder {
  public:
-  // WrongUsage (speculate) for a drafter that is none of these. Otherwise the errors of Conversation and of sessions. The engine must
-  // outlive it. REQUIRES: all limits are positive, and PlanRecording had the engine's options.
+  // Creates a recorder; the engine must outlive it. WrongUsage (speculate) for a drafter that is none of these. Otherwise the errors of
+  // Conversation and of sessions. REQUIRES: all limits are positive, and PlanRecording had the engine's options.
   static absl::StatusOr<TextRecorder> Create(Engine& engine, const std::string& drafter, const RecordLimits& limits);
 
-  // Writes a task's texts, and calls `written` after each. What its drafters learn of a text, they know in the next; nothing is known
-  // of other tasks. FailedPrecondition if no prompt is short enough; the first error of a pass; Cancelled. REQUIRES: an id for each prompt.
+  // Writes a task's texts, and calls `written` after each. Drafters keep the knowledge from one text for the next, and know nothing of
+  // other tasks. FailedPrecondition if no prompt is short enough; the first error of a pass; Cancelled. REQUIRES: an id for each prompt.
   absl::StatusOr<std::vector<WrittenAnswer>> Record(const PromptCategory& task, absl::FunctionRef<void()> written = [] {});
 
  private:

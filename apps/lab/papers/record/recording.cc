@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kTasks[] = {"summary", "rag", "ui", "reply"};
 
-// None at all where the folder has no recordings.
+// Returns the built-in texts; none if the folder has no recordings.
 absl::Span<const NamedText> BuiltInTexts() {
   static const auto* const texts = new std::vector<NamedText>{
 #include "tessera/apps/lab/papers/record/recordings.inc"
@@ -37,7 +37,7 @@ absl::StatusOr<Recording> HeaderOf(const JsonValue& line) {
   return recording;
 }
 
-// Together at most as many as passes that rejected something.
+// Reads rejections: together at most the number of passes that rejected a draft.
 absl::Status ReadRejections(const JsonValue& line, RecordedText& text) {
   int64_t left = std::count_if(text.passes.begin(), text.passes.end(),
                                [](const RecordedPass& pass) { return pass.accepted < pass.drafted; });

@@ -89,7 +89,7 @@ absl::StatusOr<int> CountField(const JsonValue& line, absl::string_view key, int
   return static_cast<int>(count);
 }
 
-// The prompt's own pass gives the first token.
+// Reads passes. The prompt's own pass gives the first token.
 absl::StatusOr<std::vector<RecordedPass>> PassesField(const JsonValue& line, absl::string_view key, int tokens, int most_rows) {
   ASSIGN_OR_RETURN(const JsonValue list, line.Array(key));
   std::vector<RecordedPass> passes;

@@ -7,8 +7,9 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kChunkRows = 512;   // In a pass over what is read: as tessera_inspect --device has it by mailbox.
-constexpr int kPlaces = 8;            // An answer's steps are a nearly straight function of the position: so many stand for all.
+constexpr int64_t kChunkRows = 512;   // Rows of a pass over a prompt or an answer: as in tessera_inspect --device by mailbox.
+// An answer's steps are a nearly straight function of the position: this number of steps stands for all.
+constexpr int kPlaces = 8;
 
 WorkCost WorkOf(const PassCost& pass, double times) { return {.seconds = pass.seconds * times, .joules = pass.joules * times}; }
 

@@ -1,4 +1,4 @@
-// What samples of one problem cost on a phone by mailbox (paper 001): steps of so many rows, whole answers, and a scorer that reads them.
+// Costs of samples of one problem on a phone by mailbox (paper 001): steps of many rows, whole answers, and a scorer that reads answers.
 //
 //   KnownModels models;
 //   ScalingCosts costs(profiles, models);
@@ -6,8 +6,8 @@
 //   ASSIGN_OR_RETURN(const WorkCost answers, costs.Answers({"8gen3", "qwen2.5-1.5b"}, /*samples=*/8));
 //   Print(step.seconds, answers.seconds, answers.joules);
 //
-// Weights are those of recipe 001, and the head is the CPU's (section 7.2.2). What the paper does not say of its questions is in
-// ScalingAssumptions. Joules are of assumed powers: compare ratios alone. Threads: one at a time.
+// Weights are those of recipe 001, and the head is the CPU's (section 7.2.2). ScalingAssumptions has the facts that the paper does not
+// state about its questions. Joules are of assumed powers: compare ratios alone. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 namespace tessera {
 
 inline constexpr char kScalingRecipe[] = "001", kScalingStyle[] = "operators";
-inline constexpr char kScorerShape[] = "qwen2.5-1.5b";   // Section 7.1: Skywork-1.5B-PRM, which is Qwen2.5 1.5B with another head.
-inline constexpr int64_t kScalingContext = 4096;         // Section 7.5: the budget of the caches that it measures.
+inline constexpr char kScorerShape[] = "qwen2.5-1.5b";   // Section 7.1: Skywork-1.5B-PRM, a Qwen2.5 1.5B with another head.
+inline constexpr int64_t kScalingContext = 4096;         // Section 7.5: the measured budget of the caches.
 
 // A shape on a phone.
 struct ScalingModel {
@@ -28,11 +28,11 @@ struct ScalingModel {
 };
 
 struct ScalingAssumptions {
-  int step_positions = 1024;   // In the cache, where a single step is asked for: as tessera_reproduce npu asks for the head's share.
+  int step_positions = 1024;   // In the cache, for a single step: as tessera_reproduce npu uses for the head's share.
   int prompt_tokens = 128;     // A question,
   int answer_tokens = 512;     // and each of its answers.
-  // Each row attends over the cache of all samples, whose other tokens are masked. So we read "the increased context length introduced by
-  // TTS" (section 7.2.1): the paper's cache is llama.cpp's, one for all texts. Else: over the question and its own answer.
+  // Each row attends over the cache of all samples, whose other tokens are masked. We read "the increased context length introduced by TTS"
+  // (section 7.2.1) so: the paper's cache is llama.cpp's, one for all texts. False: over the question and its own answer.
   bool all_samples = true;
 };
 
@@ -52,13 +52,14 @@ class ScalingCosts {
   ScalingCosts(const ProfileSet& profiles, KnownModels& models, const ScalingAssumptions& assumptions = {})
       : assumed_(assumptions), costers_(profiles, models) {}
 
-  // The errors of CosterCache, and of costs. REQUIRES of all of them: rows, positions and samples are positive.
+  // Returns the cost of a step of `rows` rows. The errors of CosterCache, and of costs. REQUIRES of all functions here: rows, positions and
+  // samples are positive.
   absl::StatusOr<PassCost> Step(const ScalingModel& model, int64_t rows, int64_t positions);
-  // So many answers to a question, a step for all of them at a time.
+  // Returns the cost of `samples` answers to a question, with one step for all answers at a time.
   absl::StatusOr<WorkCost> Answers(const ScalingModel& model, int samples);
-  // A question's prompt, once.
+  // Returns the cost of a question's prompt, once.
   absl::StatusOr<WorkCost> Prompt(const ScalingModel& model);
-  // The scorer reads a question and so many answers; what its own head takes is left out.
+  // Returns the cost of a scorer that reads a question and `samples` answers, without the scorer's own head.
   absl::StatusOr<WorkCost> Scoring(const std::string& phone, int samples);
 
   absl::StatusOr<const PassCoster*> CosterOf(const ScalingModel& model);

@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostFileBytes = int64_t{16} << 20, kMostSamples = 1024;   // As tessera_scale takes samples.
+constexpr int64_t kMostFileBytes = int64_t{16} << 20, kMostSamples = 1024;   // The sample limit of tessera_scale.
 
 absl::StatusOr<std::string> PrintableFieldOrNone(const JsonValue& line, absl::string_view key) {
   return line.Has(key) ? PrintableField(line, key) : absl::StatusOr<std::string>("");
@@ -31,7 +31,7 @@ absl::StatusOr<AccuracyPoint> PointOf(const JsonValue& figure, absl::string_view
   return point;
 }
 
-// Without points.
+// Reads a curve without its points.
 absl::StatusOr<AccuracyCurve> HeadingOf(const JsonValue& line) {
   AccuracyCurve curve;
   ASSIGN_OR_RETURN(curve.task, PrintableField(line, "task"));
@@ -51,7 +51,7 @@ absl::StatusOr<AccuracyCurve> CurveOf(const JsonValue& line) {
   return curve;
 }
 
-// To the curve of its task, which may be a new one.
+// Adds a point to the curve of its task, which may be a new curve.
 absl::Status AddGridPoint(const JsonValue& line, std::vector<AccuracyCurve>& curves) {
   ASSIGN_OR_RETURN(AccuracyCurve heading, HeadingOf(line));
   ASSIGN_OR_RETURN(AccuracyPoint point, PointOf(line, "method"));

@@ -1,4 +1,5 @@
-// Paper 001's figures of test-time scaling beside predictions, and the accuracies at which samples break even: what tables and JSON show.
+// Compares paper 001's figures of test-time scaling with predictions, and gives the accuracies at which samples break even, for tables and
+// JSON.
 //
 //   for (const ComparedFigure& figure : ScalingFigures(report)) Print(figure.what, PublishedText(figure), PredictedText(figure));
 //   for (const BreakEven& one : BreakEvens(report)) Print(one.pair->small, one.set, one.accuracies[3]);   // "15.9 + 0.047 x (A - 15.9)"
@@ -16,12 +17,13 @@ namespace tessera {
 
 std::vector<ComparedFigure> ScalingFigures(const ScalingReport& report);
 
-// What of the smaller model's samples has to be right, by kScalingRows, where the paper's text says what it answers right with one sample.
+// The accuracies that the smaller model's samples need, by kScalingRows, where the paper's text gives its accuracy with one sample.
 struct BreakEven {
-  const ScalingPair* pair = nullptr;             // The report's.
+  const ScalingPair* pair = nullptr;             // Points into the report.
   std::string set = {}, source = {};
   double one_sample = 0;                         // Percent.
-  std::vector<std::string> accuracies = {};      // Percent, with A for the larger model's of one sample. "-": none (see GapShare).
+  // Percent, with A for the larger model's accuracy with one sample. "-": none (see GapShare).
+  std::vector<std::string> accuracies = {};
 };
 std::vector<BreakEven> BreakEvens(const ScalingReport& report);   // Valid as long as the report.
 

@@ -1,5 +1,5 @@
-// The orders that paper 001 states about steps of several samples, in a report's own numbers. Where the paper's words are no order ("mild",
-// "close to"), the claim says what they are read as.
+// Judges the orders that paper 001 states about steps of several samples, by a report's own numbers. Where the paper's words are no order
+// ("mild", "close to"), the claim states our reading.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 constexpr int kMostRows = kScalingRows[std::size(kScalingRows) - 1];
-// What words are read as.
+// Our readings of the paper's words.
 constexpr double kCloseToHalf = 0.45, kMildLoss = 0.2, kAlike = 0.1;
 constexpr int kSamplesOfText = 8;            // Section 7.2.3.
 
@@ -30,7 +30,7 @@ bool Ascends(const std::vector<double>& values) {
   return std::adjacent_find(values.begin(), values.end(), [](double a, double b) { return a >= b; }) == values.end();
 }
 
-// The matrix unit's work on weights.
+// Returns the matrix unit's seconds on weights.
 double ProductSeconds(const PassCost& pass) {
   double seconds = 0;
   for (const auto& [label, cost] : pass.operators) {
@@ -39,7 +39,7 @@ double ProductSeconds(const PassCost& pass) {
   return seconds;
 }
 
-// What a step of most rows takes beside one of a row.
+// Describes a step of the most rows next to a step of one row.
 std::string PartsOf(const ScalingSteps& steps) {
   const PassCost &one = steps.passes.front(), &most = steps.passes.back();
   return absl::StrFormat("layers %.1f and %.1f ms, the head %.1f and %.1f ms, of 1 and %d rows", 1e3 * one.layer_seconds,
@@ -149,7 +149,7 @@ void AddMemory(const ScalingReport& report, std::vector<PaperOrder>& orders) {
   }
 }
 
-// Section 7.2.1: what of figure 10 is time.
+// Section 7.2.1: the part of figure 10 about time.
 void AddPairs(const ScalingReport& report, std::vector<PaperOrder>& orders) {
   for (const ScalingPair& pair : report.pairs) {
     const std::string where = absl::StrCat(pair.phone, ", ", pair.small, " beside ", pair.large);

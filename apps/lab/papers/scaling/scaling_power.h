@@ -1,10 +1,10 @@
-// Power and energy of passes, and what they may be instead where a profile's powers of the parts are assumed.
+// Power and energy of passes, and their ranges where a profile's powers of the parts are assumed.
 //
 //   const PowerRange watts = PowerOf(pass, profile);
 //   const PowerRange ratio = EnergyRatioOf(small_pass, large_pass, profile);   // low to high: by any powers that the profile allows
 //   Print(watts.value, ratio.value, ratio.low, ratio.high);
 //
-// Both are fractions of sums of the powers, and so are least and largest where each power is at an end of its range: all such corners are
+// Both are fractions of sums of the powers. Their extremes are therefore where each power is at an end of its range: all such corners are
 // tried. Thread-safe (pure functions).
 #pragma once
 

@@ -19,7 +19,7 @@ constexpr int kMostRows = kScalingRows[std::size(kScalingRows) - 1];
 constexpr size_t kEightRows = 3;                                       // In kScalingRows.
 static_assert(kScalingRows[kEightRows] == 8);
 
-// Figure 10: its phones, and each model with the larger ones of its family.
+// Figure 10: its phones, and each model with the larger models of its family.
 constexpr const char* kPairPhones[] = {"8gen3", "8elite"};
 struct Sizes { const char *small, *large; };
 constexpr Sizes kSizes[] = {{"qwen2.5-1.5b", "qwen2.5-3b"}, {"qwen2.5-3b", "qwen2.5-7b"}, {"llama-3.2-1b", "llama-3.2-3b"},
@@ -106,7 +106,7 @@ class ScalingReporter {
     return absl::OkStatus();
   }
 
-  // The same for all pairs that a model is the smaller of.
+  // Returns the samples' costs, shared by all pairs with `model` as the smaller one.
   absl::StatusOr<const ScalingPair*> SamplesOf(const ScalingModel& model) {
     const std::string key = absl::StrCat(model.phone, " ", model.shape);
     if (const auto found = samples_.find(key); found != samples_.end()) return &found->second;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kDigits = 6;
 
-// An array, by kScalingRows or what else a report counts by.
+// Writes an array, by kScalingRows or by another list of a report.
 template <typename Values, typename ValueOf>
 void WriteArray(JsonWriter& json, const char* key, const Values& values, ValueOf value_of) {
   json.Key(key).BeginArray();
@@ -173,7 +173,7 @@ std::string ScalingReportJson(const ScalingReport& report) {
 }
 
 std::string ScalingReportSvg(const ScalingReport& report) {
-  constexpr size_t kMostCurves = 3;   // And the larger model: so many have colours of their own.
+  constexpr size_t kMostCurves = 3;   // With the larger model: the curves that have their own colours.
   Plot plot = {.title = absl::StrCat("Samples of a smaller model beside one of a larger, ", kMeasuredPhone),
                .x_label = "samples",
                .y_label = "time of decoding, the larger model: 1",

@@ -18,7 +18,7 @@ std::string Range(const PowerRange& range, int decimals) {
   return absl::StrFormat("%.*f (%.*f to %.*f)", decimals, range.value, decimals, range.low, decimals, range.high);
 }
 
-// `texts`, then a column for each number of rows.
+// Makes a table of `texts`, then a column for each number of rows.
 ReportTable RowsTable(std::string name, std::string title, std::vector<std::string> texts, std::vector<std::string> notes) {
   ReportTable table = {.title = std::move(title), .notes = std::move(notes), .columns = std::move(texts), .name = std::move(name)};
   table.texts = static_cast<int>(table.columns.size());

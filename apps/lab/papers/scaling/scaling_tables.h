@@ -1,4 +1,4 @@
-// A report of test-time scaling as tables.
+// Makes the tables of a report of test-time scaling.
 //
 //   for (const ReportTable& table : ScalingTables(report)) Print(ReportTableText(table));
 //
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// What is neither compared nor predicted, and why: also in the JSON.
+// Figures that are neither compared nor predicted, and the reason: also in the JSON.
 struct NotAddressed { const char *what, *why; };
 inline constexpr NotAddressed kScalingNotAddressed[] = {
     {"figures 5 and 10: accuracy",

@@ -76,7 +76,7 @@ class Request {
 
  private:
   bool switches() const { return setup_.decode == ComputePlace::kNpu && setup_.rule != SwitchRule::kPadded; }
-  // Those of the graph that writes the answer.
+  // Returns the rows of the graph that writes the answer.
   int graph_rows() const { return setup_.rule == SwitchRule::kPadded ? setup_.prefill_rows : setup_.decode_rows; }
   int BlockLayers(int block) const { return costs_.layers / setup_.blocks + (block < costs_.layers % setup_.blocks ? 1 : 0); }
   double ShareOf(int block) const { return static_cast<double>(BlockLayers(block)) / costs_.layers; }
@@ -92,7 +92,7 @@ class Request {
     timeline_->Record(event);
   }
 
-  // The clock goes on by a piece of work that nothing overlaps.
+  // Advances the clock by work that nothing overlaps.
   absl::Status Spend(const RunCost& cost, double& part, const TimelineEvent& event) {
     RETURN_IF_ERROR(CheckCost("cost", cost));
     RETURN_IF_ERROR(CheckRange<double>("seconds", now_ + cost.seconds, 0, kMostRequestSeconds));
@@ -107,7 +107,7 @@ class Request {
     return costs_.held_run == nullptr ? costs_.layer_run(rows, positions) : costs_.held_run(rows, held, positions);
   }
 
-  // A run of the layers over each `rows` of the prompt: the mean.
+  // Returns the mean cost of a run of the layers over each `rows` rows of the prompt.
   absl::StatusOr<RunCost> MeanOverPrompt(int rows) const {
     const int64_t runs = CeilDiv(work_.prompt_tokens, rows);
     RunCost sum;
@@ -150,7 +150,7 @@ class Request {
     return Spend(head, result_.seconds.prefill, {Zone::kHead, Resource::kCpu, 1, 0, 0});
   }
 
-  // What came of the switch: computing, waiting, and loads beside both.
+  // Adds the outcome of the switch: computing, waiting, and loads during both.
   void Take(const SwitchOutcome& outcome, const RunCost& prefill, const RunCost& decode) {
     double computed = 0;
     for (const SwitchRun& run : outcome.runs) {
@@ -170,7 +170,7 @@ class Request {
     result_.seconds.switching += waited;
   }
 
-  // A pass over so many rows that hold something: as many runs of the graph as they fill; `share` of its cost counts.
+  // Runs a pass over `rows` rows that hold tokens, in as many runs of the graph as necessary; `share` of its cost counts.
   absl::Status DecodePass(int rows, int64_t positions, double share) {
     if (setup_.decode == ComputePlace::kCpu) {
       ASSIGN_OR_RETURN(const RunCost pass, costs_.cpu_pass(rows, positions));
@@ -210,7 +210,7 @@ class Request {
     return absl::OkStatus();
   }
 
-  // One token by a model of one layer and the head, where the target decodes.
+  // Returns the cost of one token by a model of one layer and the head, where the target decodes.
   absl::StatusOr<RunCost> OfModelDraft(int64_t positions) const {
     if (setup_.decode == ComputePlace::kCpu) {
       ASSIGN_OR_RETURN(const RunCost pass, costs_.cpu_pass(1, positions));

@@ -1,4 +1,4 @@
-// A whole request on a modeled phone: the prompt is read by chunks while graphs are switched, then the answer is written pass by pass.
+// Simulates a whole request on a modeled phone: prefill by chunks while graphs are switched, then decode pass by pass.
 //
 //   ASSIGN_OR_RETURN(const std::unique_ptr<PhoneCosts> phone, PhoneCosts::Open(profile, "qwen2.5-1.5b"));    // phone_costs.h
 //   const RequestSetup setup = {.rule = SwitchRule::kPublished, .blocks = 6, .drafting = Drafting::kRecorded};
@@ -6,10 +6,10 @@
 //   ASSIGN_OR_RETURN(const RequestResult result, SimulateRequest(phone->costs(), setup, work));
 //   Print(result.seconds.total(), result.seconds.switching, result.joules);
 //
-// Acceptance comes from recordings of real decoding, time from the costs; neither is scaled. Rows cost what the graph costs that runs
-// them: all of its rows, unless the costs say otherwise (RequestCosts::held_run). Time is virtual and starts at 0 with the prompt's
-// arrival; it never goes back, and never passes kMostRequestSeconds. Thread-safe (pure functions), if the costs are and but for the
-// timeline.
+// Acceptance comes from recordings of real decoding, time from the costs; neither is scaled. A pass costs all rows of its graph, unless the
+// costs say otherwise (RequestCosts::held_run). Time is virtual and starts at 0 with the prompt's arrival. Time never goes back, and never
+// passes kMostRequestSeconds.
+// Thread-safe (pure functions) except for the timeline, if the costs are thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@
 
 namespace tessera {
 
-inline constexpr double kMostRequestSeconds = 1e9;   // So that nanoseconds fit into 64 bits.
+inline constexpr double kMostRequestSeconds = 1e9;   // The bound lets nanoseconds fit into 64 bits.
 inline constexpr int kMostRequestTokens = 1 << 20, kMostRequestRows = 4096;
 
-// Time, and energy with that of being on.
+// Time, and energy that includes the idle power.
 struct RunCost {
   double seconds = 0;
   double joules = 0;
@@ -40,7 +40,7 @@ struct RunCost {
   friend RunCost operator*(double times, const RunCost& cost) { return {times * cost.seconds, times * cost.joules}; }
 };
 
-// What a phone takes for the parts of a request.
+// Costs of the parts of a request on a phone.
 struct RequestCosts {
   int layers = 1;
   double call_seconds = 0;             // Each call of a graph.
@@ -49,10 +49,10 @@ struct RequestCosts {
   double draft_seconds = 0;            // A drafter's step, on the CPU.
   double calibrate_seconds = 0;        // Per token of a prompt whose logits are sampled, on the CPU.
   double idle_watts = 0, cpu_watts = 0, flash_watts = 0;
-  // One run of all layers in a static graph of so many rows, without its call; a run of the output norm and the head on so many rows; and
-  // a whole pass by the CPU alone. positions: in the cache, with these rows.
+  // layer_run: one run of all layers in a static graph of `rows` rows, without its call. head_run: a run of the output norm and the head on
+  // `rows` rows. cpu_pass: a whole pass by the CPU alone. positions: in the cache, with these rows.
   std::function<absl::StatusOr<RunCost>(int rows, int64_t positions)> layer_run = {};
-  // In place of layer_run, where attention costs what the `held` rows of a graph cost that hold something. Null: all rows cost the same.
+  // Replaces layer_run where attention costs only the `held` rows of a graph that hold a token. Null: all rows cost the same.
   std::function<absl::StatusOr<RunCost>(int rows, int held, int64_t positions)> held_run = {};
   std::function<absl::StatusOr<RunCost>(int rows)> head_run = {};
   std::function<absl::StatusOr<RunCost>(int rows, int64_t positions)> cpu_pass = {};
@@ -61,12 +61,14 @@ struct RequestCosts {
 enum class Drafting : uint8_t {
   kNone,       // A pass for each token.
   kRecorded,   // The passes of a recording, a step of a drafter before each.
-  kModel,      // By a model of one layer and the head, simulated as paper 000 does, section 4.1: a token costs one run of that, and a pass
-};             // over a full decode graph divided by the fixed number of tokens that it gives.
+  // By a model of one layer and the head, simulated as in paper 000, section 4.1. A token costs one run of this model, and a share of a
+  // pass over a full decode graph: the pass divided by the fixed number of tokens that a pass gives.
+  kModel,
+};
 
 struct RequestSetup {
-  SwitchRule rule = SwitchRule::kPadded;      // kPadded: answers are written with the prefill graph, as are those of the CPU without it.
-  int blocks = 1;                             // Graphs that the layers are cut into, each with a call of its own.
+  SwitchRule rule = SwitchRule::kPadded;      // kPadded: the prefill graph also decodes. Ignored where the CPU decodes.
+  int blocks = 1;                             // Graphs that the layers are cut into, each with its own call.
   int prefill_rows = 256, decode_rows = 32;
   ComputePlace decode = ComputePlace::kNpu;   // kCpu: no graph is switched, and no pass padded.
   Drafting drafting = Drafting::kNone;
@@ -80,9 +82,9 @@ struct RequestWork {
   absl::Span<const RecordedPass> passes = {};  // Drafting::kRecorded.
 };
 
-// Parts that never overlap: while graphs load beside computing, that is computing.
+// Parts that never overlap: while graphs load during computing, the time counts as computing.
 struct RequestParts {
-  double prefill = 0;       // Computing on the prompt, in whichever graphs, and its head.
+  double prefill = 0;       // Computing on the prompt, in any graph, and its head.
   double switching = 0;     // Waiting for graphs.
   double calibration = 0;
   double decode = 0;        // Passes over the answer.
@@ -96,22 +98,23 @@ struct RequestResult {
   double joules = 0;                                        // Powers are assumed: compare ratios alone.
   int tokens = 0;
   double passes = 0;                                        // Over the answer. Drafting::kModel: not whole.
-  // Rows of these passes: those that gave a token, drafts that did not come true, and those that held nothing.
+  // Rows of these passes: rows that gave a token, rejected drafts, and empty rows.
   double valid_rows = 0, wasted_rows = 0, empty_rows = 0;
 };
 
-// timeline: gets what ran when, on three tracks: blocks of the prompt (kGraphRun) and the layers of a pass (kPass, detail: its rows that
-// hold something) on the NPU, attention within them; loads of blocks (kLoad) on flash; calibration (kSample), drafting (kOperator) and
-// heads (kHead) on the CPU, with passes of the CPU (kPass). May be null.
-// InvalidArgument (found, expected) for setups and work out of range, passes that do not give all tokens or accept more than they
-// drafted, costs that are negative or no numbers, and what would take more than kMostRequestSeconds. Errors of the costs; the error of
-// PlanSwitch.
+// Simulates a request. timeline: records events on three tracks. The NPU: blocks of the prompt (kGraphRun) and the layers of a pass (kPass,
+// detail: rows that hold a token), attention within them. Flash: loads of blocks (kLoad). The CPU: calibration (kSample), drafting
+// (kOperator) and heads (kHead), with passes of the CPU (kPass). May be null.
+//
+// Errors: InvalidArgument (found, expected) for setups and work out of range; for passes that do not give all tokens, or accept more than
+// they drafted; for costs that are negative or not finite; and for a request of more than kMostRequestSeconds. Errors of the costs; the
+// error of PlanSwitch.
 absl::StatusOr<RequestResult> SimulateRequest(const RequestCosts& costs, const RequestSetup& setup, const RequestWork& work,
                                               Timeline* timeline = nullptr);
 
-// The number of blocks, at most kMostChosenBlocks and the model's layers, with which such a request without drafts ends soonest by the
-// setup's rule: what a profile of the phone tells (000, section 3.2, and 003: "the optimal partitioning"). Among equals the least. The
-// errors of SimulateRequest.
+// Returns the number of blocks, at most kMostChosenBlocks and the model's layers, with which such a request without drafts ends soonest by
+// the setup's rule. A profile of the phone determines this number (000, section 3.2, and 003: "the optimal partitioning"). Among equals the
+// least. The errors of SimulateRequest.
 inline constexpr int kMostChosenBlocks = 12;
 absl::StatusOr<int> ChooseBlocks(const RequestCosts& costs, RequestSetup setup, const RequestWork& work);
 

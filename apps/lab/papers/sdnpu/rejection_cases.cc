@@ -6,12 +6,12 @@
 namespace tessera {
 namespace {
 
-// How many tokens both begin with.
+// Returns the length of the common prefix.
 size_t Agreed(absl::Span<const TokenId> a, absl::Span<const TokenId> b) {
   return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-// The longest start of `segment` that the text has after a few tokens.
+// Returns the length of the longest prefix of `segment` that the text has after a few tokens.
 size_t LongestInserted(absl::Span<const TokenId> segment, absl::Span<const TokenId> text) {
   size_t longest = 0;
   for (size_t inserted = 1; inserted <= size_t{kMostInserted} && inserted < text.size(); ++inserted) {

@@ -14,11 +14,13 @@ namespace {
 
 constexpr double kArea = 1000, kLeft = 64, kRight = 20, kTop = 64, kBottom = 40;   // Width of the axis, and margins.
 constexpr double kTrack = 26, kName = 24, kBetween = 12;                           // Heights: a resource's line, a request's name.
-constexpr double kKey = 30, kLetter = 7;                                           // In the legend: a colour, and a letter beside it.
-constexpr double kMore = 1.1;                                                      // So much of the time until the last load ends.
+// In the legend: a colour, and a letter next to the colour.
+constexpr double kKey = 30, kLetter = 7;
+// The axis's length, relative to the time until the last load ends.
+constexpr double kMore = 1.1;
 constexpr Resource kTracks[] = {Resource::kNpu, Resource::kFlash, Resource::kCpu};
 
-// What is told apart, and how each of these looks.
+// The kinds of work, each with its look.
 enum class Kind : uint8_t { kPrefillGraph, kDecodeGraph, kLoad, kCalibration, kPass, kOther };
 struct KindLook { const char* name; const char* colour; };
 constexpr KindLook kLooks[] = {{"block, prefill graph", "#7fb2d9"},
@@ -28,7 +30,7 @@ constexpr KindLook kLooks[] = {{"block, prefill graph", "#7fb2d9"},
                                {"pass over the answer", "#b79bca"},
                                {"head, drafting", "#8cbf8c"}};
 
-// A block computes by the graph that was loaded for it, once that is there.
+// Returns the kind of an event. A block computes by its decode graph once the graph is loaded.
 Kind KindOf(const TimelineEvent& event, const std::vector<TimelineEvent>& events) {
   if (event.zone == Zone::kLoad) return Kind::kLoad;
   if (event.zone == Zone::kSample) return Kind::kCalibration;
@@ -110,7 +112,7 @@ class Drawing {
     }
   }
 
-  // A block's number stands in it, if it has room.
+  // Draws a block's number, if the block has room.
   void DrawEvent(const TimelineEvent& event, Kind kind, double y) {
     const double begin = X(static_cast<double>(event.begin_ns) / 1e9), end = X(static_cast<double>(event.end_ns) / 1e9);
     if (end <= begin) return;

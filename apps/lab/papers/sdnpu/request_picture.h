@@ -5,8 +5,8 @@
 //   const RequestPicture picture = {"A prompt is read", {{"published rule", timeline.Events()}}};
 //   RETURN_IF_ERROR(WriteTextFile("request.svg", RequestPictureSvg(picture)));
 //
-// Blocks show their numbers, and have another colour once their decode graphs are loaded. The axis ends a little after the last load (10 %
-// of the time), since all later work looks alike. Without loads the axis shows all events. Texts may hold any characters. Thread-safe (pure
+// Blocks show their numbers, and change colour once their decode graphs are loaded. The axis ends a little after the last load (10 % of the
+// time), since all later work looks alike. Without loads the axis shows all events. Texts may hold any characters. Thread-safe (pure
 // function).
 #pragma once
 

@@ -1,4 +1,4 @@
-// The orders that papers 000 and 003 state, in a report's own numbers.
+// Judges the orders that papers 000 and 003 state, by a report's own numbers.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -18,7 +18,7 @@ constexpr const char* kBaselines[] = {"npu", "cpu", "npu_sd", "cpu_sam", "npu_ea
 
 const char* NameOf(absl::string_view system) { return SdnpuSystems()[SystemIndex(system)].name; }
 
-// What a token's time goes into.
+// Describes the parts of a token's time.
 std::string PartsOf(absl::string_view system, const SystemOnTask& on) {
   const double scale = on.tokens > 0 ? 1e3 / on.tokens : 0;
   return absl::StrFormat("%s: prompt %.1f, waiting %.1f, calibration %.1f, drafting %.1f, passes %.1f ms per token, %.2f tokens per pass",
@@ -28,7 +28,7 @@ std::string PartsOf(absl::string_view system, const SystemOnTask& on) {
 
 using Measure = std::function<double(absl::string_view system)>;
 
-// These systems, each with more of something than the next.
+// Judges the claim that each of these systems needs more time per token than the next.
 SdnpuOrder Falling(std::string claim, std::string where, const std::vector<const char*>& systems, const SdnpuShape& shape,
                    absl::string_view task) {
   SdnpuOrder order = {.claim = std::move(claim), .where = std::move(where), .holds = true};
@@ -46,7 +46,7 @@ SdnpuOrder Falling(std::string claim, std::string where, const std::vector<const
   return order;
 }
 
-// The full system has less of something than each of the papers' baselines.
+// Judges the claim that the full system has a lower measure than each of the papers' baselines.
 SdnpuOrder FullIsLeast(std::string claim, std::string where, const SdnpuShape& shape, absl::string_view task, const Measure& measure,
                        absl::string_view unit) {
   SdnpuOrder order = {.claim = std::move(claim), .where = std::move(where), .holds = true};
@@ -83,7 +83,7 @@ void AddTasks(const SdnpuReport& report, std::vector<SdnpuOrder>& orders) {
         orders.push_back(FullIsLeast("figure 10: sd.npu is faster than the six baselines", where, shape, task,
                                      [&](absl::string_view system) { return shape.On(task, system).milliseconds_per_token(); },
                                      "ms per token"));
-        if (phone.name == report.sweep_phone && report.phones.size() > 1) continue;   // The papers have no energy of this one.
+        if (phone.name == report.sweep_phone && report.phones.size() > 1) continue;   // The papers have no energy of this phone.
         orders.push_back(FullIsLeast("figure 11: sd.npu needs less energy than the six baselines", where, shape, task,
                                      [&](absl::string_view system) { return shape.On(task, system).joules / on_full.joules; },
                                      "times sd.npu's"));

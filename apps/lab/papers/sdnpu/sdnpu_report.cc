@@ -22,10 +22,10 @@ namespace {
 constexpr const char* kAblationPhone = "8gen2";
 constexpr const char* kSweepPhone = "8gen3";
 constexpr const char* kBreakdownPhone = "8elite";
-constexpr int kSweepPrompt = 1024;   // Tokens, half of which are there on average; drafts are checked at its end.
+constexpr int kSweepPrompt = 1024;   // Tokens, half of which are in the cache on average; drafts are checked at the end.
 constexpr int kDecodeRows = 32;
 constexpr int kLongestDraft = 64;
-constexpr int kDrawnEvents = 1 << 12;   // The first ones of a request: pictures end soon after its graphs are there.
+constexpr int kDrawnEvents = 1 << 12;   // The first events of a request: pictures end soon after its graphs are loaded.
 
 template <typename Items, typename Name>
 const auto& Named(const Items& items, absl::string_view name, Name name_of) {
@@ -44,7 +44,7 @@ absl::StatusOr<DeviceProfile> ProfileOf(const SdnpuQuestion& question, const cha
   return std::move(phone->profile);
 }
 
-// All that a report asks of one phone.
+// The costs and runs of a report on one phone.
 class PhoneShapes {
  public:
   static absl::StatusOr<PhoneShapes> Open(const DeviceProfile& profile) {
@@ -86,7 +86,7 @@ class PhoneShapes {
   std::vector<std::unique_ptr<PhoneCosts>> costs_;   // By kSdnpuShapes.
 };
 
-// A whole pass: layers of a graph of so many rows, one call, the head on `logits` rows.
+// Returns the seconds of a whole pass: layers of a graph of `rows` rows, one call, the head on `logits` rows.
 absl::StatusOr<double> PassSeconds(const RequestCosts& costs, int rows, int64_t positions, int logits) {
   ASSIGN_OR_RETURN(const RunCost layers, costs.layer_run(rows, positions));
   ASSIGN_OR_RETURN(const RunCost head, costs.head_run(logits));
@@ -190,7 +190,7 @@ absl::StatusOr<SdnpuReport> MakeSdnpuReport(const SdnpuQuestion& question, const
   for (const char* name : {kAblationPhone, kSweepPhone, kBreakdownPhone}) {
     ASSIGN_OR_RETURN(const DeviceProfile profile, ProfileOf(question, name));
     const bool first = report.phones.empty();
-    const bool one = !question.device.empty();   // It is all of them.
+    const bool one = !question.device.empty();   // The question names the only phone.
     if (one && !first) break;
     ASSIGN_OR_RETURN(const PhoneShapes shapes, PhoneShapes::Open(profile));
     ASSIGN_OR_RETURN(SdnpuPhone phone, shapes.RunAll(recordings));

@@ -1,4 +1,4 @@
-// A report as one page: tables, with the pictures among them.
+// Writes a report as one page: tables, with the pictures among the tables.
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,7 +59,7 @@ std::string TasksSvg(const SdnpuPhone& phone) {
   return BarChartSvg(chart);
 }
 
-// Two pictures: what is read and what is written differ too much for one axis.
+// Draws two pictures: times of reading and of writing differ too much for one axis.
 std::string ChunksSvg(const SdnpuReport& report) {
   PlotCurve reading = {"reading", {}, false}, decoding = {"decoding", {}, false};
   for (const ChunkPoint& point : report.chunks) {

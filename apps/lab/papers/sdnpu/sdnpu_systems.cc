@@ -13,7 +13,7 @@ namespace {
 
 // Papers 000 and 003, section 4.2 and figure 8, show six blocks.
 constexpr int kBlocks = 6;
-// Paper 000, section 4.1: tokens that a pass gives with EAGLE-2, "a fixed maximum".
+// Paper 000, section 4.1: tokens per pass with EAGLE-2, "a fixed maximum".
 constexpr double kEagleTokens = 5.5;
 
 constexpr SwitchRule kSynchronous = SwitchRule::kSynchronous, kPublished = SwitchRule::kPublished;
@@ -111,7 +111,7 @@ absl::StatusOr<SdnpuRecordings> BuiltInSdnpuRecordings() {
 
 namespace {
 
-// One partition for all requests of a model on a phone.
+// Chooses one partition for all requests of a model on a phone.
 absl::StatusOr<RequestSetup> SetupOf(const RequestCosts& costs, const SdnpuSystem& system, const Recording& recording) {
   RequestSetup setup = system.setup;
   if (!system.chooses_blocks || recording.texts.empty()) return setup;

@@ -1,4 +1,4 @@
-// The systems that sd.npu's papers compare (000 and 003), each as a setup of a request, what a recording says that it drafts, and memory.
+// The systems that sd.npu's papers compare (000 and 003): for each the setup of a request, the recording with its drafts, and its memory.
 //
 //   ASSIGN_OR_RETURN(const SdnpuRecordings recordings, BuiltInSdnpuRecordings());
 //   for (const SdnpuSystem& system : SdnpuSystems()) {
@@ -6,8 +6,8 @@
 //     Print(system.name, on.milliseconds_per_token(), on.joules / on.requests);
 //   }
 //
-// Acceptance is the recordings', unscaled, but for a drafter that is a model, which 000 (section 4.1) simulates with a fixed number.
-// Texts are those of the recordings: all systems write the same ones. Threads: as the costs.
+// Acceptance is the recordings', unscaled. Only a drafter that is a model has a fixed number, as in the simulation of 000 (section 4.1).
+// Texts are those of the recordings: all systems write the same texts. Threads: as the costs.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,20 @@
 namespace tessera {
 
 struct SdnpuSystem {
-  const char* key;         // For JSON, and to find it.
+  const char* key;         // The name in JSON and for SystemIndex.
   const char* name;        // As in the papers' tables.
-  const char* drafter;     // The recording that has its passes. Empty: none.
+  const char* drafter;     // The recording with the system's passes. Empty: none.
   RequestSetup setup;
   const char* what;        // A sentence for people.
-  bool chooses_blocks = false;   // As many as ChooseBlocks says for the mean of a recording's texts; setup has those of figure 8.
+  // Uses the number of blocks that ChooseBlocks gives for the mean of a recording's texts; setup has the number of figure 8.
+  bool chooses_blocks = false;
 };
 
-// "npu", "npu_g", "npu_sd", "npu_g_sd" and "full" are the rows of the papers' table 3; "npu", "cpu", "npu_sd" (NPU-SAM), "cpu_sam",
-// "npu_eagle" and "cpu_eagle" the baselines; beside them "npu_lookup" and what the papers leave open: "npu_padded", "npu_one_row",
+// The rows of the papers' table 3: "npu", "npu_g", "npu_sd", "npu_g_sd" and "full". The baselines: "npu", "cpu", "npu_sd" (NPU-SAM),
+// "cpu_sam", "npu_eagle" and "cpu_eagle". Further: "npu_lookup", and for questions that the papers leave open "npu_padded", "npu_one_row",
 // "full_planned".
 absl::Span<const SdnpuSystem> SdnpuSystems();
-size_t SystemIndex(absl::string_view key);   // REQUIRES: there is one.
+size_t SystemIndex(absl::string_view key);   // REQUIRES: a system has this key.
 
 inline constexpr const char* kSdnpuTasks[] = {"summary", "rag", "ui", "reply"};
 inline constexpr const char* kSdnpuShapes[] = {"qwen2.5-0.5b", "qwen2.5-1.5b", "llama-3.2-3b"};
@@ -44,16 +45,16 @@ inline constexpr const char* kSdnpuShapes[] = {"qwen2.5-0.5b", "qwen2.5-1.5b", "
 // By drafter: "sam", "sam+ours", "lookup", "lookup+ours".
 struct SdnpuRecordings {
   std::vector<Recording> recordings = {};
-  const Recording& Of(absl::string_view drafter) const;   // The first one for an empty name. REQUIRES: it is there.
+  const Recording& Of(absl::string_view drafter) const;   // The first one for an empty name. REQUIRES: a recording has this drafter.
 };
-// Returns FailedPrecondition (drafter, text, found, expected) if the recordings are not of the same texts, or lack a drafter or a task.
+// Returns FailedPrecondition (drafter, text, found, expected) if the recordings have different texts, or lack a drafter or a task.
 absl::Status CheckSdnpuRecordings(const SdnpuRecordings& recordings);
 absl::StatusOr<SdnpuRecordings> BuiltInSdnpuRecordings();
 
 // Sums over requests.
 struct SystemOnTask {
   int requests = 0;
-  int blocks = 1;                // That graphs were cut into.
+  int blocks = 1;                // The number of blocks that graphs were cut into.
   double prompt_tokens = 0, tokens = 0, passes = 0;
   RequestParts seconds = {};
   double joules = 0;
@@ -65,14 +66,14 @@ struct SystemOnTask {
   // Without reading the prompt and calibration.
   double decode_milliseconds_per_token() const { return Per(seconds.switching + seconds.decode + seconds.drafting); }
   double seconds_per_request() const { return requests > 0 ? seconds.total() / requests : 0; }
-  // Returns 1 if there were no passes. Each request's first token does not count: it comes from reading the prompt.
+  // Returns 1 if there were no passes. Each request's first token does not count: the prefill gives this token.
   double tokens_per_pass() const { return passes > 0 ? (tokens - requests) / passes : 1; }
 
  private:
   double Per(double s) const { return tokens > 0 ? 1e3 * s / tokens : 0; }
 };
 
-// All texts of a task in turn. The errors of SimulateRequest, with the text.
+// Runs all texts of a task in turn. The errors of SimulateRequest, with the text.
 absl::StatusOr<SystemOnTask> RunSystem(const RequestCosts& costs, const SdnpuSystem& system, const SdnpuRecordings& recordings,
                                        absl::string_view task);
 

@@ -123,7 +123,7 @@ SdnpuTable LengthsTable(const SdnpuReport& report) {
   return table;
 }
 
-// One phone: a row for each shape and task, a column for each system.
+// Makes a table of one phone: a row for each shape and task, a column for each system.
 template <typename Cell>
 SdnpuTable ByTask(const SdnpuPhone& phone, std::string name, std::string title, Cell cell) {
   SdnpuTable table = {.title = std::move(title), .columns = {"shape", "task"}, .texts = 2, .name = std::move(name)};
@@ -194,7 +194,7 @@ SdnpuTable RowsTable(const SdnpuReport& report) {
   return table;
 }
 
-// The papers' shares stand beside the task that they are of.
+// Tabulates rejected drafts. The papers' shares stand next to their task.
 SdnpuTable RejectedTable(const SdnpuReport& report) {
   const auto facts = PublishedSdnpuFacts();
   const auto published = std::find_if(facts.begin(), facts.end(), [](const PublishedFact& fact) { return fact.table == "rejected"; });
@@ -217,7 +217,7 @@ SdnpuTable RejectedTable(const SdnpuReport& report) {
   return table;
 }
 
-// What waiting for graphs is of decoding and of all, where a graph is loaded after the prompt.
+// Tabulates the share of waiting for graphs in decoding and in the whole time, where a graph is loaded after the prompt.
 SdnpuTable SwitchesTable(const SdnpuReport& report) {
   SdnpuTable table = {.title = absl::StrCat("Switching after the prompt, rag, ", report.ablation_phone),
                       .notes = Notes({"NPU vanilla, and padded instead."}, "switches"),

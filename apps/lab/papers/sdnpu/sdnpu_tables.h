@@ -1,4 +1,4 @@
-// A report's tables, the same for text and page: each with what the papers say about it.
+// Makes a report's tables, the same for text and page: each table with the papers' statements about its subject.
 //
 //   for (const SdnpuTable& table : SdnpuTables(report)) Print(table.title, table.columns, table.rows, table.notes);
 //
