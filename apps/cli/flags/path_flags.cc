@@ -64,7 +64,7 @@ std::vector<UsedFile> UsedFiles(const AppInfo& info) {
     if (flag.name == "model") path = ModelPath().value_or(path);
     if (flag.name == "around" && !path.empty()) path = PathOfModel(flag.name, path).value_or(path);
     if (flag.name == "draft_model") {
-      const DraftSource source = DraftSource::Parse(path).value_or(DraftSource());
+      const DraftSource source = ParseDraftModel(path).value_or(DraftSource());
       path = source.layers > 0 ? source.map : source.file;   // The file that is copied.
     }
     if (flag.name == "scorer") path = ParseScorer(path).value_or(ScorerSpec()).file;
