@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kTile = 32, kLanes = 64, kTileWeights = 1024, kGroupsWeights = 256, kMostCount = int64_t{1} << 24;
-constexpr int64_t kExpTableBytes = 64 << 10;     // Kept in tightly coupled memory (paper 001, section 5.2.1).
+constexpr int64_t kExpTableBytes = 64 << 10;     // Kept in tightly coupled memory (the test-time scaling paper, section 5.2.1).
 constexpr int64_t kScoreBlock = 64;              // Keys of a block of attention are a multiple of this (htp-ops-lib).
 // What 2^x by a polynomial takes, as a multiple of the table's way: 22 and 44 operations beside its gather (notes of ggml's kernels).
 constexpr double kHalfPolynomialPackets = 22, kFloatPolynomialPackets = 44;
@@ -117,7 +117,7 @@ class Coster {
     return cost;
   }
 
-  // A product of the operator that paper 001 calls by mailbox.
+  // A product of the operator that the test-time scaling paper calls by mailbox.
   absl::StatusOr<OperatorCost> ByMailbox(const GraphWeight& weight) const {
     const TileProduct product = {.rows = setting_.rows,
                                  .inputs = weight.spec.in_features,
@@ -291,7 +291,7 @@ class Coster {
   const Graph& graph_;
   const CostSetting& setting_;
   const DeviceProfile& profile_;
-  const GraphForm form_;        // By mailbox, that of paper 001's operators: nothing is left to do.
+  const GraphForm form_;        // By mailbox, that of the test-time scaling paper's operators: nothing is left to do.
   bool integers_ = false;       // Some matrix takes rows of whole numbers: the graph is one of integers.
   int64_t key_columns_ = 0;
   int64_t head_size_ = 0;       // 0: the graph has no attention.

@@ -1,4 +1,4 @@
-// tessera_reproduce lever: the models, phones and systems of paper 002, by modeled phones with flash and recorded drafts.
+// tessera_reproduce lever: the models, phones and systems of Lever, by modeled phones with flash and recorded drafts.
 #include <string>
 
 #include "absl/strings/str_cat.h"

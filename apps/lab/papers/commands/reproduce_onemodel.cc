@@ -1,4 +1,4 @@
-// tessera_reproduce onemodel: one model for many tasks, paper 004's tables beside what modeled phones say.
+// tessera_reproduce onemodel: one model for many tasks, the one-for-all paper's tables beside what modeled phones say.
 #include <string>
 #include <utility>
 #include <vector>

@@ -14,10 +14,10 @@
 namespace tessera {
 namespace {
 
-// Papers 000 and 003, section 3.2 of 000: chunks of 256 rows, graphs of 32 rows to decode by.
+// sd.npu, both versions, section 3.2 of 000: chunks of 256 rows, graphs of 32 rows to decode by.
 constexpr int kPrefillRows = 256, kDecodeRows = 32;
 constexpr char kUnsharedRecipe[] = "int8-channel-a8";
-// Paper 004, as the profiles' calibration asks about its tables 1 and 2.
+// The one-for-all paper, as the profiles' calibration asks about its tables 1 and 2.
 constexpr char kStaticShape[] = "004-1b", kStaticRecipe[] = "int4-channel-a16";
 constexpr int kStaticContext = 1024, kStaticChunk = 128;
 constexpr char kOperatorsRecipe[] = "001";

@@ -1,4 +1,4 @@
-// Paper 004's figures beside predictions, each with its error: what tables and JSON of a report show.
+// The one-for-all paper's figures beside predictions, each with its error: what tables and JSON of a report show.
 //
 //   for (const OnemodelFigure& figure : OnemodelFigures(report))
 //     if (figure.error().has_value()) Print(figure.table, figure.what, figure.published, figure.prediction->low, *figure.error());

@@ -1,4 +1,4 @@
-// The orders that papers 000 and 003 state, in a report's own numbers.
+// The orders that sd.npu, both versions state, in a report's own numbers.
 #include <algorithm>
 #include <functional>
 #include <string>
