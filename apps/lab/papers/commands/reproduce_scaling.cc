@@ -1,4 +1,5 @@
-// tessera_reproduce scaling: several samples of a small model beside one of a larger, paper 001's figures on modeled phones.
+// tessera_reproduce scaling: several samples of a small model beside one of a larger, the test-time scaling paper's figures on modeled
+// phones.
 #include <string>
 #include <utility>
 #include <vector>

@@ -58,7 +58,8 @@ struct PublishedFact {
 };
 absl::Span<const PublishedFact> PublishedSdnpuFacts();
 
-// One model for many tasks, paper 004 (tessera_reproduce onemodel). The rest of its tables 3 and 10 is in PublishedNpuFigures().
+// One model for many tasks, the one-for-all paper (tessera_reproduce onemodel). The rest of its tables 3 and 10 is in
+// PublishedNpuFigures().
 
 struct PublishedOnemodelFigure {
   int table;

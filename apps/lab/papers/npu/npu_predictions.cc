@@ -194,8 +194,8 @@ class Predictor {
                         assumed_.answer_tokens, " tokens of answer", assumed_.held_attention ? ", attention of rows that are there" : "");
   }
 
-  // All of the time, by the tokens of the answer: paper 000 calls quotients of this latency "end-to-end speedup" (sections 1 and 4.2), and
-  // tessera_reproduce sdnpu counts so, too.
+  // All of the time, by the tokens of the answer: sd.npu (longer version) calls quotients of this latency "end-to-end speedup" (sections 1
+  // and 4.2), and tessera_reproduce sdnpu counts so, too.
   absl::Status Ablation() {
     ASSIGN_OR_RETURN(const std::unique_ptr<PhoneCosts> phone, Open("8gen2", "qwen2.5-1.5b"));
     ASSIGN_OR_RETURN(const RequestParts plain, SecondsOfRequest(*phone, {.rule = SwitchRule::kSynchronous}));
