@@ -34,6 +34,7 @@ class DocumentsTest(GoodTree):
         head = "# T\n\n- Shows: speed.\n- Command: `scripts/speed.sh`\n- CPU: one\n- Commit: `a`\n- Document: [s](../speed.md)\n"
         body = "\nIt runs at 200 tokens/s.\n\n## More\n\nAnd at 100 tokens/s.\n"
         self.plant("docs/speed.md", "# T\n\n[speed](results/speed.md)\n")
+        self.plant("docs/results/README.md", "# T\n\n[speed](speed.md)\n")
         self.plant("docs/results/speed.md", head + body)
         self.passes("check_readme")
         self.plant("docs/results/speed.md", head.replace("- CPU: one\n", "") + body)
@@ -42,6 +43,8 @@ class DocumentsTest(GoodTree):
         self.fails("check_readme", "docs/results/speed.md:1: found no command")
         self.plant("docs/results/speed.md", head + body)
         self.planted("check_readme", "docs/speed.md", "# T\n", "docs/results/speed.md:1: found in no document")
+        self.plant("docs/results/README.md", "# T\n")
+        self.fails("check_readme", "docs/results/speed.md:1: found no link in docs/results/README.md")
 
     def test_readme_catches_a_link_to_nothing(self):
         self.plant("docs/bits.md", "# T\n\n## The bits: `a`\n\n[b](#the-bits-a), [h](headers.md#headers), [c](../base/half.h)\n")
@@ -52,7 +55,8 @@ class DocumentsTest(GoodTree):
         self.fails("check_readme", "docs/bits.md:3: found a link to #gone, no heading of docs/headers.md")
 
     def test_readme_catches_documents_that_grow(self):
-        self.planted("check_readme", "docs/bits.md", "# T\n" + "\n" * 5000, "lines without docs/results, expected at most 5000")
+        self.plant("docs/table.md", "# T\n\n| a |\n|---|\n" + "| 1 |\n" * 5000)
+        self.planted("check_readme", "docs/bits.md", "# T\n" + "\n" * 5000, "and rows of tables, expected at most 5000")
 
     def test_readme_catches_block_without_command(self):
         self.planted("check_readme", "docs/speed.md", "Text.\n\n```\n12 MiB\n```\n", "docs/speed.md:4:")

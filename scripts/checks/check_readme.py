@@ -5,8 +5,8 @@ In a fenced block: the block starts with a line `$ command`, or the fenced block
 a table: the section (heading to heading) names its command in backticks, starting with scripts/ or build/bin/.
 
 docs/results/ has the figures, a file per command. Behind its title stands a list: what the file shows, its command, the CPU, the commit
-that was measured, and the document that links to it. docs without results has at most 5,000 lines, and a link leads to a file and a
-heading.
+that was measured, and the document that links to it. docs/results/README.md lists all of them. docs without results has at most 5,000
+lines beside the rows of tables, and a link leads to a file and a heading.
 
 README.md has at most 180 lines, and a row for every program (X.cc directly in apps, apps/bench or apps/lab) in its table. A test that a
 document names (`Suite.Name`, or with a `*` for some of a name) is there.
@@ -24,7 +24,7 @@ NAMED_TEST = re.compile(r"`([A-Z]\w+\.[A-Z*][\w*]*)`")
 EXAMPLE = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MOST_LINES, MOST_LINES_OF_DOCS = 180, 5000
 COMMAND = re.compile(r"`(\./)?(scripts|build/bin)/\w")
-RESULTS = "docs/results/*.md"
+RESULTS, INDEX = "docs/results/*.md", "docs/results/README.md"
 FIELDS = ("Shows", "Command", "CPU", "Commit", "Document")
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
@@ -74,6 +74,8 @@ def check_result(path, linked):
         problems.append(f"{path}:1: found no command of scripts/ or build/bin/ in the line `- Command:`, expected one")
     if path not in linked:
         problems.append(f"{path}:1: found in no document, expected a link to it")
+    if f"]({path.rpartition('/')[2]})" not in text(INDEX):
+        problems.append(f"{path}:1: found no link in {INDEX}, expected one")
 
 
 def anchors(path):
@@ -125,11 +127,12 @@ tests = {".".join(match.groups()) for path in files("tests/*.cc", "tests/*.h") f
 documents = files("README.md", "docs/*.md")
 check_examples(documents)
 linked = check_links(documents)
-results = files(RESULTS)
+results = [path for path in files(RESULTS) if path != INDEX]
 for path in results: check_result(path, linked)
-lines_of_docs = sum(text(path).count("\n") for path in documents if path.startswith("docs/") and path not in results)
+kept = [line for path in documents if path.startswith("docs/") and path not in results for line in text(path).splitlines()]
+lines_of_docs = sum(not line.startswith("|") for line in kept)
 if lines_of_docs > MOST_LINES_OF_DOCS:
-    problems.append(f"docs: found {lines_of_docs} lines without docs/results, expected at most {MOST_LINES_OF_DOCS}")
+    problems.append(f"docs: found {lines_of_docs} lines without docs/results and rows of tables, expected at most {MOST_LINES_OF_DOCS}")
 for document in documents:
     check(document)
     for number, line in enumerate(text(document).splitlines(), 1):
