@@ -39,7 +39,7 @@ absl::Status Run() {
 
 Command ReproduceScaling() {
   return {{.subcommand = "scaling",
-           .summary = "Test-time scaling (paper 001) on modeled phones: several samples of a small model at once. Shows steps over the "
+           .summary = "Test-time scaling on modeled phones: several samples of a small model at once. Shows steps over the "
                       "batch, the head's share, attention, power, memory and decoding behind prompts beside what the paper's text says of "
                       "its figures 8, 11, 12, 16 and 17, with errors and the orders that it states; and of figure 10 the time and energy "
                       "of samples beside one of a larger model, with the gain in accuracy at which they break even, since its curves are "
