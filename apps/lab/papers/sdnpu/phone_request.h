@@ -61,7 +61,7 @@ struct RequestCosts {
 enum class Drafting : uint8_t {
   kNone,       // A pass for each token.
   kRecorded,   // The passes of a recording, a step of a drafter before each.
-  kModel,      // By a model of one layer and the head, simulated as paper 000 does, section 4.1: a token costs one run of that, and a pass
+  kModel,      // By a model of one layer and the head, simulated as sd.npu does, section 4.1: a token costs one run of that, and a pass
 };             // over a full decode graph divided by the fixed number of tokens that it gives.
 
 struct RequestSetup {
