@@ -55,7 +55,7 @@ TEST(ReproduceSdnpu, RefusesAPhoneOfAnotherStyleAndAFileThatCannotBe) {
   }
 }
 
-// docs/npu.md has the commands that write them.
+// docs/results/reproduce_sdnpu.md has the commands that write them.
 TEST(ReproduceSdnpu, ReportsInDocsAreWhatTheCommandsWrite) {
   const TemporaryFolder folder;
   const Ended whole = Reproduce({"--out=" + folder.Path("sdnpu.html"), "--plot=" + folder.Path("sdnpu.svg"),
@@ -70,7 +70,7 @@ TEST(ReproduceSdnpu, ReportsInDocsAreWhatTheCommandsWrite) {
   }
 }
 
-// The papers' orders in predictions from recordings of real decoding. docs/npu.md says why those do not come out that do not.
+// The papers' orders in predictions from recordings of real decoding. docs/results/reproduce_sdnpu.md says why those do not come out that do not.
 TEST(SdnpuOrders, AsManyOfThePapersOrdersComeOutAsThePageSays) {
   const SdnpuReport report = Must(MakeSdnpuReport({}, Must(BuiltInSdnpuRecordings())));
   std::map<std::string, std::pair<int, int>> found;   // By claim: places where it holds, and all.
