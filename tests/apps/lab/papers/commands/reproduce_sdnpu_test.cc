@@ -70,7 +70,7 @@ TEST(ReproduceSdnpu, ReportsInDocsAreWhatTheCommandsWrite) {
   }
 }
 
-// The papers' orders in predictions from recordings of real decoding. docs/results/reproduce_sdnpu.md says why those do not come out that do not.
+// The papers' orders in predictions from recordings of real decoding. docs/results/reproduce_sdnpu.md says why some do not come out.
 TEST(SdnpuOrders, AsManyOfThePapersOrdersComeOutAsThePageSays) {
   const SdnpuReport report = Must(MakeSdnpuReport({}, Must(BuiltInSdnpuRecordings())));
   std::map<std::string, std::pair<int, int>> found;   // By claim: places where it holds, and all.
