@@ -1,4 +1,4 @@
-"""The list in docs/fuzzing.md of what reads texts and files from outside, held against the code: nothing is missing, nothing is made up.
+"""The list in tests/fuzz/README.md of what reads texts and files from outside, against the code: nothing is missing, nothing is made up.
 
     python3 tests/parsers_test.py -v
 
@@ -49,8 +49,8 @@ def all_readers():
 
 
 def rows(heading):
-    """Returns {(header, name): what stands in the third column} of the table below a heading of docs/fuzzing.md."""
-    section = re.search(rf"^### {heading}\n(.*?)(?=^##)", (ROOT / "docs/fuzzing.md").read_text(), re.MULTILINE | re.DOTALL)[1]
+    """Returns {(header, name): what stands in the third column} of the table below a heading of tests/fuzz/README.md."""
+    section = re.search(rf"^### {heading}\n(.*?)(?=^##|\Z)", (ROOT / "tests/fuzz/README.md").read_text(), re.MULTILINE | re.DOTALL)[1]
     return {(row["header"], name): row["target"] for row in ROW.finditer(section) for name in re.findall(r"`(.*?)`", row["names"])}
 
 

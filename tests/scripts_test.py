@@ -53,7 +53,7 @@ def run(script, *arguments, **options):
     return subprocess.run([sys.executable, str(SCRIPTS / script), *map(str, arguments)], capture_output=True, text=True, **options)
 
 
-class CheckTest(unittest.TestCase):
+class GoodTree(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -79,6 +79,8 @@ class CheckTest(unittest.TestCase):
         self.plant(path, content)
         self.fails(check, message, *flags)
 
+
+class CheckTest(GoodTree):
     def test_headers_catches_an_installed_header_that_the_guide_leaves_out(self):
         guide = GOOD_TREE["docs/headers.md"].replace(", [view.h](../tensor/view.h)", "")
         self.planted("check_headers", "docs/headers.md", guide, "tensor/view.h:1: is installed", "--no-compile")
@@ -310,32 +312,6 @@ class CheckTest(unittest.TestCase):
     def test_headers_catches_header_without_its_includes(self):
         self.planted("check_headers", "tensor/view.h", GOOD_TREE["tensor/view.h"] + "std::string Name();\n",
                      "tensor/view.h:1: does not compile")
-
-    def test_readme_catches_figure_without_command(self):
-        self.planted("check_readme", "README.md", "# T\n\n`scripts/x` says:\n\n# U\nIt runs at 200 tokens/s.\n", "README.md:6:")
-
-    def test_readme_catches_a_program_without_a_row(self):
-        self.planted("check_readme", "apps/chat.cc", "int main() {}\n", "README.md:1: found no row for tessera_chat (apps/chat.cc)")
-        self.plant("README.md", GOOD_TREE["README.md"] + "\n| program | does |\n|---|---|\n| `tessera_chat` | talks |\n")
-        self.passes("check_readme")
-
-    def test_readme_catches_a_test_that_is_not_there(self):
-        self.plant("docs/bits.md", "# T\n\n`Half.HeaderExample`, `View.*`, `Half.hidden`\n")
-        self.planted("check_readme", "docs/bits.md", "# T\n\n`Half.Example` and `View.Other*`\n", "docs/bits.md:3: found the test View.O")
-
-    def test_readme_catches_a_long_first_page(self):
-        self.planted("check_readme", "README.md", "# T\n" + "\n" * 180, "README.md:181: found 181 lines, expected at most 180")
-
-    def test_readme_catches_an_example_that_differs_from_its_file(self):
-        self.plant("docs/examples/hello.cc", "int a;\nint b;\nint c;\n")
-        self.plant("docs/hello.md", "# T\n\n```cpp docs/examples/hello.cc\nint b;\nint c;\n```\n")
-        self.planted("check_readme", "docs/hello.md", "# T\n\n```cpp docs/examples/hello.cc\nint a;\nint c;\n```\n",
-                     "docs/hello.md:3: found a block that differs from docs/examples/hello.cc")
-        self.plant("docs/hello.md", "# T\n")
-        self.fails("check_readme", "docs/examples/hello.cc:1: found in no document")
-
-    def test_readme_catches_block_without_command(self):
-        self.planted("check_readme", "docs/speed.md", "Text.\n\n```\n12 MiB\n```\n", "docs/speed.md:4:")
 
     def test_clean_catches_leftovers(self):
         for line, message in (("// in /" "root/x", "path of one machine"), ("// TO" "DO: x", "note to self"),

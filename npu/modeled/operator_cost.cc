@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kTile = 32, kLanes = 64, kTileWeights = 1024, kGroupsWeights = 256, kMostCount = int64_t{1} << 24;
-constexpr int64_t kExpTableBytes = 64 << 10;     // Kept in tightly coupled memory (paper 001, section 5.2.1).
+constexpr int64_t kExpTableBytes = 64 << 10;     // Kept in tightly coupled memory (the test-time scaling paper, section 5.2.1).
 constexpr int64_t kScoreBlock = 64;              // Keys of a block of attention are a multiple of this (htp-ops-lib).
 // The cost of 2^x by a polynomial, relative to the table: 22 and 44 operations in place of the gather (notes of ggml's kernels).
 constexpr double kHalfPolynomialPackets = 22, kFloatPolynomialPackets = 44;
@@ -117,7 +117,7 @@ class Coster {
     return cost;
   }
 
-  // A product of the operator that paper 001 calls by mailbox.
+  // A product of the operator that the test-time scaling paper calls by mailbox.
   absl::StatusOr<OperatorCost> ByMailbox(const GraphWeight& weight) const {
     const TileProduct product = {.rows = setting_.rows,
                                  .inputs = weight.spec.in_features,
@@ -206,8 +206,8 @@ class Coster {
     return setting_.adapter_ranks.empty() ? setting_.adapter_rank : setting_.adapter_ranks[static_cast<size_t>(product.adapter)];
   }
 
-  // y += B (A x), A and B being inputs of the graph (paper 004, section 3.2): read and multiplied in each run. B split by heads has the
-  // same tiles.
+  // y += B (A x), A and B being inputs of the graph (the one-for-all paper, section 3.2): read and multiplied in each run. B split by
+  // heads has the same tiles.
   void AddAdapter(const GraphWeight& weight, int rank, OperatorCost& cost) const {
     const int64_t numbers = (weight.spec.in_features + weight.spec.out_features) * rank;
     const double tiles = (Tiles(weight.spec.in_features) + Tiles(weight.spec.out_features)) * Tiles(rank);
@@ -247,7 +247,8 @@ class Coster {
       SetBound(cost);
       return cost;
     }
-    // By mailbox the query heads of a key/value head share tiles. In a static graph each head has separate tiles (paper 004, section 3.3).
+    // By mailbox the query heads of a key and value head share tiles, in a static graph each head has its own (the one-for-all paper,
+    // section 3.3).
     const int64_t groups = is_static() ? attention.heads : kv_heads;
     const int64_t group_rows = AlignUp(setting_.rows * attention.heads / groups, kTile);
     const int64_t blocks = AlignUp(positions, kScoreBlock);
@@ -293,7 +294,7 @@ class Coster {
   const Graph& graph_;
   const CostSetting& setting_;
   const DeviceProfile& profile_;
-  const GraphForm form_;        // By mailbox, that of paper 001's operators: nothing is left to do.
+  const GraphForm form_;        // By mailbox, that of the test-time scaling paper's operators: nothing is left to do.
   bool integers_ = false;       // Some matrix takes rows of whole numbers: the graph is one of integers.
   int64_t key_columns_ = 0;
   int64_t head_size_ = 0;       // 0: the graph has no attention.

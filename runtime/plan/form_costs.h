@@ -1,4 +1,5 @@
-// What paper 004's transformations of graphs save on a phone: a chunk of the prompt and a pass of one row, before and after each.
+// What the one-for-all paper's transformations of graphs save on a phone: a chunk of the prompt and a pass of one row, before and after
+// each.
 //
 //   const PassShape chunk = {.rows = 128, .positions = 128}, row = {.rows = 1, .positions = 600};
 //   ASSIGN_OR_RETURN(const std::vector<FormCost> costs, CostsByForm(coster, chunk, row));

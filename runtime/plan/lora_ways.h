@@ -1,4 +1,5 @@
-// What adapters of several tasks cost on a phone in each of the three ways of paper 004 (npu/lora_mode.h): memory, passes, changing tasks.
+// What adapters of several tasks cost on a phone in each of the three ways of the one-for-all paper (npu/lora_mode.h): memory, passes,
+// changing tasks.
 //
 //   const PassShape chunk = {.rows = 128, .positions = 128}, row = {.rows = 1, .positions = 600};
 //   const int ranks[] = {8, 8, 16};

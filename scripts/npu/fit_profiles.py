@@ -3,7 +3,7 @@
 
     scripts/npu/fit_profiles.py [--build-dir build] [--write] [--json]
 
-The figures are those of notes that no prediction is judged by: the first two tables of paper 004 and its times of loading, and vendors'
+The figures are those of notes that no prediction is judged by: the first two tables of one-for-all and its times of loading, and vendors'
 own measurements of single graphs (Qualcomm AI Hub, context 4096), in apps/lab/papers/npu/calibration.jsonl, which tessera_reproduce npu
 reads too. Each asks tessera_inspect --device one question; the parameters are moved until the sum of squares of
 log(predicted / measured) is least (Gauss and Newton's way, steps damped). Parameters are one for all phones, except the speed of DMA where
@@ -33,7 +33,7 @@ OWN = {"8elite": ("dma_bytes_per_second",), "8elite5": ("dma_bytes_per_second",)
 STIFFNESS = 0.05               # How much a figure's error counts that a parameter's move from its profile by a factor e is worth.
 
 # An object per line: the milliseconds of a source, what of the program's answer they are (key), and the question (ask). Not among them:
-# decoding in table 6 of paper 004 (52 ms), whose table 7 has 43.6 ms for 32 rows of the same model, so that graphs or clocks differ; and
+# decoding in table 6 of one-for-all (52 ms), whose table 7 has 43.6 ms for 32 rows of the same model, so that graphs or clocks differ; and
 # genie's decoding on X Elite, where 3B fell from 18.4 to 12.1 tokens/s between versions of the software.
 FIGURES = tuple(json.loads(line) for line in (ROOT / "apps/lab/papers/npu/calibration.jsonl").read_text().splitlines())
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains what lets a model draft for itself (DS2D of paper 004): prefix slots and forecast embeddings. The model stays as it is.
+"""Trains what lets a model draft for itself (DS2D of one-for-all): prefix slots and forecast embeddings. The model stays as it is.
 
     build/bin/tessera_quantize states --jsonl --generate --layers=none --out=texts.safetensors < requests
     "$(scripts/train/environment.sh)" scripts/train/ds2d.py --model model.gguf --states texts.safetensors --out ds2d.safetensors

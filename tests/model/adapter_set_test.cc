@@ -181,7 +181,7 @@ TEST(AdapterSet, MemoryMatchesTheLayoutOfEachMode) {
   EXPECT_EQ(input.graphs(), 1);
 }
 
-// Equal ranks are what paper 004 takes for granted: then nothing is padded, and a mask takes what adapters take.
+// Equal ranks are what the one-for-all paper takes for granted: then nothing is padded, and a mask takes what adapters take.
 TEST(AdapterSet, EqualRanksNeedNoPadding) {
   const LoadedWeights model(TinyModelBuilder({.formats = {F::kF32}}));
   const auto tasks = [&] {

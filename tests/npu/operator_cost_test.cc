@@ -103,7 +103,8 @@ TEST(OperatorCost, EachParameterMovesThePrediction) {
   }
 }
 
-// Paper 001, section 7.4: tiles one by one and scattered groups cost more than super-groups, a copy less; 2^x by table is cheapest.
+// The test-time scaling paper, section 7.4: tiles one by one and scattered groups cost more than super-groups, a copy less; 2^x by table
+// is cheapest.
 TEST(OperatorCost, AblationsAreInThePapersOrder) {
   const DeviceProfile profile = Phone();
   const auto of = [&](WeightArrangement arrangement) {

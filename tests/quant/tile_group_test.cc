@@ -50,7 +50,7 @@ TEST(TileGroup, HeaderExample) {
   EXPECT_NEAR(HalfToFloat(halves[static_cast<size_t>(layout.IndexOf(5, 3))]), weights.view().row(3)[5], 0.3f);
 }
 
-// Paper 001, figure 7: 4.5 and 8.5 bits per weight, scales first.
+// The test-time scaling paper, figure 7: 4.5 and 8.5 bits per weight, scales first.
 TEST(TileGroup, ASuperGroupHasTheBytesOfThePaper) {
   EXPECT_EQ(SuperGroupBytes(TileCode::kInt4), 144);
   EXPECT_EQ(SuperGroupBytes(TileCode::kInt8), 272);
@@ -111,7 +111,7 @@ TEST(TileGroup, EachNumberTakesTheNearestCodeOfItsGroup) {
   }
 }
 
-// Common groups along the inputs, as files have them, lose as much: paper 001, section 5.1.1.
+// Common groups along the inputs, as files have them, lose as much: the test-time scaling paper, section 5.1.1.
 TEST(TileGroup, NormalWeightsLoseNoMoreInPatchesThanInRuns) {
   const Weights weights(256, 512, 5);
   const TileLayout layout = Must(TileLayout::Of(TileOrder::kColumns, 512, 256));

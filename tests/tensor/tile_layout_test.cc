@@ -31,7 +31,7 @@ TEST(TileLayout, HeaderExample) {
   EXPECT_EQ(copy, numbers);
 }
 
-// Paper 001, figure 4a: each two rows of a tile are interleaved.
+// The test-time scaling paper, figure 4a: each two rows of a tile are interleaved.
 TEST(TileLayout, TwoRowsOfATileLieInterleaved) {
   for (int64_t c = 0; c < kTileSide; ++c) {
     EXPECT_EQ(TileLayout::IndexInTile(0, c), 2 * c);

@@ -1,5 +1,5 @@
 // What the parts of a phone NPU's arithmetic cost in perplexity, one after the other: FP16 at the edges of matrices, attention in FP16, and
-// 2^x by table. As table 5 of paper 001, with this text.
+// 2^x by table. As table 5 of the test-time scaling paper, with this text.
 //
 //   return ShowAttentionTable(options, text);                  // --table=attention
 //

@@ -31,7 +31,7 @@ TEST(Branches, HeaderExample) {
   EXPECT_EQ(BranchesText(AllBranches(/*forecasts=*/3, /*rows=*/32)[0]), "15");
 }
 
-// Paper 004, figure 3 and table 7: with 32 rows of an NPU.
+// The one-for-all paper, figure 3 and table 7: with 32 rows of an NPU.
 TEST(Branches, ThePapersConfigurationsHaveItsRows) {
   for (const auto& [text, rows] : {std::pair("15", 32), {"1,8", 30}, {"2,3", 27}, {"3,2", 30}, {"4,1", 27}, {"1,1,5", 32}, {"1,2,2", 32},
                                    {"2,1,1", 28}, {"1,1,1,2", 30}}) {

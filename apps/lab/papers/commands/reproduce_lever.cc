@@ -1,4 +1,4 @@
-// tessera_reproduce lever: the models, phones and systems of paper 002, by modeled phones with flash and recorded drafts.
+// tessera_reproduce lever: the models, phones and systems of Lever, by modeled phones with flash and recorded drafts.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -29,7 +29,7 @@ absl::Status Run() {
 
 Command ReproduceLever() {
   return {{.subcommand = "lever",
-           .summary = "Models streamed from a phone's flash, with drafts, by Lever (paper 002) and by what it is compared with. Trees are "
+           .summary = "Models streamed from a phone's flash, with drafts, by Lever and by what it is compared with. Trees are "
                       "those of the rules themselves, grown from recorded drafts; time is the model's of phones and flash. Shows the 48 "
                       "configurations of its section 5.2, its tables 1, 2, 5, 6 and 7, its figures 11 to 14 as far as its text has "
                       "numbers, errors, what the model cannot say, and in which places the paper's orders came out.",

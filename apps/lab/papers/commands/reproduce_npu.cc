@@ -28,9 +28,9 @@ absl::Status Run() {
 
 Command ReproduceNpu() {
   return {{.subcommand = "npu",
-           .summary = "Times, memory and shares of NPUs in papers beside predictions. The papers are 000, 001, 003 and 004; the one set of "
-                      "parameters was fitted to other figures. Shows errors, the band of assumed numbers, what each parameter moves, "
-                      "and what the calibration misses of figures that are left out.",
+           .summary = "Times, memory and shares of NPUs in papers beside predictions. The papers are sd.npu (000 and 003), test-time "
+                      "scaling (001) and one-for-all (004); the one set of parameters was fitted to other figures. Shows errors, the "
+                      "band of assumed numbers, what each parameter moves, and what the calibration misses of figures that are left out.",
            .examples = {"tessera_reproduce npu", "tessera_reproduce npu --plot npu.svg --json"},
            .groups = {{"Output", {"plot", "table", "json"}}}},
           Run};

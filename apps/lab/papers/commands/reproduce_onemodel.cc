@@ -1,4 +1,4 @@
-// tessera_reproduce onemodel: one model for many tasks, paper 004's tables next to predictions for modeled phones.
+// tessera_reproduce onemodel: one model for many tasks, the one-for-all paper's tables beside what modeled phones say.
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +35,7 @@ absl::Status Run() {
 
 Command ReproduceOnemodel() {
   return {{.subcommand = "onemodel",
-           .summary = "One model with adapters for many tasks (paper 004) on modeled phones. Its tables 1, 2, 3, 5, 6, 7, 9 and 10 beside "
+           .summary = "One model with adapters for many tasks (one-for-all) on modeled phones. Tables 1, 2, 3, 5, 6, 7, 9 and 10 beside "
                       "what the model of phones says, with errors; peak memory, loading and first token with eight adapters on each phone, "
                       "by each way to have them. Tokens per pass of DS2D are those of --recordings, if it is given: a file of lines that "
                       "tessera_bench spec --tree=ds2d:CONFIGURATION --json wrote.",

@@ -48,7 +48,7 @@ absl::Status Run() {
 
 Command ReproduceSdnpu() {
   return {{.subcommand = "sdnpu",
-           .summary = "Whole requests by sd.npu (papers 000 and 003) and by what it is compared with, on modeled phones: summary, "
+           .summary = "Whole requests by sd.npu (both versions) and by what it is compared with, on modeled phones: summary, "
                       "questions on documents, user interfaces and replies. Drafts are those of recordings of real decoding, time is the "
                       "model's: ablation, breakdown, sweeps, latency, energy, memory, and in which orders the papers came out. --out "
                       "writes all of it as a page with pictures, --trace one request.",

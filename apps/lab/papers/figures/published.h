@@ -1,4 +1,4 @@
-// Published figures of papers 000 to 004 about NPUs, printed next to predictions: times, memory, shares, ratios, and whole requests.
+// What the papers (docs/papers.md) say about NPUs, to print beside what is predicted: times, memory, shares, ratios, and whole requests.
 //
 //   for (const PublishedFigure& figure : PublishedNpuFigures()) Print(figure.id, figure.low, figure.high, figure.unit, figure.source);
 //   for (const PublishedAblation& row : PublishedAblations()) Print(row.shape, row.npu, row.full);
@@ -38,7 +38,7 @@ struct PublishedFigure {
 
 absl::Span<const PublishedFigure> PublishedNpuFigures();
 
-// Whole requests of papers 000 and 003 (tessera_reproduce sdnpu).
+// Whole requests of sd.npu, both versions (tessera_reproduce sdnpu).
 
 // A row of table 3: milliseconds per token of the summary task on a Redmi K60 Pro (8 Gen 2).
 struct PublishedAblation { const char* shape; double npu, npu_g, npu_sd, npu_g_sd, full; };
@@ -58,7 +58,8 @@ struct PublishedFact {
 };
 absl::Span<const PublishedFact> PublishedSdnpuFacts();
 
-// One model for many tasks, paper 004 (tessera_reproduce onemodel). The rest of the paper's tables 3 and 10 is in PublishedNpuFigures().
+// One model for many tasks, the one-for-all paper (tessera_reproduce onemodel). The rest of its tables 3 and 10 is in
+// PublishedNpuFigures().
 
 struct PublishedOnemodelFigure {
   int table;
@@ -87,7 +88,7 @@ struct PublishedBranches {
 absl::Span<const PublishedBranches> PublishedBranchTable();
 absl::Span<const char* const> PublishedBranchTasks();
 
-// Lever, paper 002 (tessera_reproduce lever): a row of a table, or figures that the text states for a section or picture.
+// Lever, Lever (tessera_reproduce lever): a row of one of its tables, or figures of a section or picture that stand in its text.
 struct PublishedLeverRow {
   const char* table;           // "table5", "section5.2", "figure12". With `row`, the key of a LeverSeries (lever_shapes.h).
   const char* row;
@@ -97,7 +98,7 @@ struct PublishedLeverRow {
 };
 absl::Span<const PublishedLeverRow> PublishedLeverRows();
 
-// Test-time scaling, paper 001 (tessera_reproduce scaling), except for the head's share, which is in PublishedNpuFigures().
+// Test-time scaling, the test-time scaling paper (tessera_reproduce scaling), but for the head's share, which is in PublishedNpuFigures().
 absl::Span<const PublishedFigure> PublishedScalingFigures();
 
 // A model's accuracy with one sample, where the paper's text gives it. The paper's curves of accuracy are only pictures.

@@ -1,4 +1,4 @@
-// Judges the orders that paper 002 states, by a report's own numbers.
+// The orders that Lever states, in a report's own numbers.
 #include <algorithm>
 #include <iterator>
 #include <optional>

@@ -14,10 +14,10 @@
 namespace tessera {
 namespace {
 
-// Papers 000 and 003, section 3.2 of 000: chunks of 256 rows, graphs of 32 rows to decode by.
+// sd.npu, both versions, section 3.2 of 000: chunks of 256 rows, graphs of 32 rows to decode by.
 constexpr int kPrefillRows = 256, kDecodeRows = 32;
 constexpr char kUnsharedRecipe[] = "int8-channel-a8";
-// Paper 004: the setting of the profiles' calibration for the paper's tables 1 and 2.
+// The one-for-all paper, as the profiles' calibration asks about its tables 1 and 2.
 constexpr char kStaticShape[] = "004-1b", kStaticRecipe[] = "int4-channel-a16";
 constexpr int kStaticContext = 1024, kStaticChunk = 128;
 constexpr char kOperatorsRecipe[] = "001";
@@ -195,8 +195,8 @@ class Predictor {
                         assumed_.answer_tokens, " tokens of answer", assumed_.held_attention ? ", attention of rows that are there" : "");
   }
 
-  // The whole time, divided by the tokens of the answer: paper 000 calls quotients of this latency "end-to-end speedup" (sections 1 and
-  // 4.2), and tessera_reproduce sdnpu uses the same definition.
+  // All of the time, by the tokens of the answer: sd.npu (longer version) calls quotients of this latency "end-to-end speedup" (sections 1
+  // and 4.2), and tessera_reproduce sdnpu counts so, too.
   absl::Status Ablation() {
     ASSIGN_OR_RETURN(const std::unique_ptr<PhoneCosts> phone, Open("8gen2", "qwen2.5-1.5b"));
     ASSIGN_OR_RETURN(const RequestParts plain, SecondsOfRequest(*phone, {.rule = SwitchRule::kSynchronous}));

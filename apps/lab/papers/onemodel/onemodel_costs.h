@@ -1,4 +1,5 @@
-// Costs of one model for many tasks on a phone (paper 004): passes with a task's adapter, ways to have several adapters, bytes and loading.
+// What one model for many tasks costs on a phone (the one-for-all paper): passes with a task's adapter, three ways to have several, bytes
+// and loading.
 //
 //   KnownModels models;
 //   OnemodelCosts costs(profiles, models);

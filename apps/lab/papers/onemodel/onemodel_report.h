@@ -1,4 +1,5 @@
-// One model for many tasks (paper 004) on modeled phones: its tables 1-3, 5-7, 9 and 10, and the whole set-up with eight adapters.
+// One model for many tasks (the one-for-all paper) on modeled phones: its tables 1-3, 5-7, 9 and 10, and the whole set-up with eight
+// adapters.
 //
 //   ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
 //   ASSIGN_OR_RETURN(const OnemodelReport report, MakeOnemodelReport(profiles, /*runs=*/{}));

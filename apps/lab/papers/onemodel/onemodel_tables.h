@@ -1,4 +1,4 @@
-// Makes a report's tables: paper 004's, each next to predictions on modeled phones, then the whole set-up with eight tasks.
+// A report's tables: the one-for-all paper's, each beside what modeled phones say, then the whole set-up with eight tasks.
 //
 //   for (const ReportTable& table : OnemodelTables(report)) Print(ReportTableText(table));
 //

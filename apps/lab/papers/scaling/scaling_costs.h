@@ -1,4 +1,5 @@
-// Costs of samples of one problem on a phone by mailbox (paper 001): steps of many rows, whole answers, and a scorer that reads answers.
+// What samples of one problem cost on a phone by mailbox (the test-time scaling paper): steps of so many rows, whole answers, and a scorer
+// that reads them.
 //
 //   KnownModels models;
 //   ScalingCosts costs(profiles, models);

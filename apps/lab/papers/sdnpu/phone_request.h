@@ -61,10 +61,8 @@ struct RequestCosts {
 enum class Drafting : uint8_t {
   kNone,       // A pass for each token.
   kRecorded,   // The passes of a recording, a step of a drafter before each.
-  // By a model of one layer and the head, simulated as in paper 000, section 4.1. A token costs one run of this model, and a share of a
-  // pass over a full decode graph: the pass divided by the fixed number of tokens that a pass gives.
-  kModel,
-};
+  kModel,      // By a model of one layer and the head, simulated as sd.npu does, section 4.1: a token costs one run of that, and a pass
+};             // over a full decode graph divided by the fixed number of tokens that it gives.
 
 struct RequestSetup {
   SwitchRule rule = SwitchRule::kPadded;      // kPadded: the prefill graph also decodes. Ignored where the CPU decodes.

@@ -1,4 +1,4 @@
-// Judges the orders that papers 000 and 003 state, by a report's own numbers.
+// The orders that sd.npu, both versions state, in a report's own numbers.
 #include <algorithm>
 #include <functional>
 #include <string>

@@ -1,5 +1,4 @@
-// Reports on all of sd.npu (papers 000 and 003), on the clock: ablation, breakdown, sweeps, four tasks on phones, energy, memory and
-// orders.
+// sd.npu whole (sd.npu, both versions), on the clock: ablation, breakdown, sweeps, four tasks on phones, energy, memory and orders.
 //
 //   ASSIGN_OR_RETURN(const SdnpuRecordings recordings, BuiltInSdnpuRecordings());
 //   ASSIGN_OR_RETURN(const SdnpuReport report, MakeSdnpuReport({}, recordings));

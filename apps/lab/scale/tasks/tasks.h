@@ -7,7 +7,7 @@
 //   ASSIGN_OR_RETURN(result, checker->Check(TrialOf(task.kind, problem, sample)));             // code has no answer, but tests
 //
 //   name       file               kind          prompt
-//   gsm8k      gsm8k_test.jsonl   kNumber       the question, and to reason up to \boxed{} (Qwen2.5's; 0-shot, as paper 001)
+//   gsm8k      gsm8k_test.jsonl   kNumber       the question, and to reason up to \boxed{} (Qwen2.5's; 0-shot, as in test-time scaling)
 //   math500    math500.jsonl      kFormula      the same
 //   humaneval  humaneval.jsonl    kCompletion   the beginning of a function (Chen et al. 2021)
 //   mbpp       mbpp.jsonl         kProgram      the task and its tests, up to [BEGIN] (Austin et al. 2021; lm-eval, mbpp)

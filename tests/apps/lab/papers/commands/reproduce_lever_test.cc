@@ -45,7 +45,7 @@ TEST(ReproduceLever, RefusesAFileThatCannotBe) {
   EXPECT_TRUE(absl::StrContains(ended.errors, "--plot")) << ended.errors;
 }
 
-// The paper's orders in predictions from recordings of real decoding. docs/lever.md says why those do not come out that do not.
+// The paper's orders in predictions from recordings of real decoding. docs/results/reproduce_lever.md says why some do not come out.
 TEST(LeverOrders, TheOrderOfSystemsIsThePapers) {
   if (kSanitized) GTEST_SKIP() << "takes minutes: lever_shapes_test.cc has orders with shorter texts";
   const LeverReport report = Must(MakeLeverReport(Must(BuiltInProfiles()), Must(BuiltInLeverDrafts())));

@@ -62,7 +62,7 @@ TEST(ReproduceScaling, RefusesFilesThatCannotBe) {
   EXPECT_TRUE(absl::StrContains(other.errors, "line 1: task: found nothing")) << other.errors;
 }
 
-// The paper's orders in the model's numbers. docs/scaling.md says why those do not come out that do not.
+// The paper's orders in the model's numbers. docs/results/reproduce_scaling.md says why some do not come out.
 TEST(ScalingOrders, ClaimsHoldInTheirPlaces) {
   const ScalingReport report = Must(MakeScalingReport(Must(BuiltInProfiles()), {}));
   std::vector<std::pair<std::string, std::pair<int, int>>> found;

@@ -55,8 +55,8 @@ TEST(ReproduceSdnpu, RefusesAPhoneOfAnotherStyleAndAFileThatCannotBe) {
   }
 }
 
-// docs/npu.md has the commands that write them.
-TEST(ReproduceSdnpu, ReportsInDocsEqualTheOutputOfTheirCommands) {
+// docs/results/reproduce_sdnpu.md has the commands that write them.
+TEST(ReproduceSdnpu, ReportsInDocsAreWhatTheCommandsWrite) {
   const TemporaryFolder folder;
   const Ended whole = Reproduce({"--out=" + folder.Path("sdnpu.html"), "--plot=" + folder.Path("sdnpu.svg"),
                                  "--trace=" + folder.Path("sdnpu.trace.json")});
@@ -70,7 +70,7 @@ TEST(ReproduceSdnpu, ReportsInDocsEqualTheOutputOfTheirCommands) {
   }
 }
 
-// The papers' orders in predictions from recordings of real decoding. docs/npu.md says why those do not come out that do not.
+// The papers' orders in predictions from recordings of real decoding. docs/results/reproduce_sdnpu.md says why some do not come out.
 TEST(SdnpuOrders, AsManyOfThePapersOrdersComeOutAsThePageSays) {
   const SdnpuReport report = Must(MakeSdnpuReport({}, Must(BuiltInSdnpuRecordings())));
   std::map<std::string, std::pair<int, int>> found;   // By claim: places where it holds, and all.

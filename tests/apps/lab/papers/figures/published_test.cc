@@ -60,8 +60,8 @@ TEST(Published, FiguresThatAreInTwoTablesAreTheSame) {
   EXPECT_EQ(found, 5);
 }
 
-// What paper 004's tables 6 and 7 say of one quantity agrees with itself as far as it does.
-TEST(Published, UseCasesAndBranchesAgreeWithEachOther) {
+// What the one-for-all paper's tables 6 and 7 say of one quantity agrees with itself as far as it does.
+TEST(Published, UseCasesAndBranchesAreThoseOfEachOther) {
   const absl::Span<const char* const> tasks = PublishedBranchTasks();
   int64_t both = 0;
   for (const PublishedUseCase& use : PublishedUseCases()) {

@@ -83,8 +83,8 @@ TEST(NpuComparison, CountsTheShownFigures) {
   EXPECT_EQ(comparison.within_apart, within - near_within);
 }
 
-// The calibration has the graph of paper 004's 1B on the S24: what else the paper says of it is hardly predicted.
-TEST(NpuComparison, FiguresNearTheCalibrationAreMarked) {
+// The calibration has the graph of the one-for-all paper's 1B on the S24: what else the paper says of it is hardly predicted.
+TEST(NpuComparison, WhatIsNearTheCalibrationIsMarked) {
   for (const ComparedFigure& figure : Comparison().figures) {
     EXPECT_EQ(figure.near_calibration, absl::StartsWith(figure.id, "004-")) << figure.id;
   }

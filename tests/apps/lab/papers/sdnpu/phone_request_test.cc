@@ -136,7 +136,7 @@ TEST(PhoneRequest, TheCpuDecodesWithoutSwitching) {
   EXPECT_EQ(drafted.empty_rows, 0);
 }
 
-// Paper 000, section 4.1: a pass is shared by 5.5 tokens, and each takes a run of a layer and the head.
+// sd.npu (longer version), section 4.1: a pass is shared by 5.5 tokens, and each takes a run of a layer and the head.
 TEST(PhoneRequest, AModelDraftsByTheFormula) {
   RequestSetup setup = HandSetup(SwitchRule::kSynchronous);
   setup.drafting = Drafting::kModel;
