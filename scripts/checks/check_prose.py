@@ -7,7 +7,7 @@
 
 A group is the headers of a layer, the help texts or the documents. Per 1,000 words of its prose are counted: "what" and "whatever"; "it",
 "its", "they", "those" and "these"; and prepositions before "which" or "that". The fourth number is the share of sentences with more than
-25 words. Neither code nor what stands in quotes is counted. The names of tests count by the share with What, Those, They, It or Which."""
+25 words. Neither code nor what stands in quotes is counted. Names of tests count if they have What, Those, They, It or Which."""
 import re
 import sys
 from pathlib import Path

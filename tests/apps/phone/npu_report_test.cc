@@ -131,7 +131,7 @@ TEST(NpuReport, AFilesOwnShapeIsTaken) {
 }
 
 // The one-for-all paper's three ways, for three tasks: what memory has, and what a pass computes.
-TEST(NpuReport, AdaptersOfSeveralTasksCostWhatTheirWayTakes) {
+TEST(NpuReport, AdaptersOfSeveralTasksCostTheBytesAndTimeOfTheirMode) {
   const std::vector<std::string> flags = {"--device=8gen3:static", "--shape=llama-3.2-1b", "--prompt=128", "--decode=8", "--context=1024"};
   const auto report = [&](const std::vector<std::string>& more) {
     std::vector<std::string> all = flags;

@@ -32,7 +32,7 @@ class ShortestPromptsFirst {
     for (const int text : order) give(text, pending[text]);
     std::vector<StepPart> parts;
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i] > 0) parts.push_back({.stream = static_cast<int>(i), .piece = rows[i]});
+      if (rows[i] > 0) parts.push_back({.stream = static_cast<int>(i), .chunk = rows[i]});
     }
     return parts;
   }

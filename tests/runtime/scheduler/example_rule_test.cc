@@ -17,9 +17,9 @@ namespace {
 std::vector<int> RowsOf(const std::vector<int>& pending, int most) {
   std::vector<int> rows(pending.size(), 0);
   for (const StepPart& part : ShortestPromptsFirst(/*rows_of_oldest=*/4).Pieces(pending, most)) {
-    EXPECT_GT(part.piece, 0);
+    EXPECT_GT(part.chunk, 0);
     EXPECT_EQ(rows[part.stream], 0) << "two parts of one text";
-    rows[part.stream] = part.piece;
+    rows[part.stream] = part.chunk;
   }
   return rows;
 }

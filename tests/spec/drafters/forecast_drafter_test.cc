@@ -120,7 +120,7 @@ void WriteTask(const Task& task, int steps, uint64_t seed, ForecastDrafter& draf
 }
 
 // Table 7 of the one-for-all paper: tasks differ in what is best for them.
-TEST(ForecastDrafter, ChoosesWhatWouldHaveBeenAccepted) {
+TEST(ForecastDrafter, ChoosesTheBranchesThatWouldHaveBeenAccepted) {
   const std::pair<Task, std::string> tasks[] = {
       {{{0.1, 0.1, 0.1}, {0.9, 0.1, 0.1}, {15, 2, 2}}, "15"},               // The next token is among many, the others are unknown.
       {{{0.95, 0.9, 0.9}, {0.96, 0.95, 0.95}, {2, 2, 2}}, "1,2,2"},         // Nearly sure.

@@ -56,7 +56,7 @@ TEST(ReproduceSdnpu, RefusesAPhoneOfAnotherStyleAndAFileThatCannotBe) {
 }
 
 // docs/results/reproduce_sdnpu.md has the commands that write them.
-TEST(ReproduceSdnpu, ReportsInDocsAreWhatTheCommandsWrite) {
+TEST(ReproduceSdnpu, ReportsInDocsEqualTheOutputOfTheirCommands) {
   const TemporaryFolder folder;
   const Ended whole = Reproduce({"--out=" + folder.Path("sdnpu.html"), "--plot=" + folder.Path("sdnpu.svg"),
                                  "--trace=" + folder.Path("sdnpu.trace.json")});

@@ -61,7 +61,7 @@ TEST(Published, FiguresThatAreInTwoTablesAreTheSame) {
 }
 
 // What the one-for-all paper's tables 6 and 7 say of one quantity agrees with itself as far as it does.
-TEST(Published, UseCasesAndBranchesAreThoseOfEachOther) {
+TEST(Published, UseCasesAndBranchesAgreeWithEachOther) {
   const absl::Span<const char* const> tasks = PublishedBranchTasks();
   int64_t both = 0;
   for (const PublishedUseCase& use : PublishedUseCases()) {

@@ -84,7 +84,7 @@ TEST(NpuComparison, CountsTheShownFigures) {
 }
 
 // The calibration has the graph of the one-for-all paper's 1B on the S24: what else the paper says of it is hardly predicted.
-TEST(NpuComparison, WhatIsNearTheCalibrationIsMarked) {
+TEST(NpuComparison, FiguresNearTheCalibrationAreMarked) {
   for (const ComparedFigure& figure : Comparison().figures) {
     EXPECT_EQ(figure.near_calibration, absl::StartsWith(figure.id, "004-")) << figure.id;
   }
