@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr double kMeasureSeconds = 0.15;
-constexpr int kMostTexts = 8;              // Sequences per sequence decoded at once.
+constexpr int kMostTexts = 8;              // Maximum sequences for each one decoded at once.
 
 }  // namespace
 
