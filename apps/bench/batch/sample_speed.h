@@ -10,8 +10,8 @@
 // Samples have the same length and different random streams. All samples begin at once with the prompt, which is read once. The passes
 // after the prompt count, until the last sample ends. A step's time includes all of the step: placing rows, the pass, logits, choosing
 // tokens, drafts. All modes (without drafts, own drafts, shared drafts) are timed by turns, once per repetition, after one repetition that
-// is not counted. The passes of N rows are timed just before and after the samples without drafts. Ratios are taken within one repetition;
-// the medians of the ratios are shown. Threads: the engine's, one call at a time.
+// is not counted. The passes of N rows are timed likewise, just before and after the samples without drafts. Ratios are taken within one
+// repetition; the medians of the ratios are shown. Threads: the engine's, one call at a time.
 #pragma once
 
 #include <cstdint>

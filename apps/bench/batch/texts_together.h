@@ -45,7 +45,8 @@ class TextsTogether {
   // Creates an object without sequences. engine, costs: must outlive the object. most_gap: see StepperOptions.
   static absl::StatusOr<std::unique_ptr<TextsTogether>> Create(Engine& engine, CostProfile& costs, double most_gap = 2);
 
-  // Adds a sequence and returns its number. on_token of the options is not called. adapter: must outlive the object; null: the base model.
+  // Adds a sequence and returns the sequence's number. on_token of the options is not called. adapter: must outlive the object; null: the
+  // base model.
   int Add(std::vector<TokenId> prompt, const GenerateOptions& options, const LoraAdapter* adapter = nullptr,
           const SamplingOptions& sampling = {.temperature = 0});
   const Text& text(int number) const { return *texts_[static_cast<size_t>(number)]; }

@@ -2,7 +2,7 @@
 //
 //   return CommandsMain(argc, argv, info, {BenchSpeed(), BenchRows()});            // cli/commands.h
 //
-// Each subcommand has only the flags that are used. With --json a subcommand writes an object, else a table. Threads: one at a time.
+// Each subcommand has only flags that the subcommand uses. With --json a subcommand writes an object, else a table. Threads: one at a time.
 #pragma once
 
 #include "tessera/apps/cli/commands.h"

@@ -6,7 +6,7 @@
 //   reader->Allow(bytes);                                     // so many bytes are read while this thread does something else
 //   ASSIGN_OR_RETURN(const int64_t read, reader->bytes());    // by now
 //
-// No unit is pinned: all are read, over and over. Errors are the errors of LayerStreamer. Threads: one at a time.
+// No unit is pinned: all units are read, over and over. Errors are the errors of LayerStreamer. Threads: one at a time.
 #pragma once
 
 #include <atomic>

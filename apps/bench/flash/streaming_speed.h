@@ -20,7 +20,8 @@
 
 namespace tessera {
 
-// The first prompt of a streamed model, from the first read of the weights to the prompt's logits. Medians over the repetitions.
+// The first prompt of a streamed model, from the first read of the weights until the prompt's logits are there and the weights that stay in
+// memory are verified. Medians over the repetitions.
 struct FirstPrompt {
   static constexpr int kTokens = 32;
   static constexpr double kLeastOfFormulas = 0.8;   // The target.

@@ -40,7 +40,7 @@ constexpr double kMostOutside = 0.02, kMostNotWorking = 0.06;   // Targets: uppe
 
 constexpr int kOverheadTokens = 3;   // One of each kind.
 
-// REQUIRES: benchmark.generate_tokens >= kOverheadTokens.
+// Measures the overhead of generated tokens. REQUIRES: benchmark.generate_tokens >= kOverheadTokens.
 absl::StatusOr<Overhead> MeasureOverhead(EngineOptions options, const BenchmarkOptions& benchmark, int repetitions);
 
 std::string OverheadText(const Overhead& overhead);

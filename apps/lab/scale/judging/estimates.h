@@ -5,8 +5,8 @@
 //   estimate.mean;                                                 // 0.625
 //   estimate.low, estimate.high;                                   // the middle 95 % of the means of questions drawn again
 //
-// As many questions as there are, are drawn with replacement (Efron 1979, percentiles). Values of equal number and equal seed use the same
-// draws, so the interval of a difference is the interval of a paired comparison. Pure functions.
+// Each resample draws as many questions as there are, with replacement (Efron 1979, percentiles). Values of equal number and equal seed use
+// the same draws, so the interval of a difference is the interval of a paired comparison. Pure functions.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A table of a report with a title above it and notes below, the same for text and page.
+// A table of a report with a title above and notes below, the same for text and page.
 //
 //   const ReportTable table = {.title = "Ablation", .notes = {"ms per token."}, .columns = {"system", "ms"}, .rows = {{"NPU", "57.4"}}};
 //   Print(ReportTableText(table));                                  // or ReportTableText(table, 120): at most 120 columns

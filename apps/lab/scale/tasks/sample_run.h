@@ -39,7 +39,7 @@ struct SampleOptions {
   bool starts_text = true;               // False if a sample continues the prompt's own text.
 };
 
-// Includes the samples at once in memory plans. WrongUsage names the field.
+// Includes options.together samples in memory plans. WrongUsage names the field.
 absl::Status PlanSamples(const SampleOptions& options, EngineOptions& engine);
 
 // Generates the samples for which `has` is false, and gives each to `keep` at the sample's end. Returns the first error of a sample (with

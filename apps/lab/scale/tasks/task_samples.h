@@ -3,7 +3,7 @@
 //   ASSIGN_OR_RETURN(const TaskSamples written, WriteTaskSamples(*engine, task, prompts, model, options, "samples.jsonl"));
 //   written.before, written.written, written.tokens;
 //
-// A run that ended early leaves its samples in the file, and the next run adds the missing samples. Threads: one at a time.
+// A run that ended early leaves samples in the file, and the next run adds the missing samples. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
