@@ -38,7 +38,7 @@ AppInfo Info() {
                      {"Output", {"top", "json", "jsonl"}}}};
 }
 
-// Most bytes that WritePosition writes: for a position, and for each logit of it.
+// Maximum bytes that WritePosition writes: for a position, and for each logit of the position.
 constexpr int64_t kBytesOfPosition = 64, kBytesOfLogit = 32;
 
 void WritePosition(JsonWriter& json, absl::Span<const float> logits) {
@@ -60,7 +60,7 @@ struct Reader {
   }
 };
 
-// "tokens" and "positions", members of the current object.
+// Writes "tokens" and "positions", members of the current object.
 absl::Status WritePositions(const Reader& reader, const std::vector<TokenId>& tokens, JsonWriter& json) {
   WriteTokens(json.Key("tokens"), tokens);
   json.Key("positions").BeginArray();
@@ -91,7 +91,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines, const
   });
 }
 
-// A table for a person: each token and what was expected after it.
+// Shows a table for people: each token, and the expected next tokens.
 absl::Status ShowTable(const Reader& reader, const std::vector<TokenId>& tokens) {
   Table table({{"position", Table::Align::kRight}, {"token", Table::Align::kRight}, {"after"}, {"next", Table::Align::kRight},
                {"piece"}, {"logit", Table::Align::kRight}, {"probability", Table::Align::kRight}});

@@ -113,7 +113,7 @@ absl::Status ShowText(const OpenedEngine& opened, const std::string& text, const
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
-// The table has paths and devices of its own, and no budget.
+// Checks flags that conflict with --table: the table has its own paths and devices, and no budget.
 absl::Status CheckTable() {
   if (FLAGS_table != "attention") return WrongUsage("table", Quoted(FLAGS_table), "attention");
   for (const char* const flag : {"path", "recipe", "kv_block", "kv_format", "memory_budget", "adapter", "jsonl", "dry_run", "trace"}) {
@@ -132,7 +132,7 @@ absl::Status Run() {
   options.workload.logit_rows = Session::kLogitRows + 1;
   options.workload.logits_of_each = true;
   CacheOptions& cache = options.cache;
-  if (cache.context == 0) cache.context = FLAGS_window;  // Enough, and the cache stays small.
+  if (cache.context == 0) cache.context = FLAGS_window;  // Large enough, and the cache stays small.
   if (cache.context < FLAGS_window) {
     return WrongUsage("window", FLAGS_window, absl::StrCat("at most ", cache.context, ", the context (--context)"));
   }

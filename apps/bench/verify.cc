@@ -1,4 +1,4 @@
-// Checks that two ways to write a text give the same text and the same logits.
+// Checks that two modes of decoding give the same sequence and the same logits.
 #include <memory>
 
 #include <sys/stat.h>
@@ -45,14 +45,14 @@ AppInfo Info() {
                      {"Output", {"json"}}}};
 }
 
-// Other programs write the file if it is not there; this one keeps nothing.
+// Checks that the file of --cost_profile exists. Other programs make a missing file; this program keeps nothing.
 absl::Status CheckCostsAreThere() {
   struct stat found;
   if (FLAGS_cost_profile.empty() || stat(FLAGS_cost_profile.c_str(), &found) == 0) return absl::OkStatus();
   return WrongUsage("cost_profile", absl::StrCat(FLAGS_cost_profile, ", which is not there"), "a file that tessera_generate has written");
 }
 
-// draft: is opened beside it; null: none.
+// Loads an engine. draft: opened for the engine; null: none.
 absl::StatusOr<std::unique_ptr<Engine>> Load(const EngineOptions& options, DraftModel* draft) {
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Open(options, ModelFile::Weights::kAtOnce));
   if (draft != nullptr) RETURN_IF_ERROR(draft->Open(*engine));
@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Load(const EngineOptions& options, Draft
   return engine;
 }
 
-// Writes all texts in one way, in a process of its own.
+// Generates all sequences in one mode, in a separate process.
 absl::Status WriteTexts(const Mode& mode, const PromptList& prompts, TextSender& sender) {
   ASSIGN_OR_RETURN(EngineOptions options, mode.Apply());
   ASSIGN_OR_RETURN(const std::shared_ptr<DraftModel> draft, DraftModelOfFlags(FLAGS_speculate));
@@ -129,7 +129,7 @@ std::string Json(const Comparison& comparison) {
   return std::move(json).Take() + "\n";
 }
 
-// Flags for both ways that neither takes.
+// Refuses a flag for both modes that neither mode uses.
 absl::Status CheckFlagsAreUsed(const Mode& a, const Mode& b) {
   for (const std::string& flag : Mode::Names()) {
     if (!IsGiven(flag) || !a.PassesOver(flag) || !b.PassesOver(flag)) continue;
@@ -138,7 +138,7 @@ absl::Status CheckFlagsAreUsed(const Mode& a, const Mode& b) {
   return absl::OkStatus();
 }
 
-// Checks the flags that both ways share. A model may also be named in each way.
+// Checks the flags that both modes share. Each mode may also name a model.
 absl::Status CheckFlags(const Mode& a, const Mode& b) {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
   RETURN_IF_ERROR(CheckSamplingFlags());
@@ -148,8 +148,8 @@ absl::Status CheckFlags(const Mode& a, const Mode& b) {
   if (a.Sets("model") && b.Sets("model")) return absl::OkStatus();
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
   SpeculationOptions speculation = SpeculationOfFlags();
-  speculation.own_drafters.push_back(NamedDraft());   // Each way opens its own.
-  if (speculation.speculate == "none") speculation.cost_profile.clear();  // One of the ways drafts.
+  speculation.own_drafters.push_back(NamedDraft());   // Each mode opens its own.
+  if (speculation.speculate == "none") speculation.cost_profile.clear();  // One of the modes drafts.
   return PlanSpeculation(speculation, options);
 }
 
@@ -159,7 +159,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(ForField("b", b.status()));
   RETURN_IF_ERROR(CheckFlags(*a, *b));
   ASSIGN_OR_RETURN(const PromptList prompts, PromptList::FromFlags());
-  ShareWhatIsSaid();  // Most of what one way says the other would say as well.
+  ShareWhatIsSaid();  // The other mode would repeat most messages of one mode.
   ASSIGN_OR_RETURN(const Comparison comparison,
                    CompareTexts([&](TextSender& sender) { return WriteTexts(*a, prompts, sender); },
                                 [&](TextSender& sender) { return WriteTexts(*b, prompts, sender); }));

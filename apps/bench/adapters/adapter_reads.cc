@@ -43,7 +43,7 @@ absl::Status WriteAdapter(const std::string& path, const ModelConfig& config, in
   });
 }
 
-// Whether the page cache has none of it afterwards.
+// Drops the file from the page cache. Returns whether the page cache then holds nothing of the file.
 bool DropFromPageCache(const RandomAccessFile& file) {
   posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
   return file.CachedBytes() == 0;

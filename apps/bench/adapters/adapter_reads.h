@@ -1,13 +1,13 @@
-// How long an adapter that memory does not have takes from the drive: reads of its file past the page cache, beside plain ones.
+// Times loading an adapter from the drive: reads of the adapter's file past the page cache, compared with plain reads.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<AdapterReads> reads, AdapterReads::Create(*engine, /*rank=*/8));
 //   ASSIGN_OR_RETURN(const std::optional<AdapterReads::Pair> pair, reads->Measure());
 //   if (pair.has_value()) Show(pair->switch_seconds / pair->plain_seconds);
 //
-// Two adapters of random numbers lie as GGUF files in a folder of the cache (base/cache_folder.h), which goes with this. Memory has room
-// for one of them, so that each is read when it is used: checked, laid out for kernels, and known by its content (adapter_cache.h).
-// Plain reads take the same bytes of the same file in blocks of four mebibytes, past the page cache where the system allows it.
-// Threads: one at a time.
+// Two adapters of random numbers lie as GGUF files in a folder of the cache (base/cache_folder.h). The destructor removes the folder.
+// Memory has room for one adapter, so each use reads the adapter's file. A use checks the file, lays out the weights for kernels, and
+// identifies the adapter by content (adapter_cache.h). Plain reads take the same bytes of the same file in blocks of four mebibytes, past
+// the page cache if the system allows. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,17 @@ namespace tessera {
 
 class AdapterReads {
  public:
-  // Writes the files. The errors of CacheFolder, of writing and of AdapterReader. The engine must outlive this.
+  // Writes the files. Returns the errors of CacheFolder, of writing and of AdapterReader. The engine must outlive the object.
   static absl::StatusOr<std::unique_ptr<AdapterReads>> Create(Engine& engine, int rank);
   ~AdapterReads();
   AdapterReads(const AdapterReads&) = delete;
   AdapterReads& operator=(const AdapterReads&) = delete;
 
   struct Pair { double switch_seconds = 0, plain_seconds = 0; };
-  // For the adapter that memory does not have. nullopt: the file system keeps its files in memory, so nothing is read from a drive.
+  // Measures the adapter that is not in memory. nullopt: the file system keeps files in memory, so nothing is read from a drive.
   absl::StatusOr<std::optional<Pair>> Measure();
 
-  int64_t file_bytes() const { return file_bytes_; }   // One file's.
+  int64_t file_bytes() const { return file_bytes_; }   // Size of one file.
 
  private:
   AdapterReads(Engine& engine, std::string folder);

@@ -26,7 +26,7 @@ using Samples = std::vector<double>;
 
 constexpr float kScale = 0.01f;
 constexpr uint64_t kPromptSeed = 1, kFirstAdapterSeed = 1000;
-// A model of a billion weights has this width; a product of a narrower one has fewer numbers for each of its adapter's.
+// The width of a model with a billion weights. In a narrower model, a matrix has fewer numbers per number of the adapter.
 constexpr int kWide = 2048;
 constexpr int kReads = 4;   // From the drive, in each repetition.
 constexpr double kMostWideRatio = 1.15, kMostNarrowRatio = 1.35;
@@ -123,7 +123,7 @@ absl::Status AdapterBench::Repeat(bool counts) {
   return absl::OkStatus();
 }
 
-// Token by token, in another order each time.
+// Times passes token by token, and rotates the order of the kinds with each token.
 absl::Status AdapterBench::Passes() {
   const std::vector<TokenId> tokens = Prompt(kPromptSeed + 1);
   Samples seconds[kKinds];
@@ -146,7 +146,7 @@ absl::Status AdapterBench::Passes() {
   return absl::OkStatus();
 }
 
-// What kAdaptedTexts texts write that have so many adapters among them.
+// Returns the tokens per second of kAdaptedTexts sequences that use `adapters` adapters in turn.
 absl::StatusOr<double> AdapterBench::Rate(int adapters) {
   std::vector<std::vector<TokenId>> prompts;
   std::vector<const LoraAdapter*> used;
@@ -169,7 +169,8 @@ absl::Status AdapterBench::Texts() {
   return absl::OkStatus();
 }
 
-// Each adapter once: it was not used for as long as it takes to use all the others. The second pass is what its first would take.
+// Switches to each adapter once. Since the adapter's last use, all other adapters were used. The second pass is the first pass without the
+// cost of the switch.
 absl::Status AdapterBench::Switches() {
   const std::vector<TokenId> tokens = {1, 1};
   for (const LoraAdapter& adapter : adapters_) {
@@ -185,7 +186,7 @@ absl::Status AdapterBench::Switches() {
   return absl::OkStatus();
 }
 
-// Some, since other programs use the drive, too.
+// Measures several reads, since other programs use the drive, too.
 absl::Status AdapterBench::Reads() {
   for (int i = 0; i < kReads && reads_ != nullptr; ++i) {
     ASSIGN_OR_RETURN(const std::optional<AdapterReads::Pair> pair, reads_->Measure());
@@ -240,7 +241,7 @@ absl::StatusOr<AdapterSpeed> AdapterBench::Result() {
   return speed;
 }
 
-// What the row about the drive is, or why there is none.
+// Returns a line that explains the drive's row, or the row's absence.
 std::string ReadText(const AdapterSpeed& speed) {
   if (!speed.read.has_value()) return absl::StrCat("one from the drive: not measured: ", speed.unread, "\n");
   const double bytes = static_cast<double>(speed.read->file_bytes);

@@ -1,9 +1,9 @@
-// Numbers for adapters that a benchmark makes up, in FP16.
+// Random numbers in FP16 for adapters of benchmarks.
 //
 //   SeededRandom random(1);
 //   const std::vector<std::byte> bytes = RandomHalves(/*count=*/4608, random);     // 2^-7 to 2^-3 of both signs
 //
-// Thread-safe (pure but for the generator).
+// Thread-safe (pure except for the generator).
 #pragma once
 
 #include <cstddef>

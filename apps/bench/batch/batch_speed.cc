@@ -21,13 +21,13 @@ namespace tessera {
 namespace {
 
 constexpr int kLongestOfCategories = 1024;
-constexpr int kLeastChunk = 1;             // Parts of a prompt beside texts whose gaps are bounded may be a token each.
+constexpr int kLeastChunk = 1;             // With sequences whose gaps are bounded, chunks of a prompt may have one token each.
 constexpr int kSlack = 64;
 constexpr double kHigh = 0.95;
 
 using Samples = std::vector<double>;
 
-// What each of so many writers may write while both prompts are read.
+// Returns the most tokens that each sequence may generate while both prompts are read.
 int TokensBeside(const BatchSpeedOptions& options) {
   return (options.prompt_tokens + options.long_prompt) / kLeastChunk + kSlack;
 }
@@ -72,7 +72,7 @@ class BatchBench {
   absl::StatusOr<SteadyRate> Write(const TokenizedCategory& category, int texts, bool drafts);
   absl::Status FirstTokenAlone();
   absl::Status Beside(int texts);
-  // Until the text that comes now has its first token, which ends it. Returns the passes.
+  // Adds a prompt and steps until the first token after the prompt, which ends the sequence. Returns the passes.
   absl::StatusOr<int> Read(TextsTogether& together, int prompt_tokens, double& seconds);
   void KeepGaps(const TextsTogether& together, const std::vector<size_t>& from, Samples& gaps) const;
 
@@ -80,11 +80,11 @@ class BatchBench {
   const BatchSpeedOptions& options_;
   CostProfile costs_;
   bool counts_ = false, drafts_first_ = false;
-  uint64_t prompts_ = 0;                                // So far: none is like another.
-  std::map<int, TogetherSamples> together_;             // By texts.
-  std::map<std::pair<size_t, int>, CategorySamples> categories_; // By number of the category, and texts.
-  std::map<std::pair<int, int>, GapSamples> gaps_;      // By texts, and tokens of the prompt.
-  std::map<int, Samples> first_tokens_;                 // By texts.
+  uint64_t prompts_ = 0;                                // Prompts so far; every prompt is different.
+  std::map<int, TogetherSamples> together_;             // By number of sequences.
+  std::map<std::pair<size_t, int>, CategorySamples> categories_; // By the category's place, and number of sequences.
+  std::map<std::pair<int, int>, GapSamples> gaps_;      // By number of sequences, and tokens of the prompt.
+  std::map<int, Samples> first_tokens_;                 // By number of sequences.
 };
 
 absl::Status BatchBench::Together(int texts) {
@@ -116,7 +116,7 @@ absl::Status BatchBench::Category(size_t category, int texts) {
 
 absl::StatusOr<SteadyRate> BatchBench::Write(const TokenizedCategory& category, int texts, bool drafts) {
   SteadyTexts steady = {.texts = texts, .tokens = options_.generate_tokens, .prompts = category.prompts};
-  // A new one for each text: one that has seen a text would know it.
+  // A new speculator for each sequence: a speculator that has seen a sequence would know the tokens.
   if (drafts) steady.make_speculator = [this] { return NewSpeculator(engine_, DrafterRegistry::BuiltIn(), options_.speculate, costs_); };
   return WriteTogether(engine_, costs_, steady);
 }
@@ -137,7 +137,7 @@ absl::StatusOr<int> BatchBench::Read(TextsTogether& together, int prompt_tokens,
   return passes;
 }
 
-// Gaps that ended since the texts had `from` tokens.
+// Keeps the gaps after the first `from` tokens of each sequence.
 void BatchBench::KeepGaps(const TextsTogether& together, const std::vector<size_t>& from, Samples& gaps) const {
   for (size_t number = 0; number < from.size(); ++number) {
     const std::vector<double>& seconds = together.text(static_cast<int>(number)).token_seconds;
@@ -147,7 +147,7 @@ void BatchBench::KeepGaps(const TextsTogether& together, const std::vector<size_
   }
 }
 
-// Writers alone for a while; then another text comes to its first token; then a long prompt is read.
+// Decodes `texts` sequences alone for a while. Then a prompt comes and gets the first token, then a long prompt is read.
 absl::Status BatchBench::Beside(int texts) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TextsTogether> together, TextsTogether::Create(engine_, costs_));
   const int most = 2 + options_.generate_tokens + TokensBeside(options_);
@@ -174,7 +174,7 @@ absl::Status BatchBench::Beside(int texts) {
   GapSamples& samples = gaps_[{texts, options_.long_prompt}];
   ASSIGN_OR_RETURN(const int passes, Read(*together, options_.long_prompt, seconds));
   for (int i = 0; i < texts; ++i) {
-    if (together->text(i).ended) return absl::OkStatus();   // The rest was read beside fewer.
+    if (together->text(i).ended) return absl::OkStatus();   // The rest of the prompt was read with fewer sequences.
   }
   KeepGaps(*together, from, samples.gaps);
   Keep(seconds, samples.prompt_seconds);
@@ -197,7 +197,7 @@ BatchSpeed BatchBench::Result() const {
     Samples sorted = samples.gaps;
     std::sort(sorted.begin(), sorted.end());
     BatchSpeed::Gaps gaps = {.texts = which.first, .prompt_tokens = which.second, .gaps = static_cast<int64_t>(sorted.size())};
-    if (!sorted.empty()) {   // Else all texts ended before.
+    if (!sorted.empty()) {   // Otherwise all sequences ended before.
       gaps.median = Quantile(sorted, 0.5);
       gaps.high = Quantile(sorted, kHigh);
       gaps.longest = sorted.back();

@@ -14,13 +14,13 @@ constexpr auto kRight = Table::Align::kRight;
 std::string Millis(double seconds) { return absl::StrFormat("%.2f", seconds * 1e3); }
 std::string Ratio(std::optional<double> ratio) { return ratio.has_value() ? absl::StrFormat("%.2f", *ratio) : "-"; }
 
-// A step's time in those of one text's; not there if one text was not measured.
+// Returns a step's time divided by a step's time of one sequence; nullopt if one sequence was not measured.
 std::optional<double> OfOne(const BatchSpeed& speed, const BatchSpeed::Together& together) {
   if (speed.together.front().texts != 1) return std::nullopt;
   return together.step_seconds / speed.together.front().step_seconds;
 }
 
-// The gaps of as many texts while nothing is read beside.
+// Returns the gaps of as many sequences while no prompt is read.
 const BatchSpeed::Gaps* Alone(const BatchSpeed& speed, int texts) {
   for (const BatchSpeed::Gaps& gaps : speed.gaps) {
     if (gaps.texts == texts && gaps.prompt_tokens == 0) return &gaps;
@@ -66,7 +66,7 @@ std::string GapsText(const BatchSpeed& speed) {
     std::string what = absl::StrCat(gaps.texts, gaps.texts == 1 ? " text" : " texts");
     const bool known = gaps.prompt_passes > 0;
     if (gaps.prompt_tokens > 0) absl::StrAppend(&what, ", a prompt of ", gaps.prompt_tokens, " beside");
-    const auto gap = [&](double seconds) { return gaps.gaps > 0 ? Millis(seconds) : std::string("-"); };   // Texts may end before.
+    const auto gap = [&](double seconds) { return gaps.gaps > 0 ? Millis(seconds) : std::string("-"); };   // Sequences may end before.
     table.AddRow({what, gap(gaps.median), gap(gaps.high), gap(gaps.longest),
                   Ratio(OfAlone(speed, gaps, &BatchSpeed::Gaps::median)), Ratio(OfAlone(speed, gaps, &BatchSpeed::Gaps::high)),
                   known ? Millis(gaps.prompt_seconds) : "-", known ? absl::StrFormat("%.0f", gaps.prompt_passes) : "-"});

@@ -15,8 +15,8 @@ namespace tessera {
 
 std::string BatchSpeedText(const BatchSpeed& speed);
 
-// {"together": [...], "categories": [...], "gaps": [...], "first_tokens": [...], "memory_bytes": {...}}. Times are seconds. A ratio is null
-// where there is nothing to compare with.
+// Writes {"together": [...], "categories": [...], "gaps": [...], "first_tokens": [...], "memory_bytes": {...}}. Times are seconds. A ratio
+// is null if there is nothing to compare with.
 void WriteBatchSpeed(JsonWriter& json, const BatchSpeed& speed);
 
 }  // namespace tessera

@@ -1,8 +1,8 @@
-// The time of a pass of so many rows of one text, each with logits: what a step of as many texts is held against.
+// The time of a pass of many rows of one sequence, each with logits. A step of as many sequences is compared with that time.
 //
 //   ASSIGN_OR_RETURN(const double seconds, SecondsOfRowPass(*engine, /*before=*/prompt, /*rows=*/{7, 8, 9}));
 //
-// By the engine's clock. Threads: the engine's, one call at a time.
+// Times are by the engine's clock. Threads: the engine's, one call at a time.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -11,9 +11,9 @@
 
 namespace tessera {
 
-// The median of some passes over `rows`, one after another in the text, behind the tokens `before`, with all their logits; these are
-// computed in parts where the engine has no room for all. REQUIRES: neither is empty, and the context has room for both. Errors: those of
-// a Session, and InvalidArgument if a pass has fewer rows.
+// Returns the median time of some passes over `rows`, consecutive tokens of a sequence that follow the tokens `before`, with all rows'
+// logits. Logits are computed in parts if the engine has no room for all. Returns the errors of a Session, and InvalidArgument if the
+// maximum rows of a pass are fewer. REQUIRES: neither is empty, and the context has room for both.
 absl::StatusOr<double> SecondsOfRowPass(Engine& engine, absl::Span<const TokenId> before, absl::Span<const TokenId> rows);
 
 }  // namespace tessera

@@ -33,11 +33,11 @@ DrafterRegistry Registry() {
   return registry;
 }
 
-// The samples of one prompt, as one way wrote them.
+// The samples of one prompt, generated in one mode.
 struct Written {
   std::vector<std::vector<TokenId>> texts = {};
-  SteadyRate rate = {};           // Since the prompt was read, until the last sample ended;
-  SteadyRate full = {};           // while all of them were written.
+  SteadyRate rate = {};           // From the end of the prompt to the end of the last sample;
+  SteadyRate full = {};           // while all samples were decoded.
   int64_t text_steps = 0;         // Steps of each sample, all together.
   double TokensPerPass() const { return static_cast<double>(rate.tokens) / static_cast<double>(text_steps); }
 };
@@ -48,7 +48,7 @@ void Count(const TimedStep& step, SteadyRate& rate) {
   rate.steps += 1;
 }
 
-// So many tokens of the prompt, and again from its beginning: what they are changes no time.
+// Returns `count` tokens, the prompt's in a cycle: the choice of tokens changes no time.
 std::vector<TokenId> Around(const std::vector<TokenId>& prompt, size_t count) {
   std::vector<TokenId> tokens(count);
   for (size_t i = 0; i < count; ++i) tokens[i] = prompt[i % prompt.size()];
@@ -96,8 +96,8 @@ class SampleBench {
   std::vector<Way> ways_;
   CostProfile costs_;
   bool counts_ = false;
-  size_t turn_ = 0;                      // The way that begins.
-  std::map<int, RowSamples> samples_;    // By their number.
+  size_t turn_ = 0;                      // The mode that begins.
+  std::map<int, RowSamples> samples_;    // By number of samples.
   std::string difference_;
 };
 
@@ -131,7 +131,7 @@ absl::Status SampleBench::Measure(int samples, const std::vector<TokenId>& promp
   return absl::OkStatus();
 }
 
-// Where the samples are half written.
+// Times a pass in a context where the samples are half generated.
 absl::StatusOr<double> SampleBench::PassSeconds(int rows, const std::vector<TokenId>& prompt) {
   const size_t half = static_cast<size_t>(options_.generate_tokens) / 2;
   return SecondsOfRowPass(engine_, Around(prompt, prompt.size() + half), Around(prompt, static_cast<size_t>(rows)));
@@ -144,7 +144,7 @@ absl::StatusOr<Written> SampleBench::Write(Way way, int samples, const std::vect
     const int64_t room = SharedHistory::UsualRoom(engine_.context());
     siblings = std::make_shared<SharedHistory>(std::make_shared<SharedHistory::Room>(room));
   }
-  std::vector<std::unique_ptr<Speculator>> speculators(static_cast<size_t>(samples));   // They outlive the streams.
+  std::vector<std::unique_ptr<Speculator>> speculators(static_cast<size_t>(samples));   // The elements outlive the streams.
   ASSIGN_OR_RETURN(const std::unique_ptr<TextsTogether> together,
                    TextsTogether::Create(engine_, costs_, /*most_gap=*/std::numeric_limits<double>::max()));
   for (int sample = 0; sample < samples; ++sample) {
@@ -211,7 +211,7 @@ absl::StatusOr<SampleDrafts> DraftsOfSamples(const std::string& speculate) {
   SampleDrafts drafts = {.apart = absl::StrJoin(names, ","), .shared = {}};
   names.push_back(kSiblings);
   drafts.shared = absl::StrJoin(names, ",");
-  RETURN_IF_ERROR(Registry().Parse(drafts.shared).status());   // There may be too many with it.
+  RETURN_IF_ERROR(Registry().Parse(drafts.shared).status());   // With siblings there may be too many drafters.
   return drafts;
 }
 

@@ -15,9 +15,9 @@ namespace tessera {
 
 std::string SampleSpeedText(const SampleSpeed& speed);
 
-// {"rows": [{"samples", "tokens_per_second", "step_seconds", "pass_seconds", "of_pass", "apart", "shared", "shared_of_apart"}, ...],
+// Writes {"rows": [{"samples", "tokens_per_second", "step_seconds", "pass_seconds", "of_pass", "apart", "shared", "shared_of_apart"}, ...],
 // "memory_bytes": {"weights", "cache"}, "cache_tokens"}; "apart" and "shared" have "tokens_per_second", "gain", "tokens_per_pass", or are
-// null where nothing was drafted so.
+// null if that mode was not measured.
 void WriteSampleSpeed(JsonWriter& json, const SampleSpeed& speed);
 
 }  // namespace tessera

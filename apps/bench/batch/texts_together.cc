@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr double kMeasureSeconds = 0.15;
-constexpr int kMostTexts = 8;              // For each that is written at once.
+constexpr int kMostTexts = 8;              // Maximum sequences for each one decoded at once.
 
 }  // namespace
 
@@ -77,8 +77,8 @@ absl::StatusOr<std::unique_ptr<Speculator>> NewSpeculator(const Engine& engine, 
 
 absl::StatusOr<SteadyRate> WriteTogether(Engine& engine, CostProfile& costs, const SteadyTexts& texts) {
   struct Slot { int text = -1; std::unique_ptr<Speculator> speculator = nullptr; };
-  std::vector<Slot> slots(static_cast<size_t>(texts.texts));   // They outlive the streams.
-  // Prompts are read as fast as can be, or short texts would end before all are written.
+  std::vector<Slot> slots(static_cast<size_t>(texts.texts));   // The slots outlive the streams.
+  // Prompts are read as fast as possible, or short sequences would end before all sequences are decoded at once.
   ASSIGN_OR_RETURN(const std::unique_ptr<TextsTogether> together,
                    TextsTogether::Create(engine, costs, /*most_gap=*/std::numeric_limits<double>::max()));
   SteadyRate rate;

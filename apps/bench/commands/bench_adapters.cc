@@ -1,4 +1,4 @@
-// tessera_bench adapters: what adapters cost: passes, texts with several of them, changing to another, memory.
+// tessera_bench adapters: the cost of adapters: passes, sequences with several adapters, changing to another adapter, memory.
 #include <algorithm>
 #include <memory>
 
@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kDefaultTokens = 64, kDefaultDepth = 64;   // Passes are short ones: what they read is weights and adapters.
+constexpr int kDefaultTokens = 64, kDefaultDepth = 64;   // Passes are short: a pass mainly reads weights and adapters.
 constexpr int kMostAdapters = 10000;
 
 absl::StatusOr<AdapterSpeedOptions> AskedByFlags() {

@@ -1,4 +1,4 @@
-// tessera_bench attention: how much longer a pass takes after many tokens than after none.
+// tessera_bench attention: the extra time of a pass after many tokens, compared with a pass after none.
 #include <algorithm>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// tessera_bench batch: many texts at once, what one of them is held up by the others, and what drafts add.
+// tessera_bench batch: many sequences at once, the delay of each by the others, and the gain of drafts.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -24,11 +24,11 @@ namespace tessera {
 namespace {
 
 constexpr char kDefaultTexts[] = "1,2,4,8,16";
-constexpr int kSchema = 2;                 // 1, which was not written, had "streams" and "sorts" for "batch" and "categories".
-constexpr int kDefaultRepetitions = 3;     // All that is measured takes half a minute.
+constexpr int kSchema = 2;                 // Schema 1, which was never released, had "streams" and "sorts" for "batch" and "categories".
+constexpr int kDefaultRepetitions = 3;     // All measurements together take half a minute.
 constexpr char kDefaultCategory[] = "chat";
-constexpr int kMostTexts = 64;             // As many as a pass of a stepper has.
-constexpr int kMostPrompts = kMostTexts;   // A category has.
+constexpr int kMostTexts = 64;             // The maximum sequences of a pass.
+constexpr int kMostPrompts = kMostTexts;   // Per category.
 
 FlagGroup PhoneFlagsWithoutTrace() {
   FlagGroup group = ModelAndPhoneFlags();
@@ -64,7 +64,7 @@ absl::StatusOr<BatchSpeedOptions> AskedByFlags() {
   return asked;
 }
 
-// Memory is planned for all texts, and for drafters of those that have some.
+// Plans memory for all sequences, and for the drafters of sequences with drafts.
 absl::Status PlanMemory(const BatchSpeedOptions& asked, EngineOptions& options) {
   options.workload.sessions = asked.MostTexts() + 1;
   options.workload.logit_rows = asked.MostTexts() + 1;
@@ -77,7 +77,7 @@ absl::Status PlanMemory(const BatchSpeedOptions& asked, EngineOptions& options) 
   return absl::OkStatus();
 }
 
-// A text is as long as it has to be, and the cache has room for as many as are measured, unless flags say otherwise.
+// Returns options with a context as long as needed, and a cache with room for all sequences, unless flags say otherwise.
 absl::StatusOr<EngineOptions> OptionsFor(const BatchSpeedOptions& asked) {
   ASSIGN_OR_RETURN(EngineOptions options, OptionsForContext(asked.NeededContext()));
   if (options.cache.cache_tokens == 0) options.cache.cache_tokens = std::max(asked.NeededTokens(), options.cache.context);
@@ -85,7 +85,7 @@ absl::StatusOr<EngineOptions> OptionsFor(const BatchSpeedOptions& asked) {
   return options;
 }
 
-// Prompts that leave no room for as many texts as there are writers are left out.
+// Leaves out prompts that are too long for --writers sequences at once.
 absl::StatusOr<std::vector<TokenizedCategory>> CategoriesOf(const Engine& engine, const std::vector<PromptCategory>& categories) {
   const int most = std::min(engine.context(), engine.cache_tokens() / FLAGS_writers) - FLAGS_generate_tokens - 2;
   return DialoguesOf(engine, categories, most, absl::StrCat(FLAGS_writers, " of them exceed --context or --cache_tokens"));

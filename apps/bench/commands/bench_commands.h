@@ -1,8 +1,8 @@
-// The subcommands of tessera_bench, a file each.
+// The subcommands of tessera_bench, one file per subcommand.
 //
 //   return CommandsMain(argc, argv, info, {BenchSpeed(), BenchRows()});            // cli/commands.h
 //
-// Each has only flags that it uses. With --json it writes an object, else a table. Threads: one at a time.
+// Each subcommand has only flags that the subcommand uses. With --json a subcommand writes an object, else a table. Threads: one at a time.
 #pragma once
 
 #include "tessera/apps/cli/commands.h"

@@ -1,12 +1,12 @@
-// What the subcommands of tessera_bench share: checks of flags, the engine's options, and the heading of a result.
+// The shared parts of tessera_bench's subcommands: checks of flags, the engine's options, and the heading of a result.
 //
 //   RETURN_IF_ERROR(CheckTokens("generate_tokens", FLAGS_generate_tokens, 1));
 //   ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(/*context=*/640));
 //   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
 //   return ShowResult(heading, AttentionText(all), [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
 //
-// Errors are wrong usage of the flag that they are about. Times of commands with --device are by a modeled phone's clock, which headings
-// say. Threads: one at a time.
+// Errors are wrong usage and name the flag. Times of commands with --device are by a modeled phone's clock, and headings say so. Threads:
+// one at a time.
 #pragma once
 
 #include <optional>
@@ -22,26 +22,26 @@
 
 namespace tessera {
 
-// ModelFlags() without some of them. REQUIRES: they are model flags.
+// Returns ModelFlags() without the flags of `left_out`. REQUIRES: all of `left_out` are model flags.
 FlagGroup ModelFlagsBut(const std::vector<std::string>& left_out);
 
-absl::Status CheckTokens(const char* flag, int value, int least);  // least to 2^20
+absl::Status CheckTokens(const char* flag, int value, int least);  // The range is `least` to 2^20.
 absl::Status CheckRepetitions();
-absl::Status CheckRingShare();   // Its value, and the flags beside it.
+absl::Status CheckRingShare();   // Checks --ring_share, and that neither --memory_budget nor --pin is given with --ring_share.
 
-// EngineOptionsOfFlags(), with `context` unless --context sets one; 0: the engine decides.
+// Returns EngineOptionsOfFlags() with `context`, unless --context sets the context; 0: the engine decides.
 absl::StatusOr<EngineOptions> OptionsForContext(int context, Timeline* timeline = nullptr, bool own_budgets = false);
 
 struct BenchHeading {
   std::string model;
   int threads = 0;
   std::string kernels = {};          // "reference" on the reference path, "npu avx2" on the npu path.
-  std::optional<int> repetitions;    // Not there: the measurement has none.
-  std::optional<int> depth;          // Tokens before. Likewise.
+  std::optional<int> repetitions;    // nullopt: the measurement has no repetitions.
+  std::optional<int> depth;          // Tokens before; nullopt likewise.
   std::string device = {};           // --device. Empty: this machine.
 
   static absl::StatusOr<BenchHeading> Of(const EngineOptions& options, std::optional<int> repetitions, std::optional<int> depth);
-  std::string Text() const;          // A line, and an empty one.
+  std::string Text() const;          // Returns a line, and an empty line.
 };
 
 // Writes the heading and `text` or, with --json, an object of the heading and the members that `put` adds.

@@ -1,4 +1,4 @@
-// tessera_bench memory: the most memory that loading and running take.
+// tessera_bench memory: peak memory of loading and running.
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/passes/memory_use.h"

@@ -1,4 +1,4 @@
-// tessera_bench overhead: what a token costs outside the graphs.
+// tessera_bench overhead: a token's cost outside the graphs.
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/passes/overhead.h"

@@ -1,4 +1,4 @@
-// tessera_bench products: the speed of each block format's products in cache. It loads no model.
+// tessera_bench products: the speed of each block format's products in cache. No model is loaded.
 #include <utility>
 
 #include "absl/strings/str_format.h"

@@ -1,4 +1,4 @@
-// tessera_bench roofline: speed beside the best that memory and arithmetic of this machine allow.
+// tessera_bench roofline: speed compared with the limits of this machine's memory and arithmetic.
 #include <memory>
 #include <optional>
 
@@ -19,7 +19,8 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckRepetitions());
   const BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};
   const bool as_deep_as_the_context = FLAGS_depth == 0;
-  const std::optional<int> depth = as_deep_as_the_context ? std::nullopt : std::optional<int>(FLAGS_depth);   // Else the lines tell.
+  // nullopt: the result's lines name the depths.
+  const std::optional<int> depth = as_deep_as_the_context ? std::nullopt : std::optional<int>(FLAGS_depth);
   ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(as_deep_as_the_context ? 0 : benchmark.NeededContext()));
   if (options.compute.path == ComputePath::kReference) return WrongUsage("path", "reference", "fast or npu: it has no kernels to measure");
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, depth));

@@ -1,4 +1,4 @@
-// tessera_bench rows: what each further row of a pass costs, as a table and drawn.
+// tessera_bench rows: the cost of each further row of a pass, as a table and as a chart.
 #include <memory>
 #include <optional>
 

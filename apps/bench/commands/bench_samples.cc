@@ -1,4 +1,4 @@
-// tessera_bench samples: many samples of one problem at once, beside a pass of as many rows, and what drafts add that they share.
+// tessera_bench samples: many samples of one problem at once, compared with a pass of as many rows, and the gain of shared drafts.
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -30,10 +30,10 @@ namespace {
 
 constexpr char kDefaultSamples[] = "1,2,4,8,16,32", kDefaultCategory[] = "gsm8k";
 constexpr int kDefaultRepetitions = 3;
-constexpr char kDefaultTemperature[] = "1";   // As samples are usually drawn.
-constexpr int kMostSamples = 64;           // As many texts as a pass of a stepper has.
+constexpr char kDefaultTemperature[] = "1";   // The usual temperature of samples.
+constexpr int kMostSamples = 64;           // The maximum sequences of a pass.
 constexpr int kMostPrompts = 64;
-constexpr int kUsualPrompt = 512;          // Without --context there is room for prompts of so many tokens.
+constexpr int kUsualPrompt = 512;          // Without --context there is room for prompts of this length.
 
 int Repetitions() { return IsGiven("repetitions") ? FLAGS_repetitions : kDefaultRepetitions; }
 
@@ -55,10 +55,10 @@ absl::StatusOr<SampleSpeedOptions> AskedByFlags() {
   return asked;
 }
 
-// Behind a prompt there is room for each sample and, of one, for a pass of rows.
+// Returns the tokens behind a prompt: room for each sample and, for one sequence, a pass of rows.
 int RoomBehind(const SampleSpeedOptions& asked) { return asked.generate_tokens + 2 + asked.together.back(); }
 
-// Memory is planned for all samples, for a session beside them, and for drafters that share what samples write.
+// Plans memory for all samples, for one more session, and for drafters that draft from all samples' tokens.
 absl::Status PlanMemory(const SampleSpeedOptions& asked, EngineOptions& options) {
   options.workload.sessions = asked.together.back();
   options.workload.logit_rows = asked.together.back() + 1;
@@ -94,7 +94,8 @@ absl::StatusOr<std::vector<std::vector<TokenId>>> PromptsFor(const Engine& engin
 }
 
 absl::Status Run() {
-  if (!IsGiven("temperature")) gflags::SetCommandLineOption("temperature", kDefaultTemperature);   // Neither the usual one nor the file's.
+  // Neither the usual temperature nor the file's.
+  if (!IsGiven("temperature")) gflags::SetCommandLineOption("temperature", kDefaultTemperature);
   ASSIGN_OR_RETURN(SampleSpeedOptions asked, AskedByFlags());
   ASSIGN_OR_RETURN(const EngineOptions options, OptionsFor(asked));
   if (FLAGS_dry_run) return ShowLoadPlan(options);

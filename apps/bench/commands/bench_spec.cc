@@ -1,4 +1,4 @@
-// tessera_bench spec: times speculative decoding beside plain decoding, text by text, on public evaluation sets.
+// tessera_bench spec: times speculative decoding and plain decoding, prompt by prompt, on public evaluation sets.
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ constexpr char kOracle[] = "oracle", kChooser[] = "chooser", kWrong[] = "wrong";
 
 bool SpeculatesBy(const char* name) { return FLAGS_speculate == name; }
 
-// A drafter that learns would know a text that is written again.
+// Checks --writings: a drafter that learns would know a sequence that is generated again.
 absl::Status CheckWritings() {
   RETURN_IF_ERROR(CheckFlagRange("writings", FLAGS_writings, 1, 1000));
   if (FLAGS_writings == 1 || SpeculatesBy("none") || SpeculatesBy(kOracle) || SpeculatesBy(kWrong)) return absl::OkStatus();
@@ -51,13 +51,13 @@ absl::Status CheckWritings() {
                     "1, or none, oracle or wrong, which learn nothing");
 }
 
-// What learns nothing from earlier answers would pass over them.
+// Checks --remember: drafters that learn nothing from earlier answers would ignore the answers.
 absl::Status CheckRemember() {
   if (!FLAGS_remember || SpeculatesBy(kChooser) || ReadsHistory(FLAGS_speculate)) return absl::OkStatus();
   DrafterRegistry registry = DrafterRegistry::BuiltIn();
   RETURN_IF_ERROR(registry.Add(NamedDraft()));
   const bool known = SpeculatesBy(kOracle) || SpeculatesBy(kWrong) || registry.Parse(FLAGS_speculate).ok();
-  if (!known) return absl::OkStatus();  // That is the error.
+  if (!known) return absl::OkStatus();  // The unknown name is the error to report.
   return WrongUsage("remember", absl::StrCat("with --speculate=", FLAGS_speculate), "auto or suffix, which drafts from earlier answers");
 }
 
@@ -71,7 +71,7 @@ absl::Status CheckFlags() {
   return ForFile("plot", CheckTextFileWritable(FLAGS_plot));
 }
 
-// One text, written both ways.
+// One prompt, continued with and without drafts.
 struct Pair {
   std::string category;
   std::vector<TokenId> prompt;
@@ -79,14 +79,14 @@ struct Pair {
   double barrier_nanos = 0;  // The longer of two probes, before and after.
 };
 
-// Those that are built in, and that of --draft_model.
+// Returns the built-in drafters and the drafter of --draft_model.
 absl::StatusOr<DrafterRegistry> RegistryWith(const std::shared_ptr<DraftModel>& draft, std::shared_ptr<const HistoryStore> history) {
   DrafterRegistry registry = DrafterRegistry::BuiltIn(std::move(history));
   if (draft != nullptr) RETURN_IF_ERROR(registry.Add(draft->AsDrafter()));
   return registry;
 }
 
-// The things that all speculators of a run share.
+// The parts that all speculators of a run share.
 class DraftingTools {
  public:
   // Measures costs, unless the file of --cost_profile has them.
@@ -113,13 +113,14 @@ class DraftingTools {
     return costs_.Save(FLAGS_cost_profile);
   }
 
-  // Null without --remember. It is neither read from a file (none has the number of this process in its name) nor written.
+  // Returns a history; null without --remember. The history is neither read from a file (no file's name has this process's number) nor
+  // written.
   absl::StatusOr<std::shared_ptr<HistoryStore>> NewHistory() const {
     if (!FLAGS_remember) return nullptr;
     return HistoryStore::Open("", absl::StrCat("spec_bench-", getpid()), VocabularyOf(engine_->tokenizer()), {});
   }
 
-  // A drafter by name, or one of those that only a benchmark has. `oracle` is set if the drafter knows the text.
+  // Returns drafters by name, or a drafter for benchmarks only. Sets `oracle` if the drafter knows the sequence.
   absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> NewDrafters(std::shared_ptr<const HistoryStore> history,
                                                                     OracleDrafter*& oracle) const {
     std::vector<std::unique_ptr<Drafter>> drafters;
@@ -149,7 +150,7 @@ class DraftingTools {
   CostProfile costs_;
 };
 
-// Writes all texts of a category. They share one speculator, so what it has learnt from one text helps the next.
+// Generates all sequences of a category. All share one speculator, so knowledge from one sequence helps the next.
 class CategoryBench {
  public:
   static absl::StatusOr<CategoryBench> Create(const std::string& name, DraftingTools& tools) {
@@ -182,7 +183,8 @@ class CategoryBench {
  private:
   explicit CategoryBench(const std::string& name) : result_(name) {}
 
-  // Which way comes first alternates from writing to writing and from text to text; but an oracle needs the plain text first.
+  // Generates a sequence with and without drafts. The first mode alternates from run to run and from prompt to prompt, but an oracle needs
+  // the plain sequence first.
   absl::Status Write(PairRunner& runner, Pair& pair) {
     std::vector<TimedText> plain_texts, drafted_texts;
     for (int i = 0; i < FLAGS_writings; ++i) {
@@ -201,7 +203,7 @@ class CategoryBench {
 
   CategoryResult result_;
   std::shared_ptr<HistoryStore> history_;  // Null: none.
-  OracleDrafter* oracle_ = nullptr;        // The oracle of the speculator, if it has one.
+  OracleDrafter* oracle_ = nullptr;        // The speculator's oracle, if there is one.
   std::unique_ptr<Speculator> speculator_;
 };
 
@@ -224,7 +226,7 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::shared_ptr<DraftMode
   int64_t texts = 0;
   for (const PromptCategory& category : categories) texts += category.prompts.size();
   ASSIGN_OR_RETURN(const std::vector<TokenId> first, tokens_of(categories.front().prompts.front()));
-  RETURN_IF_ERROR(runner.Write(first, nullptr).status());  // Warms caches, is not counted.
+  RETURN_IF_ERROR(runner.Write(first, nullptr).status());  // Warms caches; not counted.
   ASSIGN_OR_RETURN(DraftingTools tools, DraftingTools::FromFlags(engine, draft, adapter));
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), kernels, PeakLoops::kReadStep));
@@ -288,7 +290,7 @@ std::string FindingsJson(const Engine& engine, const Adapters& adapters, const F
   return std::move(json).Take() + "\n";
 }
 
-// An error that names the first text that drafts changed, and where.
+// Returns an error that names the first sequence that drafts changed, and the place.
 absl::Status CheckSame(const std::vector<Pair>& pairs) {
   for (size_t i = 0; i < pairs.size(); ++i) {
     const std::vector<TokenId>&plain = pairs[i].plain.tokens, &drafted = pairs[i].drafted.tokens;
@@ -303,7 +305,7 @@ absl::Status CheckSame(const std::vector<Pair>& pairs) {
   return absl::OkStatus();
 }
 
-// Memory for the program's own drafters is planned like that of registered drafters with as many rows.
+// Plans memory. The program's own drafters count like registered drafters with as many rows.
 absl::Status PlanMemory(const std::shared_ptr<DraftModel>& draft, EngineOptions& options) {
   if (SpeculatesBy(kOracle) || SpeculatesBy(kWrong)) {
     PlanDrafting("lookup", 0, options);

@@ -1,4 +1,4 @@
-// tessera_bench streaming: passes of a streamed model beside reading alone and computing alone.
+// tessera_bench streaming: passes of a streamed model compared with reading alone and computing alone.
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/flash/streaming_speed.h"
@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kContext = 512;  // Keys and values count to a budget, so figures depend on it.
+constexpr int kContext = 512;  // Keys and values count to a budget, so figures depend on the context.
 
 absl::Status Run() {
   RETURN_IF_ERROR(CheckRepetitions());

@@ -1,4 +1,4 @@
-// tessera_bench threads: what threads gain and cost on two CPUs.
+// tessera_bench threads: gain and cost of threads on two CPUs.
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/passes/overhead.h"

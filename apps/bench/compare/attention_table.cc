@@ -73,7 +73,7 @@ class AttentionTable {
 absl::StatusOr<std::string> TableOf(const EngineOptions& options, const std::string& text) {
   EngineOptions plain = options;
   plain.compute.path = ComputePath::kReference;
-  plain.compute.kernels = "auto";   // The reference has none.
+  plain.compute.kernels = "auto";   // The reference path has no kernels.
   ASSIGN_OR_RETURN(const Way reference, Open("FP32", plain));
   ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(reference.engine->tokenizer(), text));
   AttentionTable table(windows, /*comparisons=*/4);
@@ -92,7 +92,7 @@ absl::StatusOr<std::string> TableOf(const EngineOptions& options, const std::str
 }  // namespace
 
 absl::Status ShowAttentionTable(const EngineOptions& options, const std::string& text) {
-  ASSIGN_OR_RETURN(const std::string shown, TableOf(options, text));   // Its progress line is gone by then.
+  ASSIGN_OR_RETURN(const std::string shown, TableOf(options, text));   // The progress line of TableOf is gone by then.
   return WriteOutput(shown);
 }
 

@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// Messages: a token with its logits, bit by bit; or the end of a text, with figures and the reason's name.
+// Kinds of messages: a token with the token's logits, bit by bit; or the end of a sequence, with figures and the reason's name.
 enum Kind { kToken, kEndOfText };
 
 template <typename T>
@@ -55,7 +55,7 @@ void CompareLogits(const std::vector<float>& a, const std::vector<float>& b, Tex
   }
 }
 
-// REQUIRES: both are messages about the same place, and not equal.
+// Returns the difference of two messages. REQUIRES: both are messages about the same place, and not equal.
 TextDifference DifferenceOf(const Message& a, const Message& b) {
   TextDifference difference;
   if (a.kind == kToken) difference.a = ReadFront<TokenId>(a);
@@ -66,7 +66,7 @@ TextDifference DifferenceOf(const Message& a, const Message& b) {
   return difference;
 }
 
-// Ends of texts are equal if their reasons are; their figures may differ.
+// Whether two messages are equal. Ends of sequences are equal if the reasons are equal; the figures may differ.
 bool Equal(const Message& a, const Message& b) {
   return a.kind == b.kind && (a.kind == kToken ? a.bytes == b.bytes : ReasonOf(a) == ReasonOf(b));
 }

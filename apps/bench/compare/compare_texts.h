@@ -1,11 +1,11 @@
-// Compares two ways to write the same texts, token for token and logit for logit, each in a process of its own.
+// Compares two modes of generating the same sequences, token for token and logit for logit. Each mode runs in a process of its own.
 //
 //   const auto plain = [&](TextSender& sender) { return WriteTexts(options, prompts, sender); };      // see TextSender
 //   ASSIGN_OR_RETURN(const Comparison comparison, CompareTexts(plain, speculative));
 //   if (comparison.difference.has_value()) WriteOutput(DifferenceLine(*comparison.difference));
 //
-// It compares all logits from which each token was chosen, as bits. Both write at once; the first difference ends them. Threads: as
-// ForkedRun.
+// CompareTexts compares all logits from which each token was chosen, as bits. Both processes run at the same time. The first difference
+// ends both. Threads: see ForkedRun.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// By this a writer reports its texts.
+// Reports the sequences of one mode, token by token.
 class TextSender {
  public:
   explicit TextSender(MessageSender& sender) : sender_(sender) {}
@@ -32,12 +32,12 @@ class TextSender {
 
 struct TextDifference {
   int64_t prompt = 0;                // From 0 on.
-  int64_t token = 0;                 // Token of the text, from 0 on.
-  std::optional<TokenId> a, b;       // None: that text has ended.
-  std::string reason_a, reason_b;    // How the text ended, if it has (FinishReasonName).
-  int64_t logits_different = 0;      // How many logits differ,
-  int64_t logits = 0;                // and how many there are; 0 if one text has ended.
-  TokenId widest = 0;                // The logit that differs most, if one does, and its values.
+  int64_t token = 0;                 // Token of the sequence, from 0 on.
+  std::optional<TokenId> a, b;       // None: that mode's sequence has ended.
+  std::string reason_a, reason_b;    // How the sequence ended, if at all (FinishReasonName).
+  int64_t logits_different = 0;      // Number of logits that differ,
+  int64_t logits = 0;                // and number of logits; 0 if one sequence has ended.
+  TokenId widest = 0;                // The logit that differs most, if any differs, and both values.
   float widest_a = 0, widest_b = 0;
 };
 
@@ -46,14 +46,15 @@ struct TextFigures {
 };
 
 struct Comparison {
-  int64_t prompts = 0, tokens = 0;   // How many were equal.
+  int64_t prompts = 0, tokens = 0;   // Numbers of equal prompts and tokens.
   TextFigures a, b;                  // Figures of these prompts.
   std::optional<TextDifference> difference;
 };
 
 using TextProducer = std::function<absl::Status(TextSender& sender)>;
 
-// The first error of either, and which way it was: "a: --threads: found ...", which is wrong usage, or "... (--a)".
+// Compares the sequences of `a` and `b`. Returns the first error of either mode, with the mode's name: "a: --threads: found ..." for wrong
+// usage, or "... (--a)".
 absl::StatusOr<Comparison> CompareTexts(const TextProducer& a, const TextProducer& b);
 
 // "prompt 3, token 17: a chose 504, b chose 28; 49152 of 49152 logits differ, most that of token 28: 1.25 and 1.5"

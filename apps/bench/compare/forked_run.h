@@ -1,11 +1,11 @@
-// Runs a function in a process of its own, which sends this one messages.
+// Runs a function in a child process, which sends messages to this process.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<ForkedRun> run, ForkedRun::Start([](MessageSender& sender) { return sender.Send(1, "found"); }));
 //   ASSIGN_OR_RETURN(std::optional<Message> message, run->Next());          // {1, "found"}
 //   ASSIGN_OR_RETURN(message, run->Next());                                 // none: the function has returned
 //
-// For two runs that must not share memory, flags or threads. A message is handed over when it is sent: the sender waits for the reader.
-// Destroying the ForkedRun ends the process. Threads: no other thread may hold a lock when Start is called.
+// For two runs that must not share memory, flags or threads. Sending waits until the reader takes the message. Destroying the ForkedRun
+// ends the process. Threads: no other thread may hold a lock when Start is called.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 namespace tessera {
 
 struct Message {
-  int kind = 0;          // From 0 on, as sender and reader agree.
+  int kind = 0;          // From 0 on; sender and reader agree on the meaning.
   std::string bytes;
 };
 
@@ -34,14 +34,14 @@ class MessageSender {
 
 class ForkedRun {
  public:
-  // The function sees the memory of this process as it is now, and cannot change it.
+  // Starts the process. The function sees a copy of this process's memory at this moment, and cannot change the original.
   static absl::StatusOr<std::unique_ptr<ForkedRun>> Start(const std::function<absl::Status(MessageSender& sender)>& function);
   ~ForkedRun();
   ForkedRun(const ForkedRun&) = delete;
   ForkedRun& operator=(const ForkedRun&) = delete;
 
-  // Waits. None once the function has returned OK; its error if it returned one, with the mark of wrong usage if it had
-  // that; Aborted if the process ended before.
+  // Waits for the next message. Returns none once the function has returned OK. Returns the function's error if the function failed, with
+  // the mark of wrong usage if the error had that mark. Aborted if the process ended before the function returned.
   absl::StatusOr<std::optional<Message>> Next();
 
  private:

@@ -82,7 +82,7 @@ bool Mode::LeavesNothingTo(const std::string& flag) const {
 bool Mode::PassesOver(const std::string& flag) const { return Sets(flag) || LeavesNothingTo(flag); }
 
 absl::StatusOr<EngineOptions> Mode::Apply() const {
-  if (Sets(kHistory) && LeavesNothingTo(kHistory)) {  // Other programs would keep answers.
+  if (Sets(kHistory) && LeavesNothingTo(kHistory)) {  // Other programs would keep answers in the file.
     return ForField("the setting history", BadValue(kHistory, ValueOf(kHistory), "drafters that read it, such as suffix"));
   }
   for (const char* const flag : {"cost_profile", kHistory, "tree", "draft_model", "recipe", "kv_block", "kernels", "kv_format"}) {

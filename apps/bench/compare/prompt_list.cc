@@ -28,7 +28,8 @@ absl::StatusOr<std::string> ReadInput() {
 absl::StatusOr<std::vector<TokenId>> TokensOf(const std::string& text, const std::string& source, Conversation& conversation,
                                               const Engine& engine) {
   if (absl::StartsWith(text, "{")) {
-    for (const auto& [flag, given] : {std::pair("raw", FLAGS_raw), std::pair("system", IsGiven("system"))}) {  // It says all itself.
+    // An object has all settings itself.
+    for (const auto& [flag, given] : {std::pair("raw", FLAGS_raw), std::pair("system", IsGiven("system"))}) {
       if (given) return WrongUsage(flag, absl::StrCat("beside an object (", source, ")"), "prompts that are texts");
     }
     ASSIGN_OR_RETURN(const JsonValue request, JsonValue::Parse(text, source, {.max_bytes = kLargestPrompt}));

@@ -1,10 +1,10 @@
-// The prompts of a file (--prompts), one per line: a text, or a JSON object as tessera_logits --jsonl takes it.
+// The prompts of a file (--prompts), one per line: a text, or a JSON object in the form of tessera_logits --jsonl.
 //
 //   ASSIGN_OR_RETURN(const PromptList prompts, PromptList::FromFlags());
 //   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> tokens, prompts.Tokens(*engine));
 //
-// A text gets the form of a dialogue's first message, as --raw, --system and --chat_template say; an object's text or tokens are
-// taken as they are. Empty lines are skipped. Thread-compatible.
+// A text becomes a dialogue's first message, by --raw, --system and --chat_template. An object's text or tokens are used unchanged. Empty
+// lines are skipped. Thread-compatible.
 #pragma once
 
 #include <string>
@@ -18,16 +18,16 @@ namespace tessera {
 
 class PromptList {
  public:
-  // The prompts of standard input if --prompts names no file. WrongUsage (prompts) if that is a terminal, or if
+  // Reads the file of --prompts, or standard input if --prompts names no file. WrongUsage (prompts) if standard input is a terminal, or if
   // there is no prompt.
   static absl::StatusOr<PromptList> FromFlags();
 
-  // Errors name the file, the line and the field.
+  // Returns the tokens of each prompt. Errors name the file, the line and the field.
   absl::StatusOr<std::vector<std::vector<TokenId>>> Tokens(const Engine& engine) const;
 
  private:
   struct Line {
-    int64_t number;    // From 1 on, as editors count.
+    int64_t number;    // From 1 on, like line numbers in editors.
     std::string text;
   };
   std::string source_;

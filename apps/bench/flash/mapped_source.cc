@@ -30,7 +30,7 @@ class MappedSource : public WeightSource {
     return leases;
   }
 
-  // This reads in the pages, whether they were in memory or not.
+  // Locks the pinned units in memory, which reads in all missing pages.
   absl::Status Lock(const std::vector<bool>& pinned) {
     for (int unit = 0; unit < units(); ++unit) {
       if (pinned[unit] && mlock(Unit(unit).data(), Unit(unit).size()) != 0) return Failed(file_, "mlock of a pinned unit", errno);

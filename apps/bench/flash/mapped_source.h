@@ -3,8 +3,8 @@
 //   options.hooks = Hooks({.open_source = OpenMapped});     // EngineOptions: pins are those that the budget's plan has
 //   ASSIGN_OR_RETURN(std::unique_ptr<WeightSource> source, OpenMapped(*file, plan));
 //
-// This is the best form of mapping: on large pages where the file system has them, read in order, the plan's pins locked in memory.
-// Checksums are not compared, and a file that is cut while it is mapped ends the process, which a product cannot accept. Thread-safe.
+// This is the best form of mapping: on large pages if the file system has large pages, read in order, the plan's pins locked in memory.
+// Checksums are not compared. A file that is truncated while mapped ends the process, which a product cannot accept. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@
 
 namespace tessera {
 
-// Reads the pins. Errors are those of open(2), mmap(2) and mlock(2), which needs the right to lock so much memory: file, call, message.
-// `file` must outlive the source.
+// Maps the file and reads the pins. Returns the errors of open(2), mmap(2) and mlock(2), with file, call and message. mlock(2) needs the
+// right to lock as much memory as the pins take. `file` must outlive the source.
 absl::StatusOr<std::unique_ptr<WeightSource>> OpenMapped(const TsrReader& file, const StreamPlan& plan);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Streams a packed model's units without computing, to measure the speed and the CPU time; or in the background of something that is timed.
+// Streams a packed model's units without computing, to measure the speed and the CPU time, or in the background of another measurement.
 //
 //   ASSIGN_OR_RETURN(ReadingSpeed alone, TimeReading(*file, {.io = IoKind::kAuto, .ring_bytes = 64 << 20}));
 //
@@ -6,7 +6,7 @@
 //   reader->Allow(bytes);                                     // so many bytes are read while this thread does something else
 //   ASSIGN_OR_RETURN(const int64_t read, reader->bytes());    // by now
 //
-// No unit is pinned: all are read, over and over. Errors are those of LayerStreamer. Threads: one at a time.
+// No unit is pinned: all units are read, over and over. Errors are the errors of LayerStreamer. Threads: one at a time.
 #pragma once
 
 #include <atomic>
@@ -26,9 +26,9 @@ namespace tessera {
 struct ReadingOptions {
   IoKind io = IoKind::kAuto;
   VerifyPolicy verify = VerifyPolicy::kFirst;
-  int64_t ring_bytes = 0;           // At least twice the largest unit is used.
+  int64_t ring_bytes = 0;           // Raised to twice the largest unit if smaller.
   int64_t least_bytes = int64_t{1} << 30;  // Bytes to time, rounded up to whole passes over the file.
-  const std::atomic<bool>* cancel = nullptr;  // These two: see LayerStreamer.
+  const std::atomic<bool>* cancel = nullptr;  // For `cancel` and wrap_device see LayerStreamer.
   std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device = nullptr;
 };
 
@@ -37,7 +37,7 @@ struct ReadingSpeed {
   double core_share = 0;            // CPU seconds of the process per second, user and system.
 };
 
-// The first pass is not timed.
+// Returns the speed of reading. The first pass is not timed.
 absl::StatusOr<ReadingSpeed> TimeReading(const TsrReader& file, const ReadingOptions& options);
 
 class BackgroundReader {
@@ -45,8 +45,8 @@ class BackgroundReader {
   static absl::StatusOr<std::unique_ptr<BackgroundReader>> Start(const TsrReader& file, const ReadingOptions& options);
   ~BackgroundReader();
 
-  void Allow(int64_t bytes);        // Allows so many bytes more.
-  void Forbid();                    // Takes back what was allowed and is not begun.
+  void Allow(int64_t bytes);        // Allows `bytes` more bytes.
+  void Forbid();                    // Withdraws allowed bytes whose reads have not begun.
   absl::StatusOr<int64_t> bytes() const;   // Bytes leased since Start, or the error that ended reading.
 
  private:

@@ -1,4 +1,4 @@
-// Memory budgets by the share of the weights that they leave room for.
+// Memory budgets by the share of the weights that fits into memory.
 //
 //   ASSIGN_OR_RETURN(options.streaming.memory_budget, BudgetForShare(options, /*share=*/0.25));
 //
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// A packed model's weights, as they lie in its file; 0: it is not packed.
+// Returns the bytes of a packed model's weights as stored in the file; 0: the model is not packed.
 int64_t StoredWeightBytes(const Engine& engine);
 
 // Returns the memory budget under which `share` of the weights' bytes fits into memory (pins, ring and parts), next to all other memory of

@@ -22,7 +22,7 @@ namespace {
 constexpr double kShares[] = {0.8, 0.5, 0.25};
 constexpr int kPasses = 4;                                   // Passes that are timed at once.
 constexpr int64_t kLeastProbe = int64_t{32} << 20, kMostProbe = int64_t{1} << 30;  // Bytes that each shape reads.
-constexpr int64_t kWalks = 16;                               // A small file is read so often instead.
+constexpr int64_t kWalks = 16;                               // A small file is read this many times instead.
 
 using Samples = std::vector<double>;  // One per repetition.
 
@@ -36,7 +36,7 @@ class PassClock {
     return PassClock(std::move(session));
   }
 
-  // The caller must leave out the first pass, which finds a ring that was filled meanwhile.
+  // Times passes. The caller must leave out the first pass, which finds a ring that was filled meanwhile.
   absl::StatusOr<double> Time(int passes) {
     const TokenId token = 0;
     session_->Truncate(0);
@@ -119,7 +119,7 @@ class BudgetClock {
     return compute_->Time(kPasses);
   }
 
-  // Reads as many bytes as the streamed passes would, or as many as possible.
+  // Times computing while as many bytes are read as the streamed passes would read, or as many as possible.
   absl::Status TimeBesideReading(double compute, PassSamples& samples) {
     const int64_t bytes = stats().pass_bytes * kPasses;
     background_->Allow(bytes);
@@ -139,7 +139,7 @@ class BudgetClock {
 
 struct ProbedSpeed { double best, sequential; };  // Bytes per second.
 
-// Reads into as much memory as the streamer. With a slower --flash, the result is at most its speed.
+// Probes the flash with as much memory as the streamer has. With a slower --flash, the result is at most the speed of --flash.
 absl::StatusOr<ProbedSpeed> Probe(const EngineOptions& options, int64_t weight_bytes, int64_t ring_bytes) {
   ASSIGN_OR_RETURN(const FlashMeasurement measured,
                    MeasureFlash(options.model_path, {.io = options.streaming.io,
@@ -167,13 +167,13 @@ absl::StatusOr<PromptTimes> TimePrompts(Engine& engine, double begin) {
   const std::vector<TokenId> prompt = PromptOf(FirstPrompt::kTokens, engine.config().vocabulary);
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   RETURN_IF_ERROR(session->Append(prompt));
-  RETURN_IF_ERROR(engine.AwaitWeights(Engine::WeightsAre::kVerified));   // As before the first word of an answer.
+  RETURN_IF_ERROR(engine.AwaitWeights(Engine::WeightsAre::kVerified));   // Weights are also verified before the first word of an answer.
   const double end = Now();
   RETURN_IF_ERROR(session->Append(prompt));
   return PromptTimes{.first = end - begin, .second = Now() - end};
 }
 
-// With an engine that is opened for this, which is no part of the time.
+// Times prompts with a new engine. Opening the engine does not count.
 absl::StatusOr<PromptTimes> TimeStreamedPrompts(const EngineOptions& options, bool pins_first) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   const double begin = Now();
@@ -190,7 +190,7 @@ absl::StatusOr<double> TimeResidentPrompt(EngineOptions options) {
   return times.first;
 }
 
-// The options, with a budget that does not count what this process has come to have since the beginning.
+// The options, with a budget that does not count the memory that this process gained since the beginning.
 class Budgeted {
  public:
   explicit Budgeted(const EngineOptions& options) : options_(options), own_(OwnMemoryBytes().value_or(0)) {}
@@ -323,12 +323,12 @@ absl::StatusOr<StreamingSpeed> MeasureStreaming(const EngineOptions& options, in
   if (options.streaming.memory_budget != 0) {
     shares = {0};
     ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
-    // Refused as in any other program, before the probe takes memory.
+    // A budget is refused here, like in any other program, before the probe takes memory.
     RETURN_IF_ERROR(engine->planner().PlanBudget(options.streaming.memory_budget).status());
   }
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(options.compute));
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
-  const int64_t own_before = OwnMemoryBytes().value_or(0);  // A budget is refused where this is not known.
+  const int64_t own_before = OwnMemoryBytes().value_or(0);  // A budget is refused if this memory is not known.
   ThreadPool pool(threads);
   ASSIGN_OR_RETURN(const MachineProbe machine, MachineProbe::Create(pool, path));
   SharedSamples shared;

@@ -1,4 +1,4 @@
-// The results of streaming_speed.h, as tables with the target beside each figure, and as JSON.
+// The results of streaming_speed.h, as tables with the target next to each figure, and as JSON.
 //
 //   RETURN_IF_ERROR(WriteOutput(StreamingSpeedText(speed)));
 //   WriteStreamingSpeed(json.Key("streaming"), speed);

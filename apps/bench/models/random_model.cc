@@ -12,9 +12,9 @@
 namespace tessera {
 namespace {
 
-// `1b` is Llama 3.2 1B with a vocabulary of 32,000 instead of 128,256, which leaves 1.04 billion parameters, with the head tied as there.
-// `4b` has the width of Llama 3.2 3B, 40 layers and a head of its own: 4.22 billion. The third is made in a moment. All inputs are whole
-// blocks of 256, so that every format is possible.
+// `1b` is Llama 3.2 1B with a vocabulary of 32,000 instead of 128,256, which leaves 1.04 billion parameters, with the head tied like in the
+// original. `4b` has the width of Llama 3.2 3B, 40 layers and a separate head: 4.22 billion. The third shape is made in a moment. All
+// inputs are whole blocks of 256, so that every format is possible.
 constexpr RandomShape kShapes[] = {
     {"1b", 2048, 16, 32, 8, 64, 8192, 32000, true},
     {"4b", 3072, 40, 24, 8, 128, 8192, 32000, false},
@@ -24,7 +24,7 @@ constexpr uint32_t kContext = 16384;
 
 }  // namespace
 
-// The sum of four uniform variables of 16 bits. The sums are exact.
+// Adds four uniform variables of 16 bits. The sums are exact.
 float NearNormal(uint64_t bits) {
   constexpr float kMean = 4 * 32767.5f, kInverseDeviation = 1 / 37837.227f;  // 2 * 2^16 / sqrt(12).
   const uint64_t sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);

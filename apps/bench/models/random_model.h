@@ -4,8 +4,8 @@
 //   const RandomModel model({.shape = shape, .format = BlockFormat::kQ4_0, .head_format = BlockFormat::kQ8_0, .seed = 7});
 //   RETURN_IF_ERROR(model.Write("random.gguf", pool, progress));
 //
-// A weight is close to normal with a deviation of 1 / sqrt(inputs), so that activations keep their size from layer to layer. It is a
-// function of seed, tensor and place: the same file on every machine, whatever the threads. Memory does not grow with the model.
+// A weight is close to normal with a deviation of 1 / sqrt(inputs), so that activations keep their size from layer to layer. Each weight is
+// a function of seed, tensor and place: the same file on every machine, with any number of threads. Memory does not grow with the model.
 // Thread-compatible.
 #pragma once
 
@@ -30,10 +30,10 @@ struct RandomShape {
   bool tied_head;      // The embedding table is also the head.
 };
 
-// NotFound with the known names.
+// Returns the shape named `name`. NotFound, with the known names, for another name.
 absl::StatusOr<RandomShape> RandomShapeByName(absl::string_view name);
 
-// Close to a normal variable with mean 0 and variance 1, if the bits are random. The same on every machine.
+// Returns a number from random bits, close to a normal variable with mean 0 and variance 1. The same on every machine.
 float NearNormal(uint64_t bits);
 
 class RandomModel {
@@ -48,7 +48,7 @@ class RandomModel {
 
   int64_t parameters() const { return parameters_; }
   absl::StatusOr<int64_t> FileSize() const { return writer_.FileSize(); }
-  // Errors: those of GgufWriter::Write.
+  // Writes the model as a GGUF file. Returns the errors of GgufWriter::Write.
   absl::Status Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress = nullptr) const;
 
  private:

@@ -3,8 +3,8 @@
 //   const RandomVocabulary vocabulary = MakeRandomVocabulary(/*size=*/32000);
 //   vocabulary.PutInto(writer);                       // the tokenizer.ggml keys
 //
-// It has two control tokens (begin and end of text), the 256 bytes, then words: each is an earlier word and one letter more, with the merge
-// that makes it. Every text has one id. Thread-safe (pure functions).
+// The tokens are two control tokens (begin and end of text), the 256 bytes, then words. Each word is an earlier word and one letter more,
+// with the merge that makes the word. No two tokens have the same text. Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct RandomVocabulary {
   std::vector<std::string> merges;
 };
 
-// The same for the same size. REQUIRES: size >= RandomVocabulary::kSmallest.
+// Makes the same vocabulary for the same size. REQUIRES: size >= RandomVocabulary::kSmallest.
 RandomVocabulary MakeRandomVocabulary(int size);
 
 }  // namespace tessera

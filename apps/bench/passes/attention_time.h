@@ -1,5 +1,5 @@
-// How much longer a pass takes after many tokens than after none: that is its attention to them, and nothing else. It times passes of one
-// row and passes of a prompt.
+// Times attention: the extra time that a pass takes after many tokens, compared with a pass after none. Attention to the earlier tokens is
+// the only difference. Passes of one row and passes of a prompt are timed.
 //
 //   ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths("128,4096"));
 //   ASSIGN_OR_RETURN(const std::vector<AttentionTime> all,
@@ -7,8 +7,8 @@
 //   RETURN_IF_ERROR(WriteOutput(AttentionText(all)));
 //
 // Compared with a pass that reads all weights, attention to few tokens takes less than the machine's speed changes within a second. So two
-// sessions take turns, one empty and one with the tokens before, and the median is that of the differences within pairs. Threads: the
-// engine's.
+// sessions take turns, one empty and one with earlier tokens in the cache. The median is the median of the differences within pairs.
+// Threads: the engine's.
 #pragma once
 
 #include <string>
@@ -28,21 +28,22 @@ struct AttentionPairs {
 
 struct AttentionTime {
   int rows = 0;                      // Rows of the pass.
-  int depth = 0;                     // Tokens in the cache before.
+  int depth = 0;                     // Tokens in the cache before the pass.
   double seconds = 0;                // Time of the pass, median.
-  double attention_seconds = 0;      // That less the time of the pass with none before, median of the pairs; below 0: noise.
-  double lower = 0, upper = 0;       // Its quartiles.
+  double attention_seconds = 0;      // The pass's time less the time of the pass with an empty cache, median of the pairs; below 0: noise.
+  double lower = 0, upper = 0;       // Quartiles of attention_seconds.
 };
 
-// Numbers of tokens in ascending order, separated by commas; or "default", which goes to 8192. InvalidArgument (--depths).
+// Parses numbers of tokens in ascending order, separated by commas; or "default", which goes to 8192. InvalidArgument (--depths).
 absl::StatusOr<std::vector<int>> ParseDepths(const std::string& list);
 
-// One row after each of `depths`, in their order, then prompts. ResourceExhausted if the engine's context has no place for a pass
-// after the last, or memory none for two sessions. REQUIRES: depths as ParseDepths gives them; as many pairs as passes, at least 1.
+// Measures passes of one row after each of `depths`, in the given order, then passes of prompts. ResourceExhausted if the engine's context
+// has no place for a pass after the last depth, or if memory has no room for two sessions. REQUIRES: depths as ParseDepths gives them; as
+// many pairs as passes, at least 1.
 absl::StatusOr<std::vector<AttentionTime>> MeasureAttention(Engine& engine, const std::vector<int>& depths, const AttentionPairs& pairs);
 
 std::string AttentionText(const std::vector<AttentionTime>& all);
-// [{"rows", "depth", "seconds", "attention_seconds", "lower", "upper"}]
+// Writes [{"rows", "depth", "seconds", "attention_seconds", "lower", "upper"}].
 void WriteAttention(JsonWriter& json, const std::vector<AttentionTime>& all);
 
 }  // namespace tessera

@@ -32,7 +32,7 @@ absl::StatusOr<Benchmark> Benchmark::Create(Engine& engine, const BenchmarkOptio
   return benchmark;
 }
 
-// The Append computes again the tokens that sliding windows have given up, so that this is not timed.
+// Append recomputes the tokens that sliding windows have given up, so that the recomputation is not timed.
 absl::Status Benchmark::MoveTo(int depth) {
   options_.depth = depth;
   const int length = std::min(depth, session_->length());

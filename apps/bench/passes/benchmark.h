@@ -1,11 +1,11 @@
-// Times a loaded model: how many tokens of a prompt, and how many generated tokens, it computes per second.
+// Times a loaded model: prompt tokens per second, and generated tokens per second.
 //
 //   ASSIGN_OR_RETURN(Benchmark benchmark, Benchmark::Create(*engine, {.prompt_tokens = 512, .generate_tokens = 128}));
 //   ASSIGN_OR_RETURN(double seconds, benchmark.TimePrompt());
 //   ASSIGN_OR_RETURN(GenerationTime time, benchmark.TimeGeneration());
 //
-// Times are by the engine's clock. Tokens are random but the same in every run. Generation is as in a user's run: a pass for each token and
-// the choice of the next from its logits (the likeliest). Threads: one at a time.
+// Times are by the engine's clock. Tokens are random but the same in every run. Generation is the same as in a user's run: a pass for each
+// token, then the choice of the likeliest next token from the logits. Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ namespace tessera {
 struct BenchmarkOptions {
   int prompt_tokens = 0;
   int generate_tokens = 0;
-  int depth = 0;               // Tokens in the cache before.
+  int depth = 0;               // Tokens in the cache before the run.
   int NeededContext() const;   // Positions that a run needs.
 };
 
@@ -35,15 +35,15 @@ struct GenerationTime {
 
 class Benchmark {
  public:
-  // Fills the cache to options.depth. ResourceExhausted if a run does not fit into the engine's context.
+  // Creates a benchmark and fills the cache to options.depth. ResourceExhausted if a run does not fit into the engine's context.
   static absl::StatusOr<Benchmark> Create(Engine& engine, const BenchmarkOptions& options);
 
-  // Cuts the cache back to `depth` tokens or fills it up to that; the next runs start from there.
+  // Cuts the cache back to `depth` tokens, or fills the cache to `depth` tokens. The next runs start from there.
   absl::Status MoveTo(int depth);
 
   absl::StatusOr<double> TimePrompt();  // Seconds.
-  // A pass over the prompt's first `tokens`, as in a speculative step: all rows are wanted, and the logits of the last. REQUIRES: 1 <=
-  // tokens <= options.prompt_tokens; InvalidArgument if a pass has fewer rows.
+  // Times a pass over the prompt's first `tokens` tokens, like a pass of a speculative step: all rows are wanted, and the logits of the
+  // last row. InvalidArgument if the maximum rows of a pass are fewer. REQUIRES: 1 <= tokens <= options.prompt_tokens.
   absl::StatusOr<double> TimeDraft(int tokens);
   absl::StatusOr<GenerationTime> TimeGeneration();
 

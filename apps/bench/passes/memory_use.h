@@ -1,11 +1,11 @@
-// The most memory that loading and running a model take, and the most that is allowed: the file, keys and values, and 64 MiB.
+// Peak memory of loading and running a model, and the limit: the size of the file, keys and values, and 64 MiB.
 //
 //   ASSIGN_OR_RETURN(const MeasuredMemory use, MeasureMemory(options, {.prompt_tokens = 512, .generate_tokens = 128}));
 //   RETURN_IF_ERROR(WriteOutput(MemoryUseText(use)));
 //
-// The peaks are the process's own, program and tokenizer included, so it must not have loaded a model before. Besides, it says how much
-// of the file the system's page cache held before and after loading: no copy of the weights should stay there. Errors are those of
-// loading and running. Threads: one at a time.
+// The peaks are the whole process's, program and tokenizer included. So the process must not have loaded a model before. The result also
+// has the bytes of the file that the system's page cache held before and after loading. No copy of the weights should stay there. Errors
+// are the errors of loading and running. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct MeasuredMemory {                   // In bytes.
 
   int64_t file = 0;
   int64_t cache = 0;                 // Keys and values of the whole context.
-  std::optional<int64_t> peak_loading = {};  // nullopt: not known, and so below.
+  std::optional<int64_t> peak_loading = {};  // nullopt: not known; likewise peak_running.
   std::optional<int64_t> peak_running = {};  // After loading, a prompt and generated tokens.
   int64_t in_page_cache_before = 0;  // Bytes of the file, before loading.
   int64_t in_page_cache_after = 0;

@@ -1,10 +1,10 @@
-// A curve of times over rows that was written to a file: of another engine, or one of ours.
+// A curve of times over rows, read from a file that Tessera or another engine wrote.
 //
 //   ASSIGN_OR_RETURN(const NamedCurve curve, ReadCurve("peer.json"));
 //   for (const auto& [rows, seconds] : curve.points) Print(curve.name, rows, seconds);
 //
-// A file is an object, of which "name" and of each of "rows" its "rows" and "seconds" count; others may stand beside them. It is hostile
-// until checked. Thread-safe (pure functions).
+// A file is a JSON object. Only "name" counts, and "rows" and "seconds" of each entry of "rows"; other members are allowed. A file is
+// hostile until checked. Thread-safe (pure functions).
 #pragma once
 
 #include <string>
@@ -21,7 +21,8 @@ struct NamedCurve {
   std::vector<std::pair<double, double>> points;   // Rows, seconds.
 };
 
-// InvalidArgument (source, field, found, expected). Errors of files are the errors of ReadTextFile (base/text_file.h).
+// Parses a curve, or reads a file with a curve. InvalidArgument (source, field, found, expected); for files also the errors of ReadTextFile
+// (base/text_file.h).
 absl::StatusOr<NamedCurve> ParseCurve(absl::string_view text, absl::string_view source);
 absl::StatusOr<NamedCurve> ReadCurve(const std::string& path);
 

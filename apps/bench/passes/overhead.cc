@@ -40,14 +40,14 @@ double SecondsIn(absl::Span<const TimelineEvent> events, Zone zone) {
 
 double Seconds(int64_t begin_ns, int64_t end_ns) { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
 
-// How often a thread of this process had to give its CPU to another thread or process, so far.
+// Returns the number of times that a thread of this process had to give up the CPU, so far.
 int64_t Interruptions() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_nivcsw;
 }
 
-// Generates one token after the other. Out of each three, one is plain, one has the timeline, and for one working time is counted.
+// Generates one token after the other. Out of three tokens, one is plain, one has the timeline, and one has the working time counted.
 class TokenClock {
  public:
   TokenClock(Engine& engine, Session& session, const Sampler& sampler, Timeline& timeline)
@@ -55,7 +55,7 @@ class TokenClock {
 
   absl::Status Run(int depth, int tokens) {
     session_.Truncate(depth);
-    RETURN_IF_ERROR(session_.Append({}));  // Computes again the tokens that sliding windows gave up.
+    RETURN_IF_ERROR(session_.Append({}));  // Recomputes the tokens that sliding windows gave up.
     TokenId token = 0;
     std::vector<TokenTime>* const kinds[kOverheadTokens] = {&plain_, &traced_, &counted_};
     for (int i = 0; i < tokens; ++i) {
@@ -74,7 +74,7 @@ class TokenClock {
     return absl::OkStatus();
   }
 
-  // Splits the timeline's events by the passes they lie in.
+  // Splits the timeline's events by pass.
   std::vector<TokenTime> Traced() const {
     std::vector<TokenTime> times = traced_;
     const std::vector<TimelineEvent> events = timeline_.Events();
@@ -107,14 +107,14 @@ class TokenClock {
   std::vector<TokenTime> counted_;
 };
 
-// The tokens that nothing interrupted; all tokens if each was interrupted.
+// Returns the tokens that nothing interrupted; all tokens if each was interrupted.
 std::vector<TokenTime> Undisturbed(const std::vector<TokenTime>& tokens) {
   std::vector<TokenTime> undisturbed = tokens;
   std::erase_if(undisturbed, [](const TokenTime& token) { return token.interrupted; });
   return undisturbed.empty() ? tokens : undisturbed;
 }
 
-// The median of seconds(token) over the tokens, in microseconds.
+// Returns the median of seconds(token) over the tokens, in microseconds.
 template <typename SecondsOf>
 double MedianMicros(const std::vector<TokenTime>& tokens, SecondsOf seconds) {
   std::vector<double> values;

@@ -20,7 +20,7 @@ constexpr int kDepths[] = {512, 4096};
 
 using Samples = std::vector<double>;  // One per repetition.
 
-// Speeds, each with the limit that the probes beside it gave.
+// Speeds, each with the limit from the probes before and after.
 struct SpeedSamples {
   Samples measured, limit;
 
@@ -41,7 +41,7 @@ struct RooflineSamples {
   Samples read, int8, fp32;                 // Probes.
   std::map<int, SpeedSamples> generation;   // By depth, tokens per second.
   SpeedSamples prompt;                      // Tokens per second.
-  std::map<int, Samples> pass, difference;  // Seconds of a pass at a depth, and how much longer it takes than at depth 0.
+  std::map<int, Samples> pass, difference;  // Seconds of a pass at a depth, and the extra time compared with depth 0.
 };
 
 // Runs all figures once, with probes between them.

@@ -35,7 +35,7 @@ absl::StatusOr<TimedEngine> Load(EngineOptions options, const BenchmarkOptions& 
   return TimedEngine{std::move(engine), std::move(timed)};
 }
 
-// Seconds until both are done with generating.
+// Returns the seconds until both engines have generated all tokens.
 absl::StatusOr<double> GenerateTogether(Benchmark& a, Benchmark& b) {
   absl::StatusOr<GenerationTime> time_b;
   ASSIGN_OR_RETURN(std::thread other, StartThread([&] { time_b = b.TimeGeneration(); }));
@@ -86,7 +86,7 @@ double CpuMillis() {
   return millis(usage.ru_utime) + millis(usage.ru_stime);
 }
 
-// The CPU time of this process while it does nothing.
+// Returns the CPU time of this process while idle.
 double IdleCpuMillis(int seconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(10));  // Workers fall asleep.
   const double begin = CpuMillis();

@@ -1,9 +1,10 @@
-// Files of evaluation sets: whole ones in a folder that the user gives, or a few records of each set, which the program has in it.
+// Files of evaluation sets: whole files in a folder that the user gives, or a few records of each set, built into the program.
 //
 //   ASSIGN_OR_RETURN(const EvaluationFile file, ReadEvaluationFile(FLAGS_data, "gsm8k_test.jsonl"));
 //   for (const absl::string_view line : absl::StrSplit(file.text, '\n')) ...      // errors name file.source and the line
 //
-// The records in the program are those of tests/data/speculation, so a program finds them wherever it is run. Thread-safe.
+// The built-in records are the records of tests/data/speculation. A program finds the built-in records in any working directory.
+// Thread-safe.
 #pragma once
 
 #include <string>
@@ -15,11 +16,12 @@
 namespace tessera {
 
 struct EvaluationFile {
-  std::string source = {};   // The path; of records in the program "the built-in gsm8k_test.jsonl".
+  std::string source = {};   // The path; "the built-in gsm8k_test.jsonl" for built-in records.
   std::string text = {};     // An object of JSON per line.
 };
 
-// An empty folder: the records in the program. Errors: those of ReadFileToString; WrongUsage (data) for a file that is not in the program.
+// Reads the file `name` of `folder`. An empty folder: the built-in records. Errors of ReadFileToString; WrongUsage (data) for a file
+// without built-in records.
 absl::StatusOr<EvaluationFile> ReadEvaluationFile(const std::string& folder, absl::string_view name);
 
 }  // namespace tessera

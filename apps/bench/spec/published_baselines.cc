@@ -55,7 +55,7 @@ void PublishedSuffixAutomaton::Begin(absl::Span<const TokenId> text) {
 void PublishedSuffixAutomaton::Commit(const TokenTree& /*tree*/, const Verdict& verdict) { Append(verdict.emitted); }
 
 int PublishedSuffixAutomaton::WithRoom(int state, int length) const {
-  const int before_root = static_cast<int>(text_.tokens().size()) - 1;   // The text that their automaton holds at this time.
+  const int before_root = static_cast<int>(text_.tokens().size()) - 1;   // The tokens that the authors' automaton holds at this time.
   while (text_[state].link > SuffixAutomaton::kRoot && before_root - text_[state].earliest < length) state = text_[state].link;
   return state;
 }

@@ -1,11 +1,11 @@
-// Two published drafters by their own rules, to compare ours with.
+// Two published drafters by their authors' rules, to compare Tessera's drafters with.
 //
 //   PublishedPromptLookup lookup({});                            // Saxena 2023: n <= 3, 10 tokens
 //   PublishedSuffixAutomaton sam({.threshold = 0}, corpus);      // Hu et al. 2024, SAM decoding: 40 tokens
 //
-// They follow their authors, even where that is slower (prompt lookup reads the whole text in each step) or worse (it drafts all tokens or
-// none; both copy from the first occurrence). For real use there are PromptLookup and SuffixDrafter. A tree gets one path, cut by the
-// budget. Threads: as a Drafter.
+// Both follow the authors' rules even where other rules are faster or better. Prompt lookup reads the whole sequence in each step. Prompt
+// lookup drafts all tokens or none. Both copy from the first occurrence. For real use there are PromptLookup and SuffixDrafter. A tree gets
+// one path, cut by the budget. Threads: see Drafter.
 #pragma once
 
 #include <vector>
@@ -40,10 +40,10 @@ class PublishedSuffixAutomaton : public Drafter {
  public:
   struct Options {
     int length = 40;                // Length of a draft, its root included.
-    int threshold = 5;              // A shorter match drafts nothing: the paper leaves it to another drafter.
-    int corpus_bias = 5;            // The corpus's match must be so much longer than the text's.
-    bool length_by_match = false;   // Instead: min(60, 1 + 4 * match) tokens below the root, as in the variant without another drafter.
-    int max_tokens = 1 << 16;       // Most tokens of the text, and of the corpus; more are left out.
+    int threshold = 5;              // A shorter match drafts nothing: the paper leaves such a match to another drafter.
+    int corpus_bias = 5;            // Tokens by which the corpus's match must be longer than the sequence's match.
+    bool length_by_match = false;   // Drafts min(60, 1 + 4 * match) tokens below the root instead, as the variant without another drafter.
+    int max_tokens = 1 << 16;       // Maximum tokens of the sequence, and of the corpus. Further tokens are left out.
   };
   explicit PublishedSuffixAutomaton(const Options& options, absl::Span<const std::vector<TokenId>> corpus = {});
 
@@ -55,7 +55,7 @@ class PublishedSuffixAutomaton : public Drafter {
 
  private:
   void Append(absl::Span<const TokenId> tokens);
-  // The state of the text from which to copy: a shorter end if the longest one leaves too little to copy.
+  // Returns the sequence's state to copy from: `state`, or a shorter suffix if fewer than `length` tokens follow the longer one.
   int WithRoom(int state, int length) const;
 
   const Options options_;

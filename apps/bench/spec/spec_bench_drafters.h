@@ -1,11 +1,11 @@
-// Drafters that only a benchmark has: one that knows the text, and one that is never right.
+// Drafters for benchmarks only: one that knows the sequence, and one that is never right.
 //
 //   auto oracle = std::make_unique<OracleDrafter>();
 //   oracle->Know(plain_text);                                       // tokens after the prompt, drafted as they are
 //   auto chooser = std::make_unique<OracleDrafter>(std::make_unique<CompositeDrafter>(std::move(drafters)));
 //   chooser->Know(plain_text);                                      // drafted as far as one of `drafters` drafts them
 //
-// Threads: as Drafter.
+// Threads: see Drafter.
 #pragma once
 
 #include <memory>
@@ -16,14 +16,14 @@
 
 namespace tessera {
 
-// Drafts one path: the text that is known to come. With other drafters, it drafts the text only as far as they propose it. So it gains what
-// they would gain if they knew which of their guesses come true.
+// Drafts one path: the known continuation. With other drafters, OracleDrafter drafts the continuation only as far as the others propose the
+// same tokens. So the gain equals the other drafters' gain with advance knowledge of the right guesses.
 class OracleDrafter : public Drafter {
  public:
   OracleDrafter() : OracleDrafter(nullptr) {}
   explicit OracleDrafter(std::unique_ptr<CompositeDrafter> others) : others_(std::move(others)) {}
 
-  // The tokens after the prompt of the text that the next Begin begins. Empty: nothing is known, nothing is drafted.
+  // Sets the tokens after the prompt of the sequence that the next Begin starts. Empty: nothing is known, nothing is drafted.
   void Know(std::vector<TokenId> text) { text_ = std::move(text); }
 
   absl::string_view name() const override { return others_ == nullptr ? "oracle" : "chooser"; }
@@ -42,7 +42,7 @@ class OracleDrafter : public Drafter {
   size_t emitted_ = 0;
 };
 
-// Drafts one path as long as allowed, with high estimates, of tokens that hardly ever come: the ids after that of the last token.
+// Drafts one path as long as allowed, with high estimates, of tokens that hardly ever come: the ids that follow the last token's id.
 class WrongDrafter : public Drafter {
  public:
   explicit WrongDrafter(int vocabulary) : vocabulary_(vocabulary) {}

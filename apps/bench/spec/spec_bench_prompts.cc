@@ -18,11 +18,11 @@ namespace {
 // A prompt without text is left out.
 struct CategorizedPrompt {
   std::string category, text;
-  std::string id = {};   // Empty: that of its line.
+  std::string id = {};   // Empty: the number of the line.
 };
 using CategorizedPrompts = std::vector<CategorizedPrompt>;
 
-// The first question of each. The questions from MT-Bench, eight sorts with a few questions each, are one category.
+// Reads the first question of each record. The questions from MT-Bench, eight categories with a few questions each, count as one category.
 absl::StatusOr<CategorizedPrompts> OfSpecBench(const JsonValue& record) {
   ASSIGN_OR_RETURN(std::string category, record.String("category"));
   ASSIGN_OR_RETURN(const std::vector<std::string> turns, record.Strings("turns"));
@@ -44,7 +44,7 @@ absl::StatusOr<std::string> OfScreen(const std::string& task, const JsonValue& s
                       "\nRepeat the element you would choose, then explain why.");
 }
 
-// `ui_steps` has all screens of a task, which an agent sees one after the other. `ui` has the one in the middle: early enough that
+// `ui_steps` has all screens of a task, which an agent sees one after the other. `ui` has the screen in the middle: early enough that
 // something is left to do, late enough that there is a history.
 absl::StatusOr<CategorizedPrompts> OfScreens(const JsonValue& record) {
   ASSIGN_OR_RETURN(const std::string task, record.String("task"));
@@ -61,7 +61,7 @@ absl::StatusOr<CategorizedPrompts> OfScreens(const JsonValue& record) {
   return prompts;
 }
 
-// The first half of a conversation, which ends with a message of the other person.
+// Reads the first half of a conversation, which ends with a message of the other person.
 absl::StatusOr<CategorizedPrompts> OfConversations(const JsonValue& record) {
   ASSIGN_OR_RETURN(const std::vector<std::string> persona, record.Strings("user2_persona"));
   ASSIGN_OR_RETURN(std::vector<std::string> lines, record.Strings("conversation"));

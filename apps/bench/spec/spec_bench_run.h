@@ -1,4 +1,5 @@
-// Writes texts with and without a speculator, in turns, and times both; also times passes by their number of rows where texts end.
+// Generates sequences with and without a speculator, in turns, and times both. Also times passes by number of rows, at the end of a
+// sequence.
 //
 //   ASSIGN_OR_RETURN(PairRunner runner, PairRunner::Create(*engine, /*most_tokens=*/128));
 //   ASSIGN_OR_RETURN(const TimedText plain, runner.Write(prompt, /*speculator=*/nullptr));
@@ -7,8 +8,8 @@
 //   ASSIGN_OR_RETURN(const RowTimes times, runner.TimeRows());         // with the last text before them
 //   BestGain(times);                                                   // the gain of a drafter that knew the text
 //
-// Times are by the engine's clock. Texts are greedy. Each begins with an empty cache, so prompts are computed whole. Threads: the engine's,
-// one call at a time.
+// Times are by the engine's clock. Decoding is greedy. Each sequence begins with an empty cache, so prompts are computed whole. Threads:
+// the engine's, one call at a time.
 #pragma once
 
 #include <memory>
@@ -35,26 +36,27 @@ struct TimedText {
   double TotalSeconds() const { return prompt_seconds + decode_seconds; }
 };
 
-// From several writings of one text, returns the one with the median decoding time. If the tokens of one are not `expected`, returns that
-// one, so that it is noticed. REQUIRES: at least one.
+// Returns the run with the median decoding time, from several runs of one prompt. If the tokens of a run are not `expected`, returns that
+// run, so that the difference is noticed. REQUIRES: at least one run.
 TimedText MedianText(std::vector<TimedText> writings, const std::vector<TokenId>& expected);
 
 using RowTimes = std::vector<std::pair<int, double>>;  // Rows, seconds; ascending, from 1 on.
 
 class PairRunner {
  public:
-  // adapter: of all texts; must outlive the runner. Null: the model as it is.
+  // Creates a runner for sequences of at most `most_tokens` tokens. adapter: for all sequences; must outlive the runner. Null: the base
+  // model.
   static absl::StatusOr<PairRunner> Create(Engine& engine, int most_tokens, const LoraAdapter* adapter = nullptr);
 
-  // Drafts are pruned from now on (GenerateOptions::prune), and what came of that so far.
+  // Prunes drafts from now on (GenerateOptions::prune). pruned() is the report so far.
   void Prune(const Pruning& prune) { prune_ = prune; }
   const PruneReport& pruned() const { return pruned_; }
 
-  // ResourceExhausted (found, context) if the prompt does not fit. speculator: null for plain decoding.
+  // Generates and times one sequence. speculator: null for plain decoding. ResourceExhausted (found, context) if the prompt does not fit.
   absl::StatusOr<TimedText> Write(const std::vector<TokenId>& prompt, Speculator* speculator);
 
-  // After the last text, for each number of drafted tokens: the least time of some passes over such a path, with logits of each token. The
-  // least counts, since other programs only add time. The session is unchanged.
+  // Times passes after the last sequence, for each number of drafted tokens. Each time is the least time of some passes over a path of that
+  // length, with logits of each token. The least counts, since other programs only add time. The session is unchanged.
   absl::StatusOr<RowTimes> TimeRows();
 
  private:
@@ -71,10 +73,11 @@ class PairRunner {
   PruneReport pruned_;
 };
 
-// The time of plain decoding divided by that of passes which give one token per row, at the best number of rows: no drafter can gain more.
+// Returns the most that any drafter can gain: the time of plain decoding divided by the time of passes that give one token per row, at the
+// best number of rows.
 double BestGain(const RowTimes& times);
 
-// The time of a pass of `rows` rows, interpolated between measured ones.
+// Returns the time of a pass of `rows` rows, interpolated between measured times.
 double SecondsOfRows(const RowTimes& times, double rows);
 
 }  // namespace tessera

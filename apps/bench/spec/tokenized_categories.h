@@ -1,4 +1,4 @@
-// Prompts of tessera_bench as the model is given them: dialogues, as tokens.
+// Prompts of tessera_bench as the model receives them: dialogues, as tokens.
 //
 //   ASSIGN_OR_RETURN(const std::vector<TokenizedCategory> dialogues,
 //                    DialoguesOf(*engine, categories, /*most=*/900, "8 of them exceed --context"));
@@ -20,11 +20,11 @@ namespace tessera {
 struct TokenizedCategory {
   std::string name;
   std::vector<std::vector<TokenId>> prompts = {};
-  int left_out = 0;                   // Prompts that there is no room for.
+  int left_out = 0;                   // Prompts with more tokens than there is room for.
 };
 
-// Each category as a category, by the flags of dialogues. Prompts of more than `most` tokens are left out, and so is a category without any
-// other, with a line on standard error that ends with `why`. Errors: those of the chat template.
+// Tokenizes each category's prompts, by the flags of dialogues. Leaves out prompts of more than `most` tokens, and a category without other
+// prompts. Says so in a line on standard error that ends with `why`. Returns the errors of the chat template.
 absl::StatusOr<std::vector<TokenizedCategory>> DialoguesOf(const Engine& engine, const std::vector<PromptCategory>& categories, int most,
                                                     absl::string_view why);
 

@@ -20,8 +20,8 @@
 namespace tessera {
 namespace {
 
-constexpr int kTreeTokens = 256;                        // In the draft's cache, beside the text.
-constexpr int64_t kPredictorBytes = int64_t{1} << 20;   // What a predictor takes beside its file.
+constexpr int kTreeTokens = 256;                        // In the draft's cache, in addition to the sequence.
+constexpr int64_t kPredictorBytes = int64_t{1} << 20;   // Memory of a predictor in addition to the size of the file.
 
 absl::Status LoadAll(Engine& engine) {
   RETURN_IF_ERROR(engine.LoadWeights());
@@ -133,11 +133,12 @@ absl::Status LeverModels::LoadTarget() {
     ASSIGN_OR_RETURN(expander_, ModelExpander::Create(draft_, {.vocabulary = target_->config().vocabulary, .costs = &draft_costs_}));
   }
   RETURN_IF_ERROR(LoadAll(*target_));
-  target.workload = plain;   // That of the engine without drafts.
+  target.workload = plain;   // The workload of the engine without drafts.
   return absl::OkStatus();
 }
 
-// What the process has by now for the others does not count for this engine, and what the draft takes is its own for pins.
+// Loads the second target. Memory that the process now has for the other engines does not count, and the draft's memory is available for
+// pins.
 absl::Status LeverModels::LoadPinned() {
   EngineOptions pinned = options_.target;
   const int64_t others = OwnMemoryBytes().value_or(0) - own_before_target_;
@@ -166,7 +167,7 @@ LeverMemory LeverModels::memory() const {
     memory.ring = stats.ring_bytes;
     memory.pins = stats.pinned_bytes;
   }
-  if (pinned_ != nullptr) {   // Without a streamer all of them stay.
+  if (pinned_ != nullptr) {   // Without a streamer all weights stay in memory.
     const LayerStreamer* const streamer = pinned_->model().streamer();
     memory.pins_instead = streamer == nullptr ? StoredWeightBytes(*pinned_) : streamer->stats().pinned_bytes;
   }

@@ -5,7 +5,8 @@
 //   findings.memory = models->memory();
 //
 // All engines share one set of threads. The draft is loaded first. So a memory budget of the target counts the draft as memory that the
-// process already has; the draft's memory that is still to be used, such as its cache, is planned as drafting. Threads: one at a time.
+// process already has. The rest of the draft's memory, such as the cache that is not used yet, is planned as drafting. Threads: one at a
+// time.
 #pragma once
 
 #include <memory>
@@ -28,34 +29,34 @@ namespace tessera {
 class LeverModels {
  public:
   struct Options {
-    EngineOptions target = {};      // REQUIRES: its context is set.
-    std::string draft_model = {};   // As --draft_model has it: a file, self:q3 or self:q3:FILE. Empty: there is none.
+    EngineOptions target = {};      // REQUIRES: the context is set.
+    std::string draft_model = {};   // The value of --draft_model: a file, self:q3 or self:q3:FILE. Empty: no draft.
     std::vector<std::string> predictors = {};   // Files of exit predictors, for the target.
-    double ring_share = 0;          // Above 0: a budget that leaves this share of the weights' bytes to the ring, or the least that works,
-                                    // and pins nothing.
-    double weights_share = 0;       // Above 0: a budget that would have room for this share of the weights if there were no draft, or the
-                                    // least that works with it.
+    // Above 0: a budget that leaves this share of the weights' bytes to the ring, or the least possible budget, and pins nothing.
+    double ring_share = 0;
+    // Above 0: a budget that would have room for this share of the weights without a draft, or the least possible budget with the draft.
+    double weights_share = 0;
     bool drafts = true;             // Memory of the target is planned for drafts,
-    bool retrieval = true;          // and for drafters that read the text.
-    bool pins_draft = false;        // The second target is wanted. REQUIRES: a draft, and a target that is streamed.
-    bool pins_retrieve = false;     // Its memory is planned for drafters that read the text, too.
-    bool chooses = false;           // It is to be predicted which of the two targets is faster. REQUIRES: pins_draft.
+    bool retrieval = true;          // and for drafters that read the sequence.
+    bool pins_draft = false;        // Loads the second target. REQUIRES: a draft, and a target that is streamed.
+    bool pins_retrieve = false;     // The second target's memory is planned for drafters that read the sequence, too.
+    bool chooses = false;           // Predicts which of the two targets is faster. REQUIRES: pins_draft.
   };
-  // A copy that is not there is made, before memory of the target is planned. WrongUsage (draft_model, model, prune) for a draft of another
-  // vocabulary, that is no model or that cannot be opened, for a predictor of another model, and where a ring is asked for of a model that
-  // is not packed; the errors of loading.
+  // Loads the engines. Makes a missing low-bit copy of the draft before the target's memory is planned. WrongUsage (draft_model) for a
+  // draft of another vocabulary, or a draft that is no model or cannot be opened. WrongUsage (prune) for a predictor of another model.
+  // WrongUsage (model) for a ring or a share of the weights with a model that is not packed. Also the errors of loading.
   static absl::StatusOr<std::unique_ptr<LeverModels>> Load(const Options& options);
 
-  LeverEngines engines();   // Their predictors are at those places that options have them.
+  LeverEngines engines();   // Predictors are in the order of the options.
   LeverMemory memory() const;
-  // As options say. nullopt: they do not, or the flash's speed is not known.
+  // Returns the prediction. nullopt: `chooses` is false, or the flash's speed is not known.
   const std::optional<DraftChoice>& choice() const { return choice_; }
 
  private:
   LeverModels(const Options& options, int threads);
   absl::StatusOr<std::string> DraftPath();
   absl::Status LoadDraft();
-  absl::StatusOr<int64_t> PredictorBytes() const;   // What they will take.
+  absl::StatusOr<int64_t> PredictorBytes() const;   // Memory that the predictors will take.
   absl::Status LoadTarget();
   absl::Status LoadPredictors();
   absl::Status LoadPinned();
@@ -64,11 +65,12 @@ class LeverModels {
   Options options_;
   ThreadPool pool_;
   int64_t draft_rest_ = 0;              // Bytes that the draft will take, but has not touched yet.
-  int64_t own_before_target_ = 0;       // The process's.
+  int64_t own_before_target_ = 0;       // The process's memory before the target was opened.
   std::shared_ptr<Engine> draft_;
   std::unique_ptr<Engine> target_, pinned_;
   std::vector<ExitPredictor> predictors_;   // The target's.
-  BudgetPlan plan_ = {};                // The target's, and speeds that were measured before its weights were loaded: if it chooses.
+  // If `chooses`: the target's plan, and speeds that were measured before the target's weights were loaded.
+  BudgetPlan plan_ = {};
   PassSpeeds speeds_ = {};
   std::optional<DraftChoice> choice_;
   CostProfile draft_costs_;

@@ -24,14 +24,14 @@ absl::StatusOr<std::string> OfFunction(const JsonValue& record) {
   return absl::StrCat("Complete this function:\n\n", prompt);
 }
 
-// A task, and the tests that its answer has to pass.
+// A task, and the tests that the answer has to pass.
 absl::StatusOr<std::string> OfTask(const JsonValue& record) {
   ASSIGN_OR_RETURN(const std::string text, record.String("text"));
   ASSIGN_OR_RETURN(const std::vector<std::string> tests, record.Strings("test_list"));
   return absl::StrCat(text, " Your code should pass these tests:\n\n", absl::StrJoin(tests, "\n"));
 }
 
-// Its first question.
+// The dialogue's first question.
 absl::StatusOr<std::string> OfDialogue(const JsonValue& record) {
   ASSIGN_OR_RETURN(const std::vector<std::string> turns, record.Strings("turns"));
   if (turns.empty()) return record.Error("no turns", "at least one");

@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kPrune[] = "prune", kSweep[] = "prune_sweep", kAlways[] = "always";
 
-// Texts between semicolons, each once.
+// Returns the texts between semicolons. Each may occur once.
 absl::StatusOr<std::vector<std::string>> ListOf(const char* field, const std::string& text, const char* expected) {
   std::vector<std::string> items;
   if (text.empty()) return items;
@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<std::string>> ListOf(const char* field, const std::st
   return items;
 }
 
-// The spec with this rule, which may say "always".
+// Sets the rule of a spec. The rule may say "always".
 absl::Status ApplyRule(const std::string& rule, LeverSpec& spec) {
   std::vector<absl::string_view> parts = absl::StrSplit(rule, ',', absl::SkipEmpty());
   const auto always = std::find(parts.begin(), parts.end(), kAlways);
@@ -46,7 +46,7 @@ absl::Status ApplyRule(const std::string& rule, LeverSpec& spec) {
   return absl::OkStatus();
 }
 
-// Without their folders, unless two would be the same.
+// Returns the names without folders, unless two would be the same.
 std::vector<std::string> ShortNames(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
   for (const std::string& path : paths) {

@@ -36,7 +36,7 @@ double MeanRate(const LeverFindings& findings, size_t system) {
   return GeometricMean(rates);
 }
 
-// The system that is shown under this name.
+// Returns the system that is shown under this name.
 std::optional<size_t> ShownAs(const LeverFindings& findings, absl::string_view name) {
   for (const size_t system : BestVariants(findings)) {
     if (findings.systems[system].system == name) return system;
@@ -44,7 +44,7 @@ std::optional<size_t> ShownAs(const LeverFindings& findings, absl::string_view n
   return std::nullopt;
 }
 
-// How many times as fast one system is as the other. Not there: one was not measured, or wrote nothing.
+// Returns the ratio of two systems' speeds. nullopt: one was not measured, or generated nothing.
 std::optional<double> RatioOf(const LeverFindings& findings, std::optional<size_t> fast, std::optional<size_t> slow, size_t set) {
   if (!fast.has_value() || !slow.has_value()) return std::nullopt;
   std::vector<double> ratios;
@@ -92,7 +92,7 @@ std::string SetsText(const LeverFindings& findings) {
   return absl::StrCat(table.ToString(), words, resident);
 }
 
-// Systems of which there are several variants.
+// Returns a table of all variants, if a system has several.
 std::string SweepText(const LeverFindings& findings) {
   const std::vector<size_t> shown = BestVariants(findings);
   if (shown.size() == findings.systems.size()) return "";

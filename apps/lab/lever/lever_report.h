@@ -1,11 +1,12 @@
-// The findings of tessera_lever as tables, as JSON and as a picture.
+// The findings of tessera_lever as tables, as JSON and as a chart.
 //
 //   RETURN_IF_ERROR(WriteOutput(LeverText(findings, {.reliability = true})));
 //   WriteLever(json.Key("lever"), findings, {});
 //   RETURN_IF_ERROR(WriteTextFile("reliability.svg", ReliabilitySvg(findings)));
 //
-// A figure of a set is that of all its texts together, the median over repetitions; ratios are taken within a repetition. Where a
-// system was swept, its variant with the highest geometric mean stands in the tables, and all of them in one of their own. Pure functions.
+// A set's figure counts all sequences of the set together, and is the median over repetitions. Ratios are taken within a repetition. For a
+// system that was swept, the tables show the variant with the highest geometric mean. A table of its own shows all variants. Pure
+// functions.
 #pragma once
 
 #include <optional>
@@ -21,25 +22,24 @@ struct LeverShow {
   bool reliability = false;
 };
 
-// One system's over one set, or the geometric means over all sets; shares and counts are then those of all texts.
+// Figures of one system over one set, or geometric means over all sets. In the second case, shares and counts are over all sequences.
 struct LeverFigures {
   double tokens_per_second = 0;
   LeverTotals totals = {};                   // Over all repetitions.
-  std::optional<double> of_flash_ar = {};    // Its tokens per second over those of plain decoding. Not there: that was not measured.
-  std::optional<double> lever_over = {};     // Those of lever over its own. Likewise.
+  std::optional<double> of_flash_ar = {};    // Tokens per second, divided by plain decoding's. nullopt: plain decoding was not measured.
+  std::optional<double> lever_over = {};     // Lever's tokens per second, divided by this system's. nullopt: lever was not measured.
 };
 
-// One of each system, in their order.
+// Returns the best variant of each system, in the order of the systems.
 std::vector<size_t> BestVariants(const LeverFindings& findings);
 LeverFigures FiguresOf(const LeverFindings& findings, size_t system, size_t set);
 LeverFigures FiguresOverSets(const LeverFindings& findings, size_t system);
 
 std::string LeverText(const LeverFindings& findings, const LeverShow& show);
-// {"systems": [{"system", "variant", "shown", "pruning" (lever_pruning.h), "sets": [{"set", ...}], "all": {...}}], "sets": [...],
-// "streams", "memory_bytes": {...}, "auto": {"is", "predicted"} if it is one of the systems, "reliability"}.
-// What is not known is null.
+// Writes {"systems": [{"system", "variant", "shown", "pruning" (lever_pruning.h), "sets": [{"set", ...}], "all": {...}}], "sets": [...],
+// "streams", "memory_bytes": {...}, "auto": {"is", "predicted"} if auto is one of the systems, "reliability"}. Unknown values are null.
 void WriteLever(JsonWriter& json, const LeverFindings& findings, const LeverShow& show);
-// How often guesses of lever's draft came true, beside what was expected. REQUIRES: lever is one of the systems.
+// Returns a chart of the acceptance of lever's draft tokens, observed next to expected. REQUIRES: lever is one of the systems.
 std::string ReliabilitySvg(const LeverFindings& findings);
 
 }  // namespace tessera

@@ -19,14 +19,14 @@
 namespace tessera {
 namespace {
 
-constexpr int kWarmUpTokens = 16;   // Enough passes to know what they cost.
+constexpr int kWarmUpTokens = 16;   // Enough passes to know the costs of passes.
 
 struct Written {
   std::vector<TokenId> tokens;
   LeverTotals took;
 };
 
-// An engine, and the one session in which all texts are written.
+// An engine, and the one session that generates all sequences.
 class Writer {
  public:
   static absl::StatusOr<Writer> Create(Engine& engine) {
@@ -144,7 +144,7 @@ class LeverBench {
     return writers_[pinned ? 1 : 0].Write(prompt, most_tokens, by);
   }
 
-  // With the text that was written first.
+  // Compares a sequence with the first one of the same prompt.
   void Compare(size_t set, size_t prompt, size_t system, const std::vector<TokenId>& tokens) {
     const auto [first, is_first] = first_.insert({{set, prompt}, tokens});
     if (is_first || first->second == tokens || !findings_.difference.empty()) return;
@@ -161,7 +161,7 @@ class LeverBench {
 
   const LeverEngines engines_;
   const LeverOptions& options_;
-  std::vector<Writer> writers_;     // The target's, and that of the engine with more pins.
+  std::vector<Writer> writers_;     // For the target, and for the engine with more pins.
   std::map<std::pair<size_t, size_t>, std::vector<TokenId>> first_;   // By set and prompt.
   size_t texts_ = 0;                // Begun by all systems so far.
   int64_t done_ = 0;

@@ -1,13 +1,13 @@
-// Writes the same texts in all ways of lever_systems.h, in turns, and keeps what each took.
+// Generates the same sequences with all systems of lever_systems.h, in turns, and keeps each system's times and counts.
 //
 //   const LeverEngines engines = {.target = target.get(), .draft = expander.get()};
 //   ASSIGN_OR_RETURN(const LeverFindings findings, MeasureLever(engines, {.systems = specs, .sets = sets, .warm_up = hello}));
 //   RETURN_IF_ERROR(WriteOutput(LeverText(findings)));         // lever_report.h
 //   if (!findings.difference.empty()) return absl::InternalError(findings.difference);
 //
-// Texts are greedy. Each begins with an empty cache; its prompt, and its first token, are no part of any figure. Systems take turns prompt
-// by prompt, and begin in turns. Each repetition has systems that know nothing of the one before: after the warm-up text they know what
-// passes cost, and no more. The draft reads a prompt when it is first asked, in the time that counts.
+// Decoding is greedy. Each sequence begins with an empty cache. No figure includes the prompt or the first token. Systems take turns prompt
+// by prompt, and begin in turns. Each repetition has new systems without knowledge of the repetition before: after the warm-up sequence, a
+// system knows the costs of passes and nothing else. The draft reads a prompt at the first request for drafts, and that time counts.
 // Threads: the engines', one call at a time.
 #pragma once
 
@@ -31,7 +31,7 @@ class ExitPredictor;
 struct LeverSet {
   std::string name = {};
   std::vector<std::vector<TokenId>> prompts = {};
-  int left_out = 0;                 // Further prompts, which the context has no room for.
+  int left_out = 0;                 // Further prompts that do not fit into the context.
 };
 
 struct LeverPredictor {
@@ -41,7 +41,7 @@ struct LeverPredictor {
 
 struct LeverEngines {
   Engine* target = nullptr;
-  Engine* pinned = nullptr;         // For systems that pin the draft's bytes. Null: there are none.
+  Engine* pinned = nullptr;         // For systems that pin weights in the draft's memory. Null: no such systems.
   Expander* draft = nullptr;        // Null: no system has a tree.
   std::vector<LeverPredictor> predictors = {};   // By LeverSpec::predictor.
 };
@@ -49,24 +49,24 @@ struct LeverEngines {
 struct LeverOptions {
   std::vector<LeverSpec> systems = {};
   std::vector<LeverSet> sets = {};
-  std::vector<TokenId> warm_up = {};   // A prompt that is in no set.
-  int generate_tokens = 128;           // At most, per text.
+  std::vector<TokenId> warm_up = {};   // A prompt outside all sets.
+  int generate_tokens = 128;           // Maximum per sequence.
   int repetitions = 1;
 };
 
-// Sums over texts, from each first token to the last.
+// Sums over sequences, from each sequence's first token to the last.
 struct LeverTotals {
   int64_t tokens = 0, passes = 0;
-  int64_t rows = 0;                 // In these passes, without those that were pruned half-way.
+  int64_t rows = 0;                 // Rows of the passes, without rows that were pruned half-way.
   PruneReport pruned = {};
   double seconds = 0;
-  double draft_seconds = 0;         // Part of them: in drafters and in choosing rows;
-  double stall_seconds = 0;         // passes waited for weights.
+  double draft_seconds = 0;         // Part of `seconds`: in drafters and in choosing rows;
+  double stall_seconds = 0;         // and waiting of passes for weights.
 
   void Add(const LeverTotals& more);
   double TokensPerSecond() const { return seconds > 0 ? static_cast<double>(tokens) / seconds : 0; }
   double TokensPerPass() const { return passes > 0 ? static_cast<double>(tokens) / static_cast<double>(passes) : 0; }
-  // Before rows were pruned.
+  // Rows per pass before pruning.
   double RowsBelow() const { return passes > 0 ? static_cast<double>(rows + pruned.dropped) / static_cast<double>(passes) : 0; }
   double PrunedShare() const {
     return rows > 0 ? static_cast<double>(pruned.dropped) / static_cast<double>(rows + pruned.dropped) : 0;
@@ -77,21 +77,21 @@ struct LeverTotals {
   double StallShare() const { return seconds > 0 ? stall_seconds / seconds : 0; }
 };
 
-// Where the memory of the systems goes, in bytes.
+// Memory of the systems, in bytes.
 struct LeverMemory {
   int64_t draft = 0;                // Weights, cache and scratch.
   int64_t predictors = 0;           // All of them.
-  int64_t weights = 0;              // The target's, all together. 0: they are not streamed.
+  int64_t weights = 0;              // The target's, all together. 0: the weights are not streamed.
   int64_t ring = 0, pins = 0;
-  int64_t pins_instead = 0;         // What the engine pins that has the draft's bytes.
-  int64_t budget = 0;               // What the process might have, with the target and the draft alone. 0: no limit.
+  int64_t pins_instead = 0;         // Pins of the engine that pins weights instead of the draft.
+  int64_t budget = 0;               // The process's budget, with the target and the draft alone. 0: no limit.
 };
 
-// What is known of a predictor.
+// Facts about a predictor.
 struct LeverPredictorFacts {
   std::string path = {};
   std::string kind = {};            // "vocabulary" or "width".
-  int layer = 0;                    // After which it prunes.
+  int layer = 0;                    // The layer after which rows are pruned.
 };
 
 struct LeverFindings {
@@ -100,14 +100,15 @@ struct LeverFindings {
   std::vector<LeverPredictorFacts> predictors = {};
   std::vector<std::vector<std::vector<LeverTotals>>> totals = {};   // [system][set][repetition].
   std::vector<ReliabilityTable> tables = {};                        // [system], over all repetitions; empty without a draft model.
-  std::string difference = {};      // The first text that is not that of the first system. Empty: there is none.
-  bool streams = false;             // Else no pass waits for weights.
-  LeverMemory memory = {};          // The caller's to fill in, as what follows.
-  std::string auto_is = {};         // The system that auto is here. Empty: it is none of the systems.
-  std::optional<DraftChoice> predicted = std::nullopt;   // Why. None: nothing was predicted.
+  std::string difference = {};      // The first sequence that differs from the first system's. Empty: none.
+  bool streams = false;             // False: no pass waits for weights.
+  LeverMemory memory = {};          // The caller fills in this field and the following ones.
+  std::string auto_is = {};         // The system that auto became. Empty: auto is not among the systems.
+  std::optional<DraftChoice> predicted = std::nullopt;   // The prediction behind auto_is. None: nothing was predicted.
 };
 
-// Cancelled if an engine's flag is set; the errors of passes. What drafters failed at is said as a warning: the text goes on without them.
+// Measures all systems. Cancelled if an engine's cancel flag is set; also the errors of passes. A drafter's error becomes a warning, and
+// the sequence goes on without drafts.
 absl::StatusOr<LeverFindings> MeasureLever(const LeverEngines& engines, const LeverOptions& options);
 
 }  // namespace tessera

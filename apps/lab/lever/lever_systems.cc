@@ -20,7 +20,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostRows = 65;   // A root, and as many nodes as the largest published tree has.
+constexpr int kMostRows = 65;   // A root, and the nodes of the largest published tree.
 constexpr char kLever[] = "lever";
 
 struct Known {
@@ -76,15 +76,16 @@ absl::StatusOr<std::vector<LeverSpec>> Chosen(const std::string& systems, bool p
   return chosen;
 }
 
-// The one expander there is, for a system's drafter: texts follow each other. Each is read anew, though another system may have written the
-// very same before: with what that left in the draft's cache, only the first system would pay for a prompt.
+// Shares the one expander among the systems' drafters, one sequence after another. Each sequence is read anew, though another system may
+// have decoded the same sequence before. Otherwise only the first system would pay for a prompt, and the others would reuse the draft's
+// cache.
 class SharedExpander : public Expander {
  public:
   explicit SharedExpander(Expander& draft) : draft_(draft) {}
 
   absl::string_view name() const override { return draft_.name(); }
   absl::Status Begin(absl::Span<const TokenId> text) override {
-    RETURN_IF_ERROR(draft_.Begin(text.first(1)));   // Nothing is kept for that.
+    RETURN_IF_ERROR(draft_.Begin(text.first(1)));   // The draft keeps nothing for a single token.
     return draft_.Begin(text);
   }
   absl::StatusOr<std::vector<TopTokens>> Expand(const TokenTree& tree, absl::Span<const int> nodes, int most) override {
@@ -104,7 +105,7 @@ class SharedExpander : public Expander {
 absl::StatusOr<std::vector<LeverSpec>> LeverSpecs(const std::string& systems, const std::string& sweep, bool prunes) {
   ASSIGN_OR_RETURN(const std::vector<LeverSpec> chosen, Chosen(systems, prunes));
   if (sweep.empty()) return chosen;
-  std::vector<std::pair<std::string, std::string>> trees;   // By name of the system.
+  std::vector<std::pair<std::string, std::string>> trees;   // By the system's name.
   for (const absl::string_view tree : absl::StrSplit(sweep, ';')) {
     const absl::StatusOr<std::unique_ptr<TreePolicy>> policy = MakeTreePolicy(tree, {});
     RETURN_IF_ERROR(ForField("sweep", policy.status()));
@@ -150,7 +151,7 @@ absl::StatusOr<std::unique_ptr<LeverSystem>> LeverSystem::Create(const LeverSpec
   }
   if (spec.prunes) system->pruning_ = {.predictor = predictor, .rule = spec.rule, .weigh_costs = !spec.always_prunes};
   const Clock& clock = target.ClockOr(nullptr);
-  bool by_cost = spec.retrieval;   // Other rules say themselves how much is verified.
+  bool by_cost = spec.retrieval;   // Other rules decide themselves how many rows are verified.
   if (!spec.tree.empty()) {
     CHECK(draft != nullptr) << spec.variant;
     ASSIGN_OR_RETURN(std::unique_ptr<TreePolicy> policy, MakeTreePolicy(spec.tree, {.profile = &system->costs_}));

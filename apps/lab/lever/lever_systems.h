@@ -1,5 +1,5 @@
-// The ways to write a text that tessera_lever compares: plain decoding, trees of one draft by several rules, drafts from the text
-// itself, and both together. All of them are a Speculator's work on one code path; they differ in what is drafted.
+// The modes of decoding that tessera_lever compares: plain decoding, trees of one draft by several rules, drafts from the sequence itself,
+// and both together. All systems run a Speculator on one code path and differ only in the drafts.
 //
 //   ASSIGN_OR_RETURN(const std::vector<LeverSpec> specs, LeverSpecs("flash_ar,edgellm,lever", "edgellm:threshold=0.2"));
 //   ASSIGN_OR_RETURN(const std::unique_ptr<LeverSystem> system, LeverSystem::Create(specs[2], *engine, expander.get()));
@@ -39,45 +39,46 @@ class ExitPredictor;
 class ExpandingDrafter;
 
 struct LeverSpec {
-  std::string system = {};    // A name of those above.
-  std::string variant = {};   // With options: "edgellm:threshold=0.2". The name alone where none are given.
+  std::string system = {};    // A name from the list above.
+  std::string variant = {};   // With options: "edgellm:threshold=0.2". The name alone if there are no options.
   std::string tree = {};      // For MakeTreePolicy. Empty: no draft model.
-  bool retrieval = false;     // Drafters that read the text.
-  bool pins_draft = false;    // Written by the engine with more pins.
-  bool chooses = false;       // Whether it has a draft or more pins, ResolveAuto says.
-  bool prunes = false;        // Its drafts are pruned by a predictor,
-  int predictor = 0;          // LeverEngines::predictors has it here,
-  PruneOptions rule = {};     // and by this rule.
-  bool always_prunes = false; // Whether that saves time or not.
+  bool retrieval = false;     // Has drafters that read the sequence.
+  bool pins_draft = false;    // Runs on the engine with more pins.
+  bool chooses = false;       // ResolveAuto decides whether the system has a draft or more pins.
+  bool prunes = false;        // A predictor prunes the drafts,
+  int predictor = 0;          // at this place of LeverEngines::predictors,
+  PruneOptions rule = {};     // by this rule.
+  bool always_prunes = false; // Even if pruning saves no time.
 
   bool drafts() const { return !tree.empty() || retrieval; }
 };
 
-// systems: names separated by commas, or "all"; those that prune are among all with `prunes`. sweep: trees separated by semicolons, each of
-// a system with a tree among them; all of one system's stand in its place. Empty: none. WrongUsage (systems or sweep; found, expected) for
-// what is neither, or is there twice.
+// Parses the systems to compare. systems: names separated by commas, or "all"; "all" includes the systems that prune only with `prunes`.
+// sweep: trees separated by semicolons; empty: none. Each tree belongs to one of the systems with a tree. A system's trees replace the
+// system in the result. WrongUsage (systems or sweep; found, expected) for an unknown name or tree, or one given twice.
 absl::StatusOr<std::vector<LeverSpec>> LeverSpecs(const std::string& systems, const std::string& sweep, bool prunes = false);
 
-// Makes "auto" what it is here: with the draft, or with more pins.
+// Turns "auto" into the system with the draft (`drafts`), or the system with more pins.
 void ResolveAuto(bool drafts, std::vector<LeverSpec>& specs);
 
 class LeverSystem {
  public:
-  // draft: all systems may share it, since one text is written at a time, and none finds in its cache what another left; it must outlive
-  // this. Null where the spec has no tree. predictor: likewise; null where the spec does not prune. Errors: those of drafters' makers.
+  // Creates a system. draft: null if the spec has no tree; must outlive the system. All systems may share the draft: one sequence is
+  // decoded at a time, and no system finds another's sequence in the draft's cache. predictor: must outlive the system, may be shared; null
+  // if the spec does not prune. Returns the errors of making drafters.
   static absl::StatusOr<std::unique_ptr<LeverSystem>> Create(const LeverSpec& spec, const Engine& target, Expander* draft,
                                                              const ExitPredictor* predictor = nullptr);
 
   Speculator* speculator() { return speculator_.get(); }   // Null: plain decoding.
   const Pruning& pruning() const { return pruning_; }
-  const ReliabilityTable* table() const;                   // The draft's guesses. Null: no draft model.
+  const ReliabilityTable* table() const;                   // The draft's estimates and results. Null: no draft model.
 
  private:
   LeverSystem() = default;
 
   CostProfile costs_;                                      // Learnt from this system's passes alone.
   Pruning pruning_;
-  const ExpandingDrafter* draft_ = nullptr;                // The speculator's.
+  const ExpandingDrafter* draft_ = nullptr;                // Owned by the speculator.
   std::unique_ptr<Speculator> speculator_;
 };
 

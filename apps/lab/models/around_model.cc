@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-constexpr char kArchitecture[] = "llama";   // Others scale embeddings by the width, or norm whole queries.
+constexpr char kArchitecture[] = "llama";   // Other architectures scale embeddings by the width, or norm whole queries.
 constexpr uint32_t kBlocksVersion = 2;
 
 absl::Status Refused(const GgufFile& file, absl::string_view problem) {
@@ -40,7 +40,8 @@ absl::Status CheckModel(const GgufFile& file, const ModelConfig& small, const Ra
   return CheckAtMost(file, "feed-forward rows", small.feed_forward, shape.feed_forward, shape);
 }
 
-// The large model has as many query heads for each of keys and values as the small one, or heads would find the keys of others.
+// Returns the large model's configuration. Each head of keys and values has as many query heads as in the small model, or query heads would
+// find the keys of others.
 ModelConfig GrownTo(const RandomShape& shape, const ModelConfig& small) {
   ModelConfig grown = small;
   grown.width = shape.width;
@@ -52,7 +53,7 @@ ModelConfig GrownTo(const RandomShape& shape, const ModelConfig& small) {
   return grown;
 }
 
-// Where a number other than zero would reach the hidden states, or a sum.
+// Whether numbers other than zero would reach the hidden states, or a sum.
 bool IsZeroOutside(absl::string_view label) {
   return label == "attn_output.weight" || label == "ffn_down.weight" || label == "token_embd.weight" || absl::EndsWith(label, ".bias");
 }
@@ -66,7 +67,7 @@ int64_t BytesOfNumbers(BlockFormat format, int64_t numbers) {
 
 }  // namespace
 
-// Bytes of a matrix come in order, piece by piece; where the small model has a block, its own goes on.
+// Passes on a matrix's bytes, which come in order, part by part. A block of the small model replaces the new block at the same place.
 class AroundModel::Joint {
  public:
   Joint(const GgufFile& file, const Tensor& tensor, GgufWriter::Append append)
@@ -92,7 +93,7 @@ class AroundModel::Joint {
   const Tensor& tensor_;
   const GgufWriter::Append append_;
   const int64_t row_bytes_, source_row_bytes_;
-  int64_t at_ = 0;                  // Bytes of the tensor before the next piece.
+  int64_t at_ = 0;                  // Bytes of the tensor before the next part.
   std::vector<std::byte> piece_;
 };
 
@@ -152,7 +153,8 @@ absl::Status AroundModel::AddTensors(const ModelConfig& small) {
 absl::Status AroundModel::AddLayer(const ModelConfig& small, int layer) {
   const int layers = static_cast<int>(config_.layers.size()), small_layers = static_cast<int>(small.layers.size());
   const std::optional<int> own = SmallLayer(layer, layers, small_layers);
-  const int like = own.value_or(static_cast<int>(int64_t{layer} * small_layers / layers));   // The next one.
+  // For a new layer, the next layer of the small model.
+  const int like = own.value_or(static_cast<int>(int64_t{layer} * small_layers / layers));
   config_.layers[static_cast<size_t>(layer)] = small.layers[static_cast<size_t>(like)];
   const std::vector<TensorNeed> needs = LayerNeeds(config_, layer), small_needs = LayerNeeds(small, like);
   for (size_t i = 0; i < needs.size(); ++i) RETURN_IF_ERROR(Add(needs[i], small_needs[i], !own.has_value()));
@@ -194,7 +196,7 @@ absl::StatusOr<std::vector<float>> AroundModel::ScaledNumbers(const Tensor& tens
   return numbers;
 }
 
-// known: the numbers of a vector that the small model has. Those of a matrix are put in later, as blocks.
+// Fills in a part of a tensor. known: the small model's numbers of a vector. A matrix gets the small model's blocks later.
 void AroundModel::Fill(int index, absl::Span<const float> known, Share part, float* out) const {
   const Tensor& tensor = tensors_[static_cast<size_t>(index)];
   for (int64_t i = part.begin; i < part.end; ++i) {

@@ -1,4 +1,4 @@
-// tessera_scale check: the evaluation sets' own solutions, judged as samples are.
+// tessera_scale check: judges the evaluation sets' own solutions like samples.
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,7 +30,7 @@ struct Checked {
   std::vector<Wrong> wrong = {};
 };
 
-// Empty: the set's own solution is right.
+// Returns the reason why the set's own solution is wrong; empty: the solution is right.
 absl::StatusOr<std::string> WhyWrong(const Task& task, const Problem& problem, const CodeChecker* checker) {
   if (IsCode(task.kind)) {
     ASSIGN_OR_RETURN(const CodeResult result, checker->Check(TrialOf(task.kind, problem, problem.solution)));

@@ -1,4 +1,4 @@
-// The subcommands of tessera_scale, a file each.
+// The subcommands of tessera_scale, one file per subcommand.
 //
 //   return CommandsMain(argc, argv, info, {ScaleRun(), ScaleJudge(), ScaleCheck()});            // cli/commands.h
 //
@@ -9,12 +9,12 @@
 
 namespace tessera {
 
-Command ScaleRun();     // Writes samples of a set's problems.
-Command ScaleCheck();   // Whether the sets' own solutions are right by the rules here.
-Command ScaleScore();   // What a scorer that runs a model says of recorded samples.
-Command ScaleTexts();   // Recorded samples as texts and labels that a reward head is trained on.
-Command ScaleGrid();    // Samples, times and judgements of ways to choose among N of them, with a page.
-Command ScaleReport();  // The page of several grids.
-Command ScaleJudge();   // How often ways to choose among recorded samples choose a right one.
+Command ScaleRun();     // Generates samples of a set's problems.
+Command ScaleCheck();   // Checks that the sets' own solutions are right by the judging rules.
+Command ScaleScore();   // Scores recorded samples by a scorer that runs a model.
+Command ScaleTexts();   // Converts recorded samples to texts and labels for training a reward head.
+Command ScaleGrid();    // Generates samples, measures times and judges the methods of choosing among N samples, with a page.
+Command ScaleReport();  // Writes the page of several grids.
+Command ScaleJudge();   // Estimates how often methods of choosing among recorded samples choose a right sample.
 
 }  // namespace tessera

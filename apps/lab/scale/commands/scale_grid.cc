@@ -1,4 +1,4 @@
-// tessera_scale grid: samples, times and judgements of ways to choose among N of them, and their page.
+// tessera_scale grid: generates samples, measures times and judges methods of choosing among N samples, with a page.
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,7 +32,7 @@ namespace {
 
 constexpr int kUsualSamples = 8, kTogether = 16;
 
-// --samples and --counts, each of which may stand for the other.
+// Reads --samples and --counts. Each may replace the other.
 absl::Status SetNumbers(GridOptions& options) {
   const bool samples = FLAGS_samples != "default", counts = FLAGS_counts != "default";
   options.samples.samples = kUsualSamples;
@@ -70,7 +70,7 @@ absl::StatusOr<GridOptions> OptionsOfFlags() {
   return options;
 }
 
-// Null without --device.
+// Returns the modeled phone; null without --device.
 absl::StatusOr<std::unique_ptr<PhoneTime>> PhoneOfFlags(const std::string& model, const GridOptions& options) {
   if (FLAGS_device.empty()) return nullptr;
   PhoneTimeOptions phone = {.device = FLAGS_device, .most_samples = options.counts.back()};
@@ -84,7 +84,7 @@ absl::StatusOr<std::unique_ptr<PhoneTime>> PhoneOfFlags(const std::string& model
   return std::make_unique<PhoneTime>(std::move(made));
 }
 
-// Texts are written by this machine in its own time: a phone is only asked what they would take.
+// Returns the engine's options. This machine generates the samples in real time; the phone only models the time.
 absl::StatusOr<EngineOptions> EngineOptionsFor(const GridOptions& options) {
   ASSIGN_OR_RETURN(EngineOptions engine, EngineOptionsOfFlags(/*timeline=*/nullptr));
   engine.compute.path = ComputePath::kFast;

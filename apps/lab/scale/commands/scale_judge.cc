@@ -1,4 +1,4 @@
-// tessera_scale judge: how often each way to choose among recorded samples chooses a right one.
+// tessera_scale judge: how often each method of choosing among recorded samples chooses a right sample.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -25,10 +25,10 @@ namespace {
 constexpr int kMostSamples = 1024, kMostByDefault = 32;
 constexpr char kStepTask[] = "math_steps";
 
-// What samples are scored by.
+// Returns the scorer of the samples.
 std::string Scoring() { return ScorerOfFlag("arithmetic"); }
 
-// --samples, or the powers of two up to 32 that there are samples for.
+// Returns the numbers of --samples, or the powers of two up to 32 for which there are enough samples.
 absl::StatusOr<std::vector<int>> SamplesOfFlag(int fewest) {
   if (FLAGS_samples != "default") return AscendingOfFlag("samples", FLAGS_samples, kMostSamples);
   std::vector<int> samples;

@@ -1,4 +1,4 @@
-// tessera_scale report: the report of one grid or of several, whose models are compared.
+// tessera_scale report: the report of one grid, or of several grids to compare the models.
 #include <string>
 #include <vector>
 

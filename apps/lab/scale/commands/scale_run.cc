@@ -1,4 +1,4 @@
-// tessera_scale run: writes samples of a set's problems into a file, and goes on with it where an earlier run ended.
+// tessera_scale run: writes samples of a set's problems to a file, and continues a file of an earlier run.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kUsualSamples = 8, kMostSamples = 1024, kTogether = 16;
 
-// --samples: one number here.
+// Returns the number of --samples. This command takes one number.
 absl::StatusOr<int> SamplesOfFlag() {
   if (FLAGS_samples == "default") return kUsualSamples;
   ASSIGN_OR_RETURN(const std::vector<int> samples, AscendingOfFlag("samples", FLAGS_samples, kMostSamples));
@@ -52,7 +52,8 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckSamplingFlags());
   RETURN_IF_ERROR(CheckBeamFlags());
   if (FLAGS_beam.empty() && IsGiven("scorer")) return WrongUsage("scorer", "without --beam", "both: judge scores samples");
-  return CheckNotBoth("samples", IsGiven("samples"), "beam", !FLAGS_beam.empty());   // A search ends with at most its width.
+  // A search ends with at most as many texts as the width.
+  return CheckNotBoth("samples", IsGiven("samples"), "beam", !FLAGS_beam.empty());
 }
 
 struct Summary {

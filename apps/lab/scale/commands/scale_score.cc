@@ -1,4 +1,4 @@
-// tessera_scale score: what a scorer that runs a model says of recorded samples.
+// tessera_scale score: scores recorded samples by a scorer that runs a model.
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,7 +90,7 @@ class ScoreRun {
                           .steps = spec_.kind == ScorerKind::kReward ? FLAGS_steps : ""});
   }
 
-  // Candidates that were written anew have other scores.
+  // Checks that the texts are unchanged: candidates that were generated anew have other scores.
   absl::Status CheckTexts(const SampleFile& file) const {
     for (const Question& question : set_.recorded.questions) {
       for (size_t place = 0; place < question.candidates.size(); ++place) {
@@ -133,7 +133,7 @@ class ScoreRun {
     return absl::DataLossError(absl::StrCat("score of ", scorer_->name(), ": found no number, expected one: the model's states have none"));
   }
 
-  // All figures that the sample had, too, but for one of this scorer's name.
+  // Writes the score and the sample's other figures, except a figure of this scorer's name.
   void WriteMembers(const JudgedSample& candidate, double score, JsonWriter& json) const {
     json.Key("text").String(candidate.text);
     for (const auto& [name, figure] : candidate.figures) {

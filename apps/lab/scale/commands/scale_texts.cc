@@ -1,4 +1,4 @@
-// tessera_scale texts: recorded samples as requests for tessera_quantize states, and what a reward head is trained to say of them.
+// tessera_scale texts: converts recorded samples to requests for tessera_quantize states, and to labels for training a reward head.
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,7 +32,7 @@ std::string RequestOf(const RecordedSample& text, const std::vector<TokenId>& to
   return std::move(json).Take() + "\n";
 }
 
-// `ends` are places in all of the text's tokens.
+// Returns the label of a sample. `ends` are places in all tokens of the request.
 std::string LabelOf(const RecordedSample& text, size_t tokens, const std::vector<int>& ends) {
   JsonWriter json;
   json.BeginObject().Key("id").String(IdOf(text)).Key("question").String(text.question->id);
@@ -81,7 +81,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(RecordedSet set, RecordedSetOfFlags());
   if (IsCode(set.task.kind)) RETURN_IF_ERROR(CheckCode(set.task, set.recorded));
   ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));   // Its weights are not read.
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));   // The engine's weights are not read.
   return WriteAll(set, *engine);
 }
 

@@ -32,7 +32,7 @@ bool Has(const GridOptions& options, absl::string_view method) {
   return std::find(options.methods.begin(), options.methods.end(), method) != options.methods.end();
 }
 
-// Numbers of samples that a search has as rows.
+// Returns the counts that are also rows of a search.
 std::vector<int> BeamRows(const GridOptions& options) {
   std::vector<int> rows;
   for (const int count : options.counts) {
@@ -41,7 +41,7 @@ std::vector<int> BeamRows(const GridOptions& options) {
   return rows;
 }
 
-// Whether samples that are whole are chosen by a score.
+// Whether a method chooses among whole samples by a score.
 bool SelectsByScore(const GridOptions& options) {
   return std::any_of(options.methods.begin(), options.methods.end(),
                      [](const std::string& method) { return method != kBeam && AsksScorer(method); });
@@ -55,7 +55,7 @@ int64_t ParametersOf(const GgufFile& file) {
   return parameters;
 }
 
-// What samples depend on, by the names of flags where there is one.
+// Returns the settings that samples depend on, by the names of flags if there is a flag.
 std::vector<std::pair<std::string, std::string>> SettingsOf(const Engine& engine, const std::vector<std::unique_ptr<AskedTask>>& tasks,
                                                             const SampleOptions& samples) {
   std::string forms;
@@ -74,7 +74,7 @@ std::vector<std::pair<std::string, std::string>> SettingsOf(const Engine& engine
           {"seed", absl::StrCat(sampling.seed)}};
 }
 
-// Null: there is none. One sample is a way of its own, whatever numbers are asked for.
+// Returns the figures of a method; null: there are none. "one sample" is a method of its own, with any counts.
 const MethodFigures* FigureOf(const std::vector<MethodFigures>& figures, absl::string_view method, int count) {
   const std::optional<Selection> selection = SelectionOf(method);
   const absl::string_view name = selection.has_value() ? SelectionName(*selection) : method == kBeam ? kBeam : "one sample";
@@ -83,9 +83,10 @@ const MethodFigures* FigureOf(const std::vector<MethodFigures>& figures, absl::s
   return found == figures.end() ? nullptr : &*found;
 }
 
-// Samples that take as many passes and rows as a search: one as long as all of it, the others as the rest of its rows.
+// Returns lengths of samples that take as many passes and rows as a search. One sample is as long as the whole search; the others share the
+// rest of the rows.
 std::vector<double> LengthsOf(const BeamFigures& figures, double prompt_tokens, int rows) {
-  const double passes = std::max(figures.passes - 1, 0.0);   // Without the one over the prompt.
+  const double passes = std::max(figures.passes - 1, 0.0);   // Without the pass over the prompt.
   const double others = std::clamp((figures.rows - prompt_tokens - passes) / std::max(rows - 1, 1), 0.0, passes);
   std::vector<double> lengths(static_cast<size_t>(rows), others);
   lengths[0] = passes;
@@ -201,7 +202,7 @@ class GridRun {
     return times.Add(time);
   }
 
-  // As tessera_scale score writes them, with its usual steps.
+  // Returns the settings that tessera_scale score writes, with the usual steps.
   absl::StatusOr<std::string> ScoreSettingsOf(const AskedTask& asked, const std::string& samples) const {
     ASSIGN_OR_RETURN(const ScorerSpec spec, ParseScorer(options_.scorer));
     ASSIGN_OR_RETURN(const std::string scorer, ScorerSettings(options_.scorer));
@@ -234,7 +235,7 @@ class GridRun {
     return absl::OkStatus();
   }
 
-  // All but what was chosen: what so many samples take.
+  // Returns a result with the cost of `count` samples, without the choice.
   absl::StatusOr<GridResult> CostOf(const AskedTask& asked, int count) const {
     const std::vector<double> lengths = asked.MeanLengthsOf(count);
     GridResult result = {.model = source_.model.name, .task = asked.task.name, .samples = count,
@@ -244,7 +245,7 @@ class GridRun {
     return result;
   }
 
-  // In place of samples of so many rows, a search. Its figures go to `figures`.
+  // Returns the result of a search in place of samples of `rows` rows. Adds the search's figures to `figures`.
   absl::StatusOr<GridResult> SearchOf(const AskedTask& asked, int rows, const JudgeOptions& judge, GridResult result,
                                       std::vector<MethodFigures>& figures) const {
     const absl::StatusOr<BeamFigures> search = ReadBeams(BeamPath(asked, rows), asked.task);
@@ -320,13 +321,13 @@ absl::Status PlanGrid(const GridOptions& options, EngineOptions& engine) {
   RETURN_IF_ERROR(PlanSamples(samples, engine));
   const std::vector<int> rows = BeamRows(options);
   if (rows.empty()) return absl::OkStatus();
-  BeamRunOptions run = options.beams;   // How tokens are drawn takes no memory.
+  BeamRunOptions run = options.beams;   // Sampling options take no memory.
   run.max_tokens = samples.max_tokens;
   run.beams.width = BeamsOfRows(rows.back()).width;
   run.beams.expansions = BeamsOfRows(rows.back()).expansions;
   RETURN_IF_ERROR(PlanBeams(run, searches));
   RETURN_IF_ERROR(PlanScorer(options.scorer, searches));
-  // Both are made by one engine, one after the other: room for the one that takes more.
+  // One engine generates samples and searches, one after the other: there is room for the larger of the two.
   const auto positions = [](const EngineOptions& planned) { return int64_t{planned.workload.sessions} * planned.cache.text_share; };
   if (positions(searches) > positions(engine)) engine.cache.text_share = searches.cache.text_share;
   engine.workload.sessions = std::max(engine.workload.sessions, searches.workload.sessions);

@@ -1,13 +1,13 @@
-// A grid: samples of tasks are written, what they took is measured and modeled, and each way to choose among N of them is judged.
+// A grid: generates samples of tasks, measures and models the cost, and judges each method of choosing among N samples.
 //
 //   const GridOptions options = {.folder = "grid", .samples = {.samples = 8}, .questions = 40, .counts = {1, 2, 4, 8},
 //                                .methods = {"one", "majority"}};
 //   RETURN_IF_ERROR(PlanGrid(options, engine_options));                             // before the engine is made
 //   ASSIGN_OR_RETURN(const std::vector<GridResult> results, RunGrid(*engine, tasks, source, options));
 //
-// All lies in the folder (grid_folder.h). A grid that was stopped goes on where it ended: samples that are there are not written again,
-// times that were measured are not measured again, and results are the same, byte for byte, as without a stop. Times of this machine are
-// in a file of their own. Threads: one at a time.
+// All files lie in the folder (grid_folder.h). A stopped grid can be continued: existing samples are not generated again, and existing
+// times are not measured again. The results are the same, byte for byte, as without a stop. Times of this machine are in a separate file.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -30,38 +30,39 @@ namespace tessera {
 
 struct GridOptions {
   std::string folder = {};
-  SampleOptions samples = {};                  // As many as are written of each question; stop and starts_text are the task's.
-  int questions = 48;                          // The first so many of each task.
+  SampleOptions samples = {};                  // `samples` samples are generated per question; the task sets stop and starts_text.
+  int questions = 48;                          // Maximum number of questions: the first of each task.
   std::vector<int> counts = {1};               // Numbers N, ascending.
-  std::vector<std::string> methods = {"one"};  // GridMethodsOf.
-  // As grid_methods.h has names. One that runs a model (reward:FILE, judge) is asked by beam searches themselves; samples have its scores
-  // from tessera_scale score (grid_scores.h).
+  std::vector<std::string> methods = {"one"};  // From GridMethodsOf.
+  // A scorer's name (grid_methods.h). Beam searches themselves ask a scorer that runs a model (reward:FILE, judge). For samples,
+  // tessera_scale score writes such a scorer's scores (grid_scores.h).
   std::string scorer = "mean_log_probability";
-  BeamRunOptions beams = {};                   // Where methods have them: steps. Sampling and most tokens are those of samples.
-  int draws = 200;                             // JudgeOptions.
+  BeamRunOptions beams = {};                   // Steps, for methods with beams. Sampling and maximum tokens come from `samples`.
+  int draws = 200;                             // See JudgeOptions.
   uint64_t seed = 0;
-  int timed_questions = 4;                     // From short to long, by the tokens of their samples.
+  int timed_questions = 4;                     // Number of timed questions, from short to long by the samples' tokens.
   const PhoneTime* phone = nullptr;            // Null: no phone is modeled.
-  std::function<void(int64_t written)> kept = nullptr;   // Told after each sample how many of its task this call has written.
+  std::function<void(int64_t written)> kept = nullptr;   // Called after each sample with the number of the task's samples in this call.
 };
 
-// What made the grid, for its page.
+// The origin of a grid, for the page.
 struct GridSource {
   ModelHash model = {};
   std::string command = {};
-  std::string score_command = "tessera_scale score";   // With the flags that data, model and the form of texts have here.
+  std::string score_command = "tessera_scale score";   // With this run's flags for data, model and the form of texts.
 };
 
-// WrongUsage (counts) where numbers, samples and methods do not fit each other, (scorer) for one that methods cannot ask. REQUIRES: there
-// are counts and methods.
+// Checks the options. WrongUsage (counts) if numbers, samples and methods do not fit each other. WrongUsage (scorer) for a scorer that the
+// methods cannot ask. REQUIRES: there are counts and methods.
 absl::Status CheckGrid(const GridOptions& options);
 
-// Makes memory plans include what the grid writes at once. The errors of PlanSamples, PlanBeams and PlanScorer. REQUIRES: CheckGrid was OK.
+// Includes the grid's samples and searches in memory plans. Returns the errors of PlanSamples, PlanBeams and PlanScorer. REQUIRES:
+// CheckGrid was OK.
 absl::Status PlanGrid(const GridOptions& options, EngineOptions& engine);
 
-// Writes the folder's files, all but the page. Results are by task, number of samples and method, in the order of the options. Errors:
-// those of BeginGrid and of samples, as those of --into; of judging and of a phone. Cancelled once the engine is. REQUIRES: CheckGrid and
-// PlanGrid were OK with these options; no task twice.
+// Writes the folder's files, except the page. Results are ordered by task, number of samples and method, in the order of the options.
+// Errors: of BeginGrid and of samples, converted to errors of --into; of judging and of a phone. Cancelled if the engine is cancelled.
+// REQUIRES: CheckGrid and PlanGrid were OK with these options; no task twice.
 absl::StatusOr<std::vector<GridResult>> RunGrid(Engine& engine, const std::vector<Task>& tasks, const GridSource& source,
                                                 const GridOptions& options);
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kExpansions = 4;
 
-// The one that the search chooses. Answers need not be the same to be compared by their scores.
+// Returns the place of the text that the search chooses. Every answer counts as a different answer, since only the scores are compared.
 absl::StatusOr<size_t> ChosenOf(const Question& question) {
   ASSIGN_OR_RETURN(const std::vector<double> scores, ScoresOf("score", question, /*seed=*/0));
   std::vector<int> answers;
@@ -28,7 +28,7 @@ absl::StatusOr<size_t> ChosenOf(const Question& question) {
   return static_cast<size_t>(Select(Selection::kBestOfN, answers, scores));
 }
 
-// Sample 0 has what the search took; it comes first.
+// Returns a figure of the search's cost. Sample 0, which comes first, has these figures.
 absl::StatusOr<double> FigureOf(const Question& question, const std::string& name, const std::string& path) {
   constexpr double kMost = 1e9;
   const auto& figures = question.candidates[0].figures;

@@ -36,7 +36,7 @@ absl::StatusOr<GridTask> TaskOf(const JsonValue& json) {
   const std::vector<std::string>& names = TaskNames();
   if (std::find(names.begin(), names.end(), task.task) == names.end()) {
     ASSIGN_OR_RETURN(const JsonValue value, json.Value("task"));
-    return value.Error(Quoted(task.task), "a task's name");   // It becomes a part of a path.
+    return value.Error(Quoted(task.task), "a task's name");   // The name becomes a part of a path.
   }
   ASSIGN_OR_RETURN(task.questions, json.Int("questions", 1, kMost));
   ASSIGN_OR_RETURN(task.problems, json.Int("problems", task.questions, kMost));
@@ -44,7 +44,7 @@ absl::StatusOr<GridTask> TaskOf(const JsonValue& json) {
   return task;
 }
 
-// All that may not differ, by name.
+// Returns all settings that may not differ, by name.
 Settings Compared(const GridAbout& about) {
   Settings all = {{"model's sha256", about.model_sha256}};
   all.insert(all.end(), about.settings.begin(), about.settings.end());
@@ -76,7 +76,7 @@ absl::Status CheckSame(const std::string& path, const Settings& found, const Set
 
 absl::Status MakeFolder(const std::string& folder) {
   std::error_code error;
-  std::filesystem::create_directory(folder, error);   // No error where it is there.
+  std::filesystem::create_directory(folder, error);   // No error for an existing folder.
   if (!error && std::filesystem::is_directory(folder, error)) return absl::OkStatus();
   if (error) return absl::ErrnoToStatus(error.value(), absl::StrCat(folder, ": cannot make this folder"));
   return absl::InvalidArgumentError(absl::StrCat(folder, ": found a file, expected a folder"));

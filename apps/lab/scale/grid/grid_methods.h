@@ -1,4 +1,4 @@
-// The ways to choose that a grid judges, by the names of --methods.
+// The methods of choosing that a grid judges, by the names of --methods.
 //
 //   ASSIGN_OR_RETURN(const std::vector<std::string> methods, GridMethodsOf("one,majority,best_of_n"));
 //
@@ -8,8 +8,8 @@
 //   best_of_n   the sample of the largest score, by a scorer
 //   beam        a search over steps with N rows: N / 4 beams with 4 expansions each, by a scorer
 //
-// runtime/scale/vote.h and beam_search.h have the rules. A scorer is named as --scorer has it (apps/cli/flags/scorer_flags.h), or is a
-// figure that is computed from a sample's text: arithmetic, brevity, random (candidate_scores.h). Pure functions.
+// runtime/scale/vote.h and beam_search.h have the rules. A scorer's name is a value of --scorer (apps/cli/flags/scorer_flags.h), or the
+// name of a figure of a sample's text. Such figures are arithmetic, brevity and random (candidate_scores.h). Pure functions.
 #pragma once
 
 #include <optional>
@@ -24,18 +24,19 @@ namespace tessera {
 
 const std::vector<std::string>& GridMethodNames();
 
-// WrongUsage (methods) for a name that is not known, or is there twice.
+// Parses names separated by commas. WrongUsage (methods) for an unknown name, or a name given twice.
 absl::StatusOr<std::vector<std::string>> GridMethodsOf(absl::string_view list);
 
-// How it chooses among samples that are whole; nullopt: not so (one, beam). REQUIRES: a name of GridMethodNames(), as the next one.
+// Returns the rule for choosing among whole samples; nullopt: the method does not choose so (one, beam). REQUIRES: a name of
+// GridMethodNames(), here and for AsksScorer.
 std::optional<Selection> SelectionOf(absl::string_view method);
 
-// Whether it asks a scorer.
+// Whether the method asks a scorer.
 bool AsksScorer(absl::string_view method);
 
-// The name of the figure by which a scorer's scores go: that of "reward:FILE" is reward.
+// Returns the name of the figure with a scorer's scores: "reward" for "reward:FILE".
 std::string FigureOfScorer(absl::string_view scorer);
-// Whether each sample's file or text has it, so that no model has to run again.
+// Whether each sample's file or text has the figure, so that no model has to run again.
 bool IsOwnFigure(absl::string_view figure);
 
 }  // namespace tessera

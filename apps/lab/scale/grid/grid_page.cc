@@ -30,7 +30,7 @@ absl::Status CheckGridPage(const std::string& path, const std::vector<std::strin
   RETURN_IF_ERROR(ForFile("report", CheckTextFileWritable(path)));
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return absl::OkStatus();   // A FIFO would wait.
-  if (IsOpenAs(STDOUT_FILENO, path) || IsOpenAs(STDERR_FILENO, path)) return absl::OkStatus();   // It is added to.
+  if (IsOpenAs(STDOUT_FILENO, path) || IsOpenAs(STDERR_FILENO, path)) return absl::OkStatus();   // The stream is appended to.
   std::ifstream file(path, std::ios::binary);
   std::string start(sizeof(kStart) - 1, '\0');
   file.read(start.data(), static_cast<std::streamsize>(start.size()));

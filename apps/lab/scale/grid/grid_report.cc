@@ -36,7 +36,7 @@ FrontierChart::Point PointOf(const GridView& view, size_t place, double cost, co
           .high = 100 * right.high};
 }
 
-// Methods that the task has, in their usual order.
+// Returns the task's methods, in the usual order.
 std::vector<std::string> MethodsOf(const GridView& view, const std::string& task) {
   std::vector<std::string> methods;
   for (const std::string& method : GridMethodNames()) {
@@ -59,7 +59,7 @@ std::string ChartOf(const GridView& view, const std::string& task, const GridClo
     const bool beaten = std::find(frontier.begin(), frontier.end(), place) == frontier.end();
     if (cost.has_value() && beaten) chart.points.push_back(PointOf(view, place, *cost, chart.shapes));
   }
-  for (const size_t place : frontier) {   // Last, so that they lie on top, and in the order of the line.
+  for (const size_t place : frontier) {   // Last, so that the frontier lies on top, and in the order of the line.
     chart.points.push_back(PointOf(view, place, *view.CostOf(place, clock), chart.shapes));
     chart.points.back().on_frontier = true;
   }

@@ -5,8 +5,8 @@
 //   RETURN_IF_ERROR(WriteTextFile("report.html", GridReportHtml(view)));             // one file, readable without a network
 //   Print(GridLines(view));                                                          // a line of JSON for each configuration
 //
-// The page has for each task and each clock the chart of its frontier, then a table with all that the charts show, and where a smaller
-// model beats a larger one; then what each grid was made from. Whatever names, commands and files hold is escaped. Pure functions.
+// The page has, for each task and each clock, the chart of the frontier. Then follow a table with all values of the charts, a table of
+// smaller models that beat larger models, and the origin of each grid. All content of names, commands and files is escaped. Pure functions.
 #pragma once
 
 #include <string>
@@ -20,19 +20,19 @@ namespace tessera {
 std::string GridReportText(const GridView& view);
 std::string GridReportHtml(const GridView& view);
 
-// As results.jsonl has them (grid_results.h) and, where it was measured, what this machine took as "host": a line of times.jsonl
-// (host_times.h).
+// Returns the lines of results.jsonl (grid_results.h). A configuration that was timed on this machine also has "host": a line of
+// times.jsonl (host_times.h).
 std::string GridLines(const GridView& view);
 
-// {"runs": [{"folder"} and what grid.json has], "configurations": [as the lines], "frontiers": [{"task", "clock", "name",
-// "configurations"}], "crossings": [{"task", "clock", "name", "smaller", "larger", "apart"}]}; configurations by their places. A clock is
-// host, phone or energy.
+// Returns {"runs": [{"folder"} and the fields of grid.json], "configurations": [the objects of GridLines], "frontiers": [{"task", "clock",
+// "name", "configurations"}], "crossings": [{"task", "clock", "name", "smaller", "larger", "apart"}]}. "frontiers" and "crossings" name
+// configurations by place. A clock is host, phone or energy.
 std::string GridReportJson(const GridView& view);
 
-// What a clock says: "seconds per question on AMD EPYC 7B13, 2 threads, avx2", "J per question by 8gen3, operators".
+// Returns a clock's unit and name: "seconds per question on AMD EPYC 7B13, 2 threads, avx2", "J per question by 8gen3, operators".
 std::string ClockLabel(const GridClock& clock);
 
-// The tables of text and page, in order (grid_tables.cc).
+// Return the tables of text and page, in order (grid_tables.cc).
 ReportTable GridConfigurationTable(const GridView& view, const std::string& task);
 ReportTable GridCrossingTable(const GridView& view, const std::string& task);
 ReportTable GridRunTable(const GridView& view);

@@ -23,7 +23,7 @@ absl::Status AddScores(const std::string& path, const Task& task, const std::str
   for (Question& question : recorded.questions) {
     const auto same = [&](const Question& other) { return other.id == question.id; };
     const auto found = std::find_if(scored.questions.begin(), scored.questions.end(), same);
-    for (size_t i = 0; i < question.candidates.size(); ++i) {   // Both are in the order of their numbers.
+    for (size_t i = 0; i < question.candidates.size(); ++i) {   // Both are in the order of the samples' numbers.
       JudgedSample& candidate = question.candidates[i];
       const auto wrong = [&](absl::string_view what, absl::string_view expected) {
         return absl::InvalidArgumentError(absl::StrCat(path, ": question ", question.id, ", sample ", i, ": found ", what, ", expected ",

@@ -1,4 +1,5 @@
-// Scores that a model gave a grid's samples later: tessera_scale score writes them beside the samples, and they are put to them here.
+// Scores that a model gave a grid's samples later: tessera_scale score writes a file of scores next to the samples. AddScores adds the
+// scores to the samples.
 //
 //   tessera_scale score --candidates=grid/gsm8k.jsonl --scorer=reward:HEAD --into=grid/gsm8k.reward.jsonl
 //   RETURN_IF_ERROR(AddScores(GridScoresPath("grid", "gsm8k", "reward"), task, "reward", recorded));
@@ -14,14 +15,14 @@
 
 namespace tessera {
 
-// InvalidArgument (line, found, expected) unless each line's settings are these, those of ScoreSettings
-// (run_settings.h). So scores are of this model, and of the scorer that is asked for.
+// Checks that each line's settings are `settings`, a text of ScoreSettings (run_settings.h). So all scores are of this model and of the
+// wanted scorer. InvalidArgument (line, found, expected) for other settings.
 absl::Status CheckScoreSettings(const std::string& path, const std::string& settings);
 
 std::string GridScoresPath(const std::string& folder, const std::string& task, const std::string& figure);
 
-// Gives each sample the figure that the same sample has in the file. InvalidArgument where one is missing there, or has another text; the
-// errors of ReadCandidates.
+// Gives each sample the figure of the same sample in the file. InvalidArgument if a sample is missing in the file, or has another text.
+// Also the errors of ReadCandidates.
 absl::Status AddScores(const std::string& path, const Task& task, const std::string& figure, Recorded& recorded);
 
 }  // namespace tessera

@@ -18,7 +18,7 @@ namespace {
 std::string Percent(double share) { return absl::StrFormat("%.1f", 100 * share); }
 std::string Range(const Estimate& estimate) { return absl::StrCat(Percent(estimate.low), " to ", Percent(estimate.high)); }
 
-// Three digits, and a word where it is not known.
+// Returns three digits, or words for an unknown figure.
 std::string Figure(const std::optional<double>& figure) { return figure.has_value() ? absl::StrFormat("%.3g", *figure) : "not known"; }
 
 bool Has(const std::vector<GridClock>& clocks, GridClock::Kind kind) {
@@ -34,7 +34,7 @@ std::optional<double> FigureOf(const GridConfiguration& configuration, GridClock
   return kind == GridClock::Kind::kPhone ? cost.seconds() : cost.joules;
 }
 
-// The kinds of clocks by which no other configuration beats it.
+// Returns the kinds of clocks by which no other configuration beats this one.
 std::string FrontiersOf(const GridView& view, const std::string& task, const std::vector<GridClock>& clocks, size_t place) {
   constexpr const char* kWords[] = {"here", "phone", "energy"};
   std::string words;
@@ -42,7 +42,8 @@ std::string FrontiersOf(const GridView& view, const std::string& task, const std
     const std::vector<size_t> frontier = view.Frontier(task, clock);
     if (std::find(frontier.begin(), frontier.end(), place) == frontier.end()) continue;
     const char* const word = kWords[static_cast<size_t>(clock.kind)];
-    if (!absl::StrContains(words, word)) absl::StrAppend(&words, words.empty() ? "" : ", ", word);   // Several machines have it once.
+    // The word stands once for several machines.
+    if (!absl::StrContains(words, word)) absl::StrAppend(&words, words.empty() ? "" : ", ", word);
   }
   return words.empty() ? "-" : words;
 }
@@ -51,7 +52,7 @@ void AddOnce(std::string note, ReportTable& table) {
   if (std::find(table.notes.begin(), table.notes.end(), note) == table.notes.end()) table.notes.push_back(std::move(note));
 }
 
-// Scorers that ran a model took time that is in no figure.
+// Adds notes on scorers: the time of scorers that run a model is only in measured times of beam.
 void AddScorerNotes(const GridView& view, const std::string& task, ReportTable& table) {
   for (const size_t place : view.ConfigurationsOf(task)) {
     const GridResult& result = view.configurations()[place].result;
@@ -62,7 +63,7 @@ void AddScorerNotes(const GridView& view, const std::string& task, ReportTable& 
   }
 }
 
-// What the columns of these clocks are, and what is not known.
+// Adds notes that explain the columns of the clocks, and name unknown figures.
 void AddClockNotes(const GridView& view, const std::string& task, const std::vector<GridClock>& clocks, ReportTable& table) {
   for (const GridClock& clock : clocks) {
     if (clock.kind == GridClock::Kind::kHost) {
@@ -88,7 +89,7 @@ void AddClockNotes(const GridView& view, const std::string& task, const std::vec
   table.notes.push_back("Energy is not known: no phone was modeled, and there is no figure of this machine's.");
 }
 
-// How busy other programs kept the machine while it was measured, where that could spoil the times.
+// Adds a note on the load from other programs during the measurement, if that load could spoil the times.
 void AddBusyNote(const GridView& view, const std::string& task, ReportTable& table) {
   constexpr double kMuch = 0.2;
   double most = 0;

@@ -51,7 +51,7 @@ absl::Status GridView::Add(const std::string& folder) {
   return absl::OkStatus();
 }
 
-// Shares of right answers to other questions say nothing about each other.
+// Checks that runs have the same questions: shares of right answers to different questions cannot be compared.
 absl::Status GridView::CheckQuestions(const GridRunView& run) const {
   for (const GridRunView& other : runs_) {
     for (const GridTask& theirs : other.about.tasks) {

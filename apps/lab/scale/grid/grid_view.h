@@ -1,5 +1,5 @@
-// Configurations of one grid or of several side by side: what each takes by each clock, which no other one beats, and where a smaller model
-// beats a larger one.
+// Configurations of one grid or of several side by side: the cost of each by each clock, the unbeaten configurations, and smaller models
+// that beat larger models.
 //
 //   ASSIGN_OR_RETURN(const GridView view, GridView::Read({"grid_135m", "grid_360m"}));
 //   for (const GridClock& clock : view.ClocksOf("gsm8k")) {
@@ -7,7 +7,8 @@
 //     for (const Crossing& crossing : view.Crossings("gsm8k", clock)) Print(view.LabelOf(crossing.smaller), view.LabelOf(crossing.larger));
 //   }
 //
-// A clock is a machine, a modeled phone, or that phone's energy; only what has a figure by it is compared by it. Threads: any, once read.
+// A clock is a machine, a modeled phone, or a modeled phone's energy. Only configurations with a figure by a clock are compared by the
+// clock. Threads: any, once read.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ struct GridRunView {
 };
 
 struct GridConfiguration {
-  size_t run = 0;                         // By its place among the runs.
+  size_t run = 0;                         // Place among the runs.
   GridResult result = {};
   std::optional<HostTime> host = {};
 };
@@ -38,39 +39,41 @@ struct GridConfiguration {
 struct GridClock {
   enum class Kind : uint8_t { kHost, kPhone, kEnergy };
   Kind kind = Kind::kHost;
-  std::string name = {};                  // The machine's, or the phone's.
+  std::string name = {};                  // The name of the machine or of the phone.
 };
 
-// Configurations, by their places. The smaller model's is right at least as often, and takes no more; one of both is better.
+// A smaller model that beats a larger model: two configurations, by place. The smaller model's configuration is right at least as often and
+// costs no more; one of the two is better.
 struct Crossing {
   size_t smaller = 0, larger = 0;
-  bool apart = false;                     // The smaller model's interval lies above the larger one's.
+  bool apart = false;                     // The smaller model's interval lies above the larger model's.
 };
 
 class GridView {
  public:
-  // InvalidArgument for a folder that is there twice, and where two have a task in common but other questions of it; the errors of
-  // ReadGridAbout, ReadGridResults and HostTimes::Read.
+  // Reads the grids of the folders. InvalidArgument for a folder given twice, and for two folders with different questions of the same
+  // task. Also the errors of ReadGridAbout, ReadGridResults and HostTimes::Read.
   static absl::StatusOr<GridView> Read(const std::vector<std::string>& folders);
 
   const std::vector<GridRunView>& runs() const { return runs_; }
   const std::vector<GridConfiguration>& configurations() const { return configurations_; }
 
-  std::vector<std::string> tasks() const;                                  // That have results, in the order of TaskNames().
-  std::vector<GridClock> ClocksOf(absl::string_view task) const;           // Those by which one of its configurations has a figure.
+  std::vector<std::string> tasks() const;                                  // Tasks with results, in the order of TaskNames().
+  std::vector<GridClock> ClocksOf(absl::string_view task) const;           // Clocks for which a configuration has a figure.
   std::vector<size_t> ConfigurationsOf(absl::string_view task) const;
 
-  // Seconds or joules of a question; none: not known, or none at all, which is no figure.
+  // Returns seconds or joules per question; nullopt: not known, or 0, which is no figure.
   std::optional<double> CostOf(size_t configuration, const GridClock& clock) const;
-  // "majority 8".
+  // Returns the method and the number of samples: "majority 8".
   std::string WayOf(size_t configuration) const;
-  // The same with the model's name before it where there are several runs.
+  // Returns WayOf, after the model's name if there are several runs.
   std::string LabelOf(size_t configuration) const;
-  // The model's file, without its ending, and with the folder where several runs have one of that name.
+  // Returns the name of the model's file without the ending, and with the folder if several runs have a model of that name.
   std::string ModelOf(size_t run) const;
 
   std::vector<size_t> Frontier(absl::string_view task, const GridClock& clock) const;
-  // For each configuration of a model that is larger than another, the one of the smallest cost among those of smaller models that beat it.
+  // Returns crossings, at most one for each configuration of a larger model: the cheapest configuration of a smaller model that beats the
+  // larger model's configuration.
   std::vector<Crossing> Crossings(absl::string_view task, const GridClock& clock) const;
 
  private:

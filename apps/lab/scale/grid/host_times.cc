@@ -30,7 +30,7 @@ constexpr int kDigits = 6;
 constexpr double kMostSeconds = 1e9, kMostTokens = 1e9, kMostCpus = 1e6;
 constexpr size_t kMostTimes = 4096;
 
-// Seconds that all CPUs of the machine were busy since it started: the first line of /proc/stat, proc(5).
+// Returns the seconds that all CPUs of the machine were busy since the start: the first line of /proc/stat, proc(5).
 std::optional<double> BusySeconds() {
   constexpr size_t kIdle = 4, kWaiting = 5, kGuest = 9;   // Guests are counted as user time, too.
   std::ifstream file("/proc/stat");

@@ -1,12 +1,12 @@
-// What a question takes on a modeled phone whose passes have a row for each sample that goes on.
+// Time and energy of a question on a modeled phone. A pass has a row for each sample that has not ended.
 //
 //   ASSIGN_OR_RETURN(const PhoneTime phone, PhoneTime::Create({.device = "8gen3", .shape = "qwen2.5-1.5b", .most_samples = 16}));
 //   ASSIGN_OR_RETURN(const PhoneCost cost, phone.Of(/*prompt_tokens=*/90, MeanLengths(tokens, 8)));
 //   cost.prompt_seconds + cost.decode_seconds, cost.joules;
 //
-// The prompt is read once. Then there are as many passes as the longest sample has tokens; samples that ended have no rows any more, but in
-// static graphs, which are as large as they were compiled. Each pass is looked at with the keys that it sees on average. Times are those of
-// PassCoster (docs/npu.md). Powers of a phone's parts are assumed: compare energies alone, of one phone. Thread-safe once made.
+// The prompt is read once. Then there are as many passes as the longest sample has tokens. Samples that ended have no rows any more, except
+// in static graphs, which keep the compiled size. Each pass is modeled with the average number of keys. PassCoster gives the times
+// (docs/npu.md). Powers of a phone's parts are assumed: compare energies alone, of one phone. Thread-safe once made.
 #pragma once
 
 #include <string>
@@ -19,26 +19,27 @@
 namespace tessera {
 
 struct PhoneTimeOptions {
-  std::string device = {};     // As PhoneOf reads it.
+  std::string device = {};     // A text for PhoneOf.
   std::string shape = {};      // A published shape, or
   std::string model = {};      // a file.
-  int context = 4096;          // That static graphs are compiled for.
-  int most_samples = 1;        // Together.
+  int context = 4096;          // Context of static graphs.
+  int most_samples = 1;        // Maximum number of samples together.
 };
 
 struct PhoneCost {
   double prompt_seconds = 0, decode_seconds = 0;
-  double joules = 0;           // By assumed powers.
+  double joules = 0;           // From assumed powers.
   double seconds() const { return prompt_seconds + decode_seconds; }
 };
 
 class PhoneTime {
  public:
-  // The errors of MakePhoneReport.
+  // Creates the model of a phone. Returns the errors of MakePhoneReport.
   static absl::StatusOr<PhoneTime> Create(const PhoneTimeOptions& options);
 
-  // lengths: tokens of the samples that are written together, from the longest to the shortest (sample_lengths.h). WrongUsage (context)
-  // where they do not fit behind the prompt. REQUIRES: prompt_tokens >= 1; at most most_samples lengths, none below 0.
+  // Returns the cost of a question. lengths: tokens of the samples that are decoded together, from the longest to the shortest
+  // (sample_lengths.h). WrongUsage (context) if the longest sample does not fit behind the prompt. REQUIRES: prompt_tokens >= 1; at most
+  // most_samples lengths, none below 0.
   absl::StatusOr<PhoneCost> Of(double prompt_tokens, absl::Span<const double> lengths) const;
 
   const std::string& device() const { return device_; }   // "8gen3, operators", with the power mode if one is asked for.

@@ -1,4 +1,4 @@
-// Settings by which files of samples and scores know the run that wrote them: models and scorers by what they hold, not by name alone.
+// Settings that identify the run that wrote a file of samples or scores. Models and scorers are identified by content, not by name alone.
 //
 //   ASSIGN_OR_RETURN(const ModelHash model, HashOfParts("model", path));
 //   ModelSettings(model);                               // "model.gguf, sha256 9f86..."
@@ -18,20 +18,21 @@
 
 namespace tessera {
 
-// HashOfModel, and for a model in several parts the SHA-256 of the SHA-256 of each, as text, in their order.
+// Returns HashOfModel. For a model in several parts, the hash is the SHA-256 of the parts' SHA-256 sums, as text, in the order of the
+// parts.
 absl::StatusOr<ModelHash> HashOfParts(absl::string_view flag, const std::string& path);
 
 std::string ModelSettings(const ModelHash& model);
 
-// The figure's name, and for a scorer with a file that file's name and checksum. WrongUsage (scorer) for a file that cannot be read, and
-// the errors of ParseScorer.
+// Returns the figure's name, and for a scorer with a file the file's name and checksum. WrongUsage (scorer) for a file that cannot be read;
+// also the errors of ParseScorer.
 absl::StatusOr<std::string> ScorerSettings(absl::string_view spec);
 
-// What `score` writes beside each score.
+// The settings that `score` writes next to each score.
 struct ScoreRunSettings {
   std::string task = {};
   std::string problems_sha256 = {};   // HashOfQuestions of the whole set.
-  std::string file = {};              // Where the samples are from, without folders.
+  std::string file = {};              // The samples' file, without folders.
   std::string model = {};             // ModelSettings.
   std::string form = {};              // "raw", "statement" or the template's name.
   std::string scorer = {};            // ScorerSettings.

@@ -28,7 +28,7 @@ std::optional<double> NumberOf(absl::string_view text) {
   return static_cast<double>(number->over()) / static_cast<double>(number->under());
 }
 
-// Rounded as it is written: within half of its last decimal place, or what a double keeps.
+// Whether `value` rounds to the written number: within half of the last decimal place, or within a double's precision.
 bool IsAbout(double value, double written, absl::string_view text) {
   const size_t point = text.find('.');
   const double digits = point == absl::string_view::npos ? 0 : static_cast<double>(text.size() - point - 1);
@@ -40,7 +40,7 @@ struct Checks {
   void Add(bool holds) { held += holds, ++all; }
 };
 
-// "16-3=13" followed by "13 eggs". The result, if it is a number.
+// Checks a calculation such as "16-3=13" followed by "13 eggs". Returns the result, if the result is a number.
 std::optional<double> CheckCalculation(absl::string_view calculation, absl::string_view behind, Checks& checks) {
   const size_t equals = calculation.rfind('=');
   if (equals == absl::string_view::npos) {

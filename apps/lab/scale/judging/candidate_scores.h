@@ -9,7 +9,8 @@
 //   random       a seeded number from 0 to 1, to compare with: best of N by it is a sample of N
 //   any other    the figure of this name in a file of samples (candidates.h), such as mean_log_probability
 //
-// A weight is the score itself, but of a name that ends with log_probability its exp (Wang et al. 2022). Threads: any.
+// A weight is the score itself. For a name that ends with log_probability the weight is the exp of the score (Wang et al. 2022). Threads:
+// any.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,11 @@
 
 namespace tessera {
 
-// WrongUsage (scorer) if a sample has no such figure. What random draws depends on `seed`, the question and the sample's place.
+// Returns a score for each sample. The draws of "random" depend on `seed`, the question and the sample's place. WrongUsage (scorer) if a
+// sample has no such figure.
 absl::StatusOr<std::vector<double>> ScoresOf(const std::string& scorer, const Question& question, uint64_t seed);
 
-// WrongUsage (scorer) for a score below 0 that is no log-probability: it is no weight.
+// Returns a weight for each score. WrongUsage (scorer) for a score below 0 that is no log-probability, since no weight is negative.
 absl::StatusOr<std::vector<double>> WeightsOf(const std::string& scorer, absl::Span<const double> scores);
 
 double ArithmeticScore(const JudgedSample& candidate);

@@ -33,7 +33,7 @@ absl::Status CheckSome(const Recorded& recorded, const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": found no question of this half, expected some"));
 }
 
-// The four solutions of a record, in the order of their names.
+// Adds the four solutions of a record, in a fixed order of names.
 absl::Status AddSolutions(const JsonValue& record, const std::string& answer, Question& question, Recorded& recorded) {
   for (const char* const name : {"6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification"}) {
     ASSIGN_OR_RETURN(const JsonValue solution, record.Object(name));
@@ -46,7 +46,7 @@ absl::Status AddSolutions(const JsonValue& record, const std::string& answer, Qu
   return absl::OkStatus();
 }
 
-// Numbers of a sample's line.
+// Adds the numbers of a sample's line.
 absl::Status AddFigures(const JsonValue& record, JudgedSample& candidate) {
   for (const std::string& key : record.Keys()) {
     ASSIGN_OR_RETURN(const JsonValue value, record.Value(key));
@@ -56,13 +56,13 @@ absl::Status AddFigures(const JsonValue& record, JudgedSample& candidate) {
   return absl::OkStatus();
 }
 
-// By the number that a run gave them, where it did: they are written as they end, which is another order each time.
+// Orders samples by the number that a run gave, if any. A run writes samples in the order of their ends, which differs from run to run.
 bool ComesFirst(const JudgedSample& a, const JudgedSample& b) {
   const auto number_a = a.figures.find("sample"), number_b = b.figures.find("sample");
   return number_a != a.figures.end() && number_b != b.figures.end() && number_a->second < number_b->second;
 }
 
-// Null: none.
+// Returns the task's problems by statement. Null: none.
 absl::flat_hash_map<absl::string_view, const Problem*> ByStatement(const Task* task) {
   absl::flat_hash_map<absl::string_view, const Problem*> problems;
   if (task == nullptr) return problems;

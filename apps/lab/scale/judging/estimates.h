@@ -1,12 +1,12 @@
-// Means over questions, with intervals that say how far other questions could have moved them.
+// Means over questions, with intervals that say how far other questions could have moved the means.
 //
 //   const std::vector<double> rights = {1, 0.5, 0, 1};             // for each question, how often the answer that was chosen was right
 //   const Estimate estimate = Bootstrap(rights, {.resamples = 1000, .seed = 7});
 //   estimate.mean;                                                 // 0.625
 //   estimate.low, estimate.high;                                   // the middle 95 % of the means of questions drawn again
 //
-// Questions are drawn with replacement, as many as there are (Efron 1979, percentiles). Values of equal number and equal seed are drawn
-// alike, so the interval of a difference is that of a paired comparison. Pure functions.
+// Each resample draws as many questions as there are, with replacement (Efron 1979, percentiles). Values of equal number and equal seed use
+// the same draws, so the interval of a difference is the interval of a paired comparison. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ struct BootstrapOptions {
   uint64_t seed = 0;
 };
 
-// REQUIRES: values are not empty, resamples > 0.
+// Returns the mean and the interval. REQUIRES: values are not empty, resamples > 0.
 Estimate Bootstrap(absl::Span<const double> values, const BootstrapOptions& options);
 
-// The chance that at least one of `drawn` of `all` samples is right, if `right` of them are, and none is drawn twice: pass@k of Chen et al.
-// 2021 (arXiv 2107.03374), section 2.1. REQUIRES: 1 <= drawn <= all, 0 <= right <= all.
+// Returns the probability that at least one of `drawn` samples is right, drawn from `all` samples without replacement, if `right` samples
+// are right. The result is pass@k of Chen et al. 2021 (arXiv 2107.03374), section 2.1. REQUIRES: 1 <= drawn <= all, 0 <= right <= all.
 double AnyRight(int all, int right, int drawn);
 
 }  // namespace tessera

@@ -11,9 +11,9 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostWhole = 8;   // So many things have 40,320 orders.
+constexpr int kMostWhole = 8;   // 8 samples have 40,320 orders.
 
-// What an order's first samples are.
+// Answers, scores and weights of an order's first samples.
 struct Taken {
   std::vector<int> answers = {};
   std::vector<double> scores = {}, weights = {};
@@ -73,7 +73,7 @@ class Judgement {
   }
 
  private:
-  // For each question, the mean over its orders, of which the first `samples` count.
+  // Returns for each question the mean over the question's orders. In each order the first `samples` samples count.
   std::vector<double> MeanOverOrders(int samples,
                                      absl::FunctionRef<double(const JudgedQuestion& question, absl::Span<const int> order)> value) const {
     std::vector<double> values;
@@ -90,7 +90,7 @@ class Judgement {
   const absl::Span<const JudgedQuestion> questions_;
   const JudgeOptions& options_;
   std::vector<std::vector<std::vector<int>>> orders_;   // By question.
-  std::vector<double> one_;                             // How often one sample of it is right.
+  std::vector<double> one_;                             // By question: the share of right samples.
 };
 
 }  // namespace
@@ -129,7 +129,7 @@ std::vector<MethodFigures> JudgeSelections(absl::Span<const JudgedQuestion> ques
   const Judgement judgement(questions, options);
   std::vector<MethodFigures> figures = {judgement.OfOne()};
   for (const int samples : options.samples) {
-    if (samples == 1) continue;   // All ways are that one.
+    if (samples == 1) continue;   // All methods choose the one sample.
     for (const Selection selection : {Selection::kMajority, Selection::kWeighted, Selection::kBestOfN}) {
       figures.push_back(judgement.Of(selection, samples));
     }

@@ -1,4 +1,4 @@
-// How often each way to choose among N samples chooses a right one, from recorded samples.
+// Estimates from recorded samples how often each method of choosing among N samples chooses a right sample.
 //
 //   const std::vector<MethodFigures> figures = JudgeSelections(questions, {.samples = {1, 2, 4}, .seed = 7});
 //   figures[0].method, figures[0].samples, figures[0].accuracy.mean;            // "one sample", 1, 0.43
@@ -8,8 +8,8 @@
 // share of orders in which a right sample is chosen. The accuracy is the mean over questions; its interval comes from resampled questions
 // (estimates.h). The gain is the difference to one sample, question by question.
 //
-// Ways: "one sample", "majority", "weighted majority", "best of N" (runtime/scale/vote.h), and "any right", the result of a perfect choice.
-// Threads: any.
+// Methods: "one sample", "majority", "weighted majority", "best of N" (runtime/scale/vote.h), and "any right", the result of a perfect
+// choice. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct JudgedQuestion {
 };
 
 struct JudgeOptions {
-  std::vector<int> samples = {1};      // Numbers N, ascending. REQUIRES: each question has as many.
+  std::vector<int> samples = {1};      // Numbers N, ascending. REQUIRES: each question has at least N samples.
   int draws = 200;
   uint64_t seed = 0;
   int resamples = 1000;
@@ -47,11 +47,11 @@ struct MethodFigures {
 
 std::vector<MethodFigures> JudgeSelections(absl::Span<const JudgedQuestion> questions, const JudgeOptions& options);
 
-// Returns the figures of a way. rights: by question, the share of orders in which the way is right. one: the same for one sample.
+// Returns the figures of a method. rights: by question, the share of orders with a right choice. one: the same for one sample.
 MethodFigures FiguresOf(const std::string& method, int samples, absl::Span<const double> rights, absl::Span<const double> one,
                         const JudgeOptions& options);
 
-// Returns orders of `count` things: all orders, or `draws` random ones, as above. Depends on the seed and `stream` alone.
+// Returns orders of `count` samples: all orders, or `draws` random orders, as above. Depends on the seed and `stream` alone.
 std::vector<std::vector<int>> OrdersOf(int count, int draws, uint64_t seed, uint64_t stream);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// From recorded samples to what JudgeSelections takes: which answers are the same, which are right, and what a scorer says of each.
+// Converts recorded samples to the input of JudgeSelections: equal answers, right answers, and a scorer's score of each.
 //
 //   if (IsCode(task.kind)) RETURN_IF_ERROR(CheckCode(task, recorded));
 //   ASSIGN_OR_RETURN(const std::vector<JudgedQuestion> questions, JudgedQuestions(recorded, &task, "mean_log_probability", seed));
@@ -18,15 +18,16 @@
 
 namespace tessera {
 
-// Runs each program with its problem's tests, in a sandbox (code_checker.h), and says of each candidate whether it passed. Programs that
-// are the same run once. Progress goes to standard error. The errors of CodeChecker. REQUIRES: IsCode(task.kind).
+// Runs each program with the problem's tests, in a sandbox (code_checker.h), and sets `right` of each candidate. Equal programs of a
+// problem run once. Progress goes to standard error. Returns the errors of CodeChecker. REQUIRES: IsCode(task.kind).
 absl::Status CheckCode(const Task& task, Recorded& recorded);
 
-// The errors of ScoresOf and WeightsOf. task: null where the samples' file has the questions, whose answers are no code.
+// Returns the questions for JudgeSelections. task: null if the samples' file has the questions itself; the answers are then no code.
+// Returns the errors of ScoresOf and WeightsOf.
 absl::StatusOr<std::vector<JudgedQuestion>> JudgedQuestions(const Recorded& recorded, const Task* task, const std::string& scorer,
                                                             uint64_t seed);
 
-// The question with the fewest samples. REQUIRES: there is one.
+// Returns the question with the fewest samples. REQUIRES: there is a question.
 const Question& WithFewestSamples(const Recorded& recorded);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// What ways to choose among samples gave, for people and as JSON.
+// Results of the methods of choosing among samples, as text and as JSON.
 //
 //   const JudgeReport report = {.task = "gsm8k", .questions = 660, .samples_each = 4, .scorer = "arithmetic", .figures = figures};
 //   RETURN_IF_ERROR(WriteOutput(FLAGS_json ? JudgeJson(report) : JudgeText(report)));
@@ -18,7 +18,7 @@ struct JudgeReport {
   std::string task = {};
   std::string split = "all";
   int64_t questions = 0;
-  int samples_each = 0;                 // The fewest of a question; 0: as many as are drawn.
+  int samples_each = 0;                 // The fewest samples of a question; 0: as many as are drawn.
   std::string scorer = {};
   uint64_t seed = 0;
   int draws = 0;

@@ -21,7 +21,7 @@ namespace tessera {
 namespace {
 
 constexpr int kExpansions = 4;
-constexpr char kStepEnd[] = "\x1F";   // The unit separator: recorded steps hold line breaks of any number, but not this.
+constexpr char kStepEnd[] = "\x1F";   // The unit separator: recorded steps may hold line breaks, but not this character.
 
 absl::StatusOr<StepNode> NodeOf(const JsonValue& value) {
   StepNode node;
@@ -43,14 +43,14 @@ const StepNode& Drawn(const StepNode& node, SeededRandom& random) {
   return node.next[static_cast<size_t>(random.Below(static_cast<int64_t>(node.next.size())))];
 }
 
-// A text from the root to a leaf. Leaves say what the whole text answers.
+// Draws a walk from the root to a leaf, and returns the leaf. The leaf has the answer of the whole text.
 const StepNode& Walk(const StepTree& tree, SeededRandom& random) {
   const StepNode* node = &Drawn(tree.root, random);
   while (!node->next.empty()) node = &Drawn(*node, random);
   return *node;
 }
 
-// The leaf that a beam search ends at; a step that is no leaf where it was cut.
+// Runs a beam search and returns the final leaf, or a step that is no leaf if the search was cut.
 const StepNode& Search(const StepTree& tree, int rows, SeededRandom& random) {
   const int expansions = std::min(rows, kExpansions);
   absl::StatusOr<BeamSearch> search =
@@ -86,7 +86,7 @@ bool IsRight(const StepTree& tree, const StepNode& end) {
   return answer.has_value() && SameAnswer(*answer, tree.answer);
 }
 
-// So many walks, as samples of a question.
+// Returns `count` walks, as samples of a question.
 JudgedQuestion Walks(const StepTree& tree, int count, SeededRandom& random) {
   JudgedQuestion question;
   std::vector<std::optional<std::string>> answers;
@@ -101,7 +101,7 @@ JudgedQuestion Walks(const StepTree& tree, int count, SeededRandom& random) {
   return question;
 }
 
-// How often each way was right with so many samples of each tree.
+// Computes how often each method is right with a given number of samples of each tree.
 class Tally {
  public:
   Tally(absl::Span<const StepTree> trees, const JudgeOptions& options) : trees_(trees), options_(options) {}

@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-// Lines of at most so many characters, but for words that are longer; at least one line. A text that fits is one line as it is; else the
-// space at a break is left out.
+// Returns at least one line, each of at most `most` characters, except for longer words. A text that fits stays one unchanged line.
+// Otherwise the space at a break is left out.
 std::vector<std::string> BrokenLines(absl::string_view text, size_t most);
 
 }  // namespace tessera

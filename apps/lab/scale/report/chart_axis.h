@@ -1,10 +1,10 @@
-// An axis of a chart: from numbers to places on it, and the numbers that stand beside it.
+// An axis of a chart: converts numbers to places on the axis, and has the numbers next to the axis.
 //
 //   const ChartAxis axis = ChartAxis::Around({2.5, 40}, /*begin=*/60, /*end=*/700);    // powers: 40 is more than thrice 2.5
 //   axis.At(10);                                                                       // a place from 60 to 700
 //   for (const double tick : axis.ticks()) Draw(axis.At(tick), tick);                  // 5, 10, 20: 1, 2 or 5 times a power of ten
 //
-// Where the largest number is less than three times the smallest, steps are equal. Pure functions.
+// If the largest number is less than three times the smallest, steps are equal. Pure functions.
 #pragma once
 
 #include <vector>
@@ -16,9 +16,9 @@ namespace tessera {
 
 class ChartAxis {
  public:
-  // For numbers above 0, with some room at both ends. No numbers: from 1 to 10.
+  // Returns an axis for numbers above 0, with some room at both ends. No numbers: from 1 to 10.
   static ChartAxis Around(absl::Span<const double> numbers, double begin, double end);
-  // With equal steps, from `low` to `high`, moved apart to whole ticks. REQUIRES: low <= high.
+  // Returns an axis with equal steps, from `low` to `high`, moved apart to whole ticks. REQUIRES: low <= high.
   static ChartAxis Between(double low, double high, double begin, double end);
 
   double At(double number) const;

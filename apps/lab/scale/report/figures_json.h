@@ -4,7 +4,7 @@
 //   ASSIGN_OR_RETURN(const Estimate right, ReadEstimate(record, "right", /*least=*/0, /*most=*/1));
 //   ASSIGN_OR_RETURN(const double seconds, ReadNumber(record, "seconds", 0, 1e9));       // "...: seconds: found -1, expected 0 to 1e+09"
 //
-// Errors are those of JsonValue. Pure functions.
+// Errors are the errors of JsonValue. Pure functions.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -15,10 +15,10 @@
 
 namespace tessera {
 
-// Six digits of each number.
+// Writes six digits of each number.
 void WriteEstimate(absl::string_view name, const Estimate& estimate, JsonWriter& json);
 
-// Each of its numbers is from `least` to `most`, and low is at most high.
+// Reads an estimate. All three numbers must be from `least` to `most`, and low at most high.
 absl::StatusOr<Estimate> ReadEstimate(const JsonValue& object, absl::string_view name, double least, double most);
 
 absl::StatusOr<double> ReadNumber(const JsonValue& object, absl::string_view name, double least, double most);

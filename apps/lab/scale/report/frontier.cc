@@ -13,7 +13,7 @@ std::vector<size_t> FrontierOf(absl::Span<const FrontierPoint> points) {
   });
   std::vector<size_t> frontier;
   for (const size_t place : order) {
-    // The last one has the largest value so far, and costs no more.
+    // The last point of the frontier has the largest value so far, and costs no more.
     if (frontier.empty() || !Dominates(points[frontier.back()], points[place])) frontier.push_back(place);
   }
   return frontier;

@@ -68,7 +68,7 @@ class Drawing {
  private:
   struct Entry { double x, y; size_t place; bool colour; };
 
-  // Where the entries of colours and shapes stand. Returns the lines that they take.
+  // Places the entries of colours and shapes. Returns the number of lines of the legend.
   double LayLegend() {
     double x = kLeft, y = 40;
     const auto lay = [&](const std::string& name, size_t place, bool colour) {
@@ -151,7 +151,7 @@ class Drawing {
     absl::StrAppend(&svg_, "<polyline class=\"frontier\" points=\"", points, "\"/>\n");
   }
 
-  // Beside its point, where it covers the least of other labels and marks.
+  // Draws each label next to the point, at the place that covers the least of other labels and marks.
   void DrawLabels() {
     std::vector<Box> taken;
     for (const FrontierChart::Point& point : chart_.points) {
@@ -168,7 +168,7 @@ class Drawing {
 
   Box Place(double x, double y, double width, const std::vector<Box>& taken) const {
     constexpr double kHigh = 14, kAway = 9, kRounding = 1e-6;
-    // On the left and above there are no points that are beaten.
+    // To the upper left of a frontier's point there are no beaten points.
     const std::array<std::pair<double, double>, 6> places = {{{x - kAway - width, y - kHigh}, {x + kAway, y + 2}, {x + kAway, y - kHigh},
                                                               {x - kAway - width, y + 2}, {x - width / 2, y - kHigh - kAway},
                                                               {x - width / 2, y + kAway}}};
@@ -179,7 +179,7 @@ class Drawing {
       double covered = 0;
       for (const Box& other : taken) covered += box.Overlap(other);
       const Box area = {kLeft, top_ - 4, kWidth - 2, top_ + kArea};
-      covered += 10 * (width * kHigh - box.Overlap(area));   // What would stand outside.
+      covered += 10 * (width * kHigh - box.Overlap(area));   // The part that would stand outside.
       if (least < 0 || covered < least - kRounding) least = covered, best = box;
     }
     return best;

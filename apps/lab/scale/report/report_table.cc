@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kBetween = 2;   // Spaces between columns.
 
-// The longest word of each column, and its longest cell.
+// The longest word and the longest cell of each column.
 struct ColumnWidths { std::vector<size_t> least = {}, widths = {}; };
 
 ColumnWidths WidthsOf(const ReportTable& table) {
@@ -35,7 +35,7 @@ ColumnWidths WidthsOf(const ReportTable& table) {
   return found;
 }
 
-// Takes from the widest column, as long as there is one wider than its longest word.
+// Narrows the widest column, as long as a column is wider than the column's longest word.
 std::vector<size_t> FittedWidths(const ReportTable& table, size_t most_columns) {
   auto [least, widths] = WidthsOf(table);
   size_t all = kBetween * (widths.size() - 1);
@@ -55,7 +55,7 @@ std::vector<size_t> FittedWidths(const ReportTable& table, size_t most_columns) 
   return widths;
 }
 
-// A row as rows of lines, one below another; cells with fewer lines begin at the first of them, or end at the last.
+// Returns a row as several rows, one per line of the cells. Cells with fewer lines begin at the first row, or end at the last row.
 enum class Side : uint8_t { kFirst, kLast };
 std::vector<std::vector<std::string>> Broken(const std::vector<std::string>& cells, const std::vector<size_t>& widths, Side side) {
   std::vector<std::vector<std::string>> lines(cells.size());
@@ -72,7 +72,8 @@ std::vector<std::vector<std::string>> Broken(const std::vector<std::string>& cel
   return rows;
 }
 
-// The table's header is the last line of all headers; the lines before come first as rows, and are put above the header.
+// Returns the table as text. The table's header is the last line of all headers. The lines before are added as the first rows, then moved
+// above the header.
 std::string TableText(const ReportTable& table, const std::vector<size_t>& widths) {
   const std::vector<std::vector<std::string>> headers = Broken(table.columns, widths, Side::kLast);
   std::vector<Table::Column> columns;
@@ -101,7 +102,7 @@ std::string ReportTableText(const ReportTable& table, size_t most_columns) {
 }
 
 std::string ReportTableHtml(const ReportTable& table) {
-  constexpr int kNames = 2;   // So many columns of texts are names, in one line each; more are sentences.
+  constexpr int kNames = 2;   // Up to this number of columns of texts, the texts are names, in one line each; more columns are sentences.
   std::string page = absl::StrCat("<h2>", SvgEscaped(table.title), "</h2>\n<table>\n");
   const auto row = [&](const std::vector<std::string>& cells, const char* tag) {
     absl::StrAppend(&page, "<tr>");

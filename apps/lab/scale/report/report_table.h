@@ -1,4 +1,4 @@
-// A table of a report with a title above it and notes below, the same for text and page.
+// A table of a report with a title above and notes below, the same for text and page.
 //
 //   const ReportTable table = {.title = "Ablation", .notes = {"ms per token."}, .columns = {"system", "ms"}, .rows = {{"NPU", "57.4"}}};
 //   Print(ReportTableText(table));                                  // or ReportTableText(table, 120): at most 120 columns
@@ -17,19 +17,19 @@ namespace tessera {
 
 struct ReportTable {
   std::string title = {};
-  std::vector<std::string> notes = {};                 // What columns are, and what papers say.
+  std::vector<std::string> notes = {};                 // Meanings of columns, and figures of papers.
   std::vector<std::string> columns = {};
-  int texts = 1;                                       // So many columns from the left are texts, the others numbers.
+  int texts = 1;                                       // Number of columns of texts, from the left; the others are numbers.
   std::vector<std::vector<std::string>> rows = {};     // A cell per column.
-  std::string name = {};                               // One word, by which a table can be asked for.
+  std::string name = {};                               // One word that selects the table.
 };
 
-// Title, table and notes, each note on a line, and an empty line behind. most_columns: lines are broken at spaces so that none is longer,
-// as far as words allow; 0: any length. REQUIRES: a cell per column.
+// Returns title, table and notes, each note on a line, then an empty line. most_columns: maximum length of lines, which are broken at
+// spaces, as far as words allow; 0: any length. REQUIRES: a cell per column.
 std::string ReportTableText(const ReportTable& table, size_t most_columns = 0);
 
-// A heading, a table and a paragraph for each note. Cells of texts have the class "t", and "n" where they are names, in one line each:
-// where at most two columns are texts. Any text may stand in it.
+// Returns a heading, a table and a paragraph for each note. Cells of texts have the class "t". If at most two columns are texts, the texts
+// count as names, which stay on one line, and also have the class "n". Cells, title and notes may be any text.
 std::string ReportTableHtml(const ReportTable& table);
 
 }  // namespace tessera

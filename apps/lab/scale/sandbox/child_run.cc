@@ -24,20 +24,20 @@
 namespace tessera {
 namespace {
 
-constexpr int kFirstGiven = 3;           // The number of the first file beside standard input, output and error.
+constexpr int kFirstGiven = 3;           // The first descriptor after standard input, output and error.
 constexpr size_t kMostVerdict = 256;
 constexpr int kTickMillis = 20;
 constexpr int64_t kGraceNanos = 1'000'000'000;
 
 absl::Status SystemError(const char* call) { return absl::ErrnoToStatus(errno, call); }
 
-// All that the child needs, made before fork: after it, only calls that are safe in a signal's handler follow.
+// Everything that the child needs, made before fork. After fork, only calls that are safe in a signal's handler follow.
 struct Prepared {
   std::vector<char*> arguments = {}, environment = {};
   OpenFile input = {}, folder = {};
   Pipe output = {}, verdict = {}, failure = {};
   std::vector<OpenFile> joined = {};           // Given to the child as 3 and up.
-  bool judges = false;                         // Then the verdict is given after them.
+  bool judges = false;                         // True: the verdict's file follows `joined`.
   pid_t parent = 0;
 };
 
@@ -85,11 +85,11 @@ bool DefaultSignals() {
   return sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
 }
 
-// The call that failed, with errno, or null.
+// Turns this process into the child. Returns the call that failed, with errno; does not return on success.
 const char* BecomeChild(const Prepared& prepared, const ChildOptions& options) {
   if (setsid() < 0) return "setsid";
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return "prctl(PR_SET_PDEATHSIG)";
-  if (getppid() != prepared.parent) _exit(1);   // It ended before prctl took effect.
+  if (getppid() != prepared.parent) _exit(1);   // The parent ended before prctl took effect.
   if (fchdir(prepared.folder.number()) != 0) return "fchdir";
   const int output = prepared.output.writer.number();
   const std::pair<int, int> files[] = {{prepared.input.number(), STDIN_FILENO}, {output, STDOUT_FILENO}, {output, STDERR_FILENO}};
@@ -119,7 +119,7 @@ const char* BecomeChild(const Prepared& prepared, const ChildOptions& options) {
   _exit(written == static_cast<ssize_t>(sizeof(failure)) ? 127 : 126);
 }
 
-// One child, and what the parent does while the child runs.
+// Watches one child from the parent.
 class Watch {
  public:
   static absl::StatusOr<std::unique_ptr<Watch>> Start(const ChildOptions& options, Prepared prepared) {
@@ -135,7 +135,7 @@ class Watch {
     while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {}
   }
 
-  // Takes what the child has written. True: it has ended, or is beyond a limit.
+  // Takes the child's new output. Returns true if the child has ended, or is beyond a limit.
   bool Look() {
     if (done_) return true;
     done_ = HasEnded();
@@ -151,12 +151,12 @@ class Watch {
   }
   bool is_beyond() const { return is_beyond_; }   // A limit of time or output.
 
-  // A closed file is -1, which poll passes over.
+  // Returns the files for poll. A closed file is -1, which poll skips.
   std::array<pollfd, 2> Polled() const {
     return {{{prepared_.output.reader.number(), POLLIN, 0}, {prepared_.verdict.reader.number(), POLLIN, 0}}};
   }
 
-  // Kills what is left.
+  // Kills the remaining processes and returns the result.
   absl::StatusOr<ChildEnd> End() {
     if (!Look()) end_.how = ChildEnd::How::kStopped;
     Kill();
@@ -174,13 +174,13 @@ class Watch {
     prepared_.joined.clear();
   }
 
-  // The whole group. Before the child leads one, the child alone.
+  // Kills the whole group or, before the child leads a group, the child alone.
   void Kill() const {
     kill(-child_, SIGKILL);
     kill(child_, SIGKILL);
   }
 
-  // It stays a zombie, whose number no other process gets, until the end of this watch.
+  // Whether the child has ended. The child stays a zombie until the end of this watch, so no other process gets the child's id.
   bool HasEnded() {
     siginfo_t info = {};
     if (waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return false;
@@ -189,13 +189,13 @@ class Watch {
     return true;
   }
 
-  // Appends what there is. False: there is more than `most` in all.
+  // Appends the available bytes. Returns false if the text would exceed `most` bytes.
   static bool Take(OpenFile& file, size_t most, std::string& text) {
     std::array<char, 65536> bytes;
     while (file.is_open()) {
       const ssize_t count = read(file.number(), bytes.data(), bytes.size());
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return true;   // Nothing now.
+      if (count < 0) return true;   // No bytes now.
       if (count == 0) file.Close();
       const size_t taken = std::min(static_cast<size_t>(count), most - text.size());
       text.append(bytes.data(), taken);
@@ -221,7 +221,7 @@ class Watch {
   bool done_ = false, is_beyond_ = false;
 };
 
-// After an error or a signal the caller's loop goes on.
+// Waits for output for a short time. The caller's loop goes on, also after an error or a signal.
 void Wait(std::initializer_list<const Watch*> watches) {
   std::vector<pollfd> files;
   for (const Watch* watch : watches) {
@@ -230,7 +230,7 @@ void Wait(std::initializer_list<const Watch*> watches) {
   poll(files.data(), files.size(), kTickMillis);
 }
 
-// A pipe each way. The children's files are 3 and 4.
+// Joins two children by two pipes, one in each direction. The children's descriptors are 3 and 4.
 absl::Status Join(Prepared& one, Prepared& other) {
   ASSIGN_OR_RETURN(Pipe there, NewPipe());
   ASSIGN_OR_RETURN(Pipe back, NewPipe());
@@ -255,7 +255,7 @@ absl::StatusOr<JoinedEnd> RunJoined(const ChildOptions& judged, const ChildOptio
   ASSIGN_OR_RETURN(Prepared of_judge, Prepare(judge));
   RETURN_IF_ERROR(Join(of_judged, of_judge));
   of_judge.judges = true;
-  // The judged process begins first, and has no file of the judge's: neither its input nor its verdict is there on any number.
+  // The judged process begins first, and has no file of the judge: neither the judge's input nor the verdict has a descriptor there.
   ASSIGN_OR_RETURN(const std::unique_ptr<Watch> first, Watch::Start(judged, std::move(of_judged)));
   ASSIGN_OR_RETURN(const std::unique_ptr<Watch> second, Watch::Start(judge, std::move(of_judge)));
   while (!second->Look()) {

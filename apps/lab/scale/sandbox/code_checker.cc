@@ -20,15 +20,16 @@
 namespace tessera {
 namespace {
 
-constexpr absl::string_view kPassed = "passed", kEnded = "ended", kFailed = "failed ";   // What a judge's verdict begins with.
+constexpr absl::string_view kPassed = "passed", kEnded = "ended", kFailed = "failed ";   // Beginnings of a judge's verdict.
 constexpr size_t kMostMessage = 200;
 
-// Only what the interpreter has from itself: no packages of the machine or the user (-S, -s), no files written beside sources (-B).
+// Returns the command line of an interpreter without packages of the machine or the user (-S, -s), which writes no files next to sources
+// (-B).
 std::vector<std::string> Python(const std::string& interpreter, std::string code) {
   return {interpreter, "-s", "-S", "-B", "-c", std::move(code)};
 }
 
-// Its standard library, and all files that it has mapped.
+// Prints the interpreter's standard library, and all mapped files.
 constexpr char kWhereItLies[] = R"(import os
 print("folder", os.path.dirname(os.path.realpath(os.__file__)))
 for line in open("/proc/self/maps"):
@@ -39,7 +40,8 @@ for line in open("/proc/self/maps"):
 
 std::vector<std::string> Environment() { return {"LC_ALL=C.UTF-8", "PYTHONHASHSEED=0"}; }
 
-// Folders of shared libraries may be read as a whole: modules of the standard library load more of them.
+// Returns the interpreter's files and folders. Folders of shared libraries may be read as a whole, since modules of the standard library
+// load more libraries.
 absl::StatusOr<SandboxOptions> WhereItLies(const CodeLimits& limits) {
   const ChildOptions options = {.arguments = Python(limits.interpreter, kWhereItLies), .environment = Environment(),
                                 .seconds = limits.seconds};
@@ -67,7 +69,7 @@ std::string LastLine(absl::string_view output) {
   return shown;
 }
 
-// What ended a process; nullopt where it came to its end by itself, or was stopped after its judge's end.
+// Returns the limit that ended a process; nullopt if the process ended by itself, or was stopped after the judge's end.
 std::optional<CodeOutcome> BeyondLimits(const ChildEnd& end) {
   switch (end.how) {
     case ChildEnd::How::kTimedOut: return CodeOutcome::kTimedOut;
@@ -78,7 +80,8 @@ std::optional<CodeOutcome> BeyondLimits(const ChildEnd& end) {
   return std::nullopt;
 }
 
-// A program that wrote too much before its tests were done has not passed. Whatever ends a program after that is not looked at.
+// Returns the outcome. A program that wrote too much before the tests were done has not passed. The cause of a program's end after the
+// tests does not count.
 CodeOutcome OutcomeOf(const JoinedEnd& end) {
   const bool passed = end.judge.how == ChildEnd::How::kExited && end.judge.code == 0 && end.judge.verdict == kPassed;
   if (passed && end.judged.how != ChildEnd::How::kWroteTooMuch) return CodeOutcome::kPassed;

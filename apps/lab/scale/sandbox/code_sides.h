@@ -1,13 +1,12 @@
-// The two Python programs by which a CodeChecker judges (code_checker.h): one runs the program under test and gives values, the other runs
-// the tests and decides.
+// The two Python programs of a CodeChecker (code_checker.h): one runs the program under test and gives values, the other runs the tests and
+// decides.
 //
 //   const std::string code = absl::StrCat(kBothSides, kTestsSide);              // python3 -c code
 //
-// They talk in messages of 8 hexadecimal digits, the length, and so many bytes of JSON. A value is null, true, false or a text, or a
-// list with a letter: ["i", "-ff"] an int, ["f", "0x1.8p+0"] a float, ["c", re, im], ["b", "00ff"] bytes, ["l", ...] a list, and so on for
-// tuples (t), sets (s), frozen sets (z) and dicts (d: key, value, ...). ["h", "0", type] is an object of the program, which stays
-// there; the tests can name one of Python's own, too: ["y", "int"].
-// Thread-safe (constant data).
+// The programs talk in messages: the length in 8 hexadecimal digits, then as many bytes of JSON. A value is null, true, false or a string,
+// or a list with a letter: ["i", "-ff"] an int, ["f", "0x1.8p+0"] a float, ["c", re, im], ["b", "00ff"] bytes, ["l", ...] a list, and so on
+// for tuples (t), sets (s), frozen sets (z) and dicts (d: key, value, ...). ["h", "0", type] is an object of the program, which stays in
+// the program's process. The tests can also name one of Python's own objects: ["y", "int"]. Thread-safe (constant data).
 #pragma once
 
 namespace tessera {

@@ -13,11 +13,11 @@
 namespace tessera {
 namespace {
 
-constexpr int kLowestNumber = 10;        // Files here have it or a higher one, so none of them is one that a child gets.
+constexpr int kLowestNumber = 10;        // Files here have this descriptor or a higher one, so a child's descriptors stay free.
 
 absl::Status SystemError(const char* call) { return absl::ErrnoToStatus(errno, call); }
 
-// The same file under another number; `call` opened it.
+// Returns the same file with another descriptor. `call` opened the file.
 absl::StatusOr<OpenFile> Moved(OpenFile low, const char* call) {
   if (!low.is_open()) return SystemError(call);
   OpenFile moved(fcntl(low.number(), F_DUPFD_CLOEXEC, kLowestNumber));

@@ -1,4 +1,4 @@
-// Open files that close themselves, with numbers that a child's own files do not take.
+// Open files that close themselves, with descriptors that a child's own files do not use.
 //
 //   ASSIGN_OR_RETURN(Pipe pipe, NewPipe());
 //   RETURN_IF_ERROR(ReadWithoutWaiting(pipe.reader));
@@ -41,14 +41,14 @@ struct Pipe {
   OpenFile reader = {}, writer = {};
 };
 
-// All files here close on execve and have numbers from 10 on.
+// Makes a pipe. All files here close on execve and have descriptors from 10 on.
 absl::StatusOr<Pipe> NewPipe();
 absl::Status ReadWithoutWaiting(const OpenFile& file);
 
-// A file in memory that holds `text`, at its beginning.
+// Returns a file in memory that holds `text`, positioned at the beginning.
 absl::StatusOr<OpenFile> InputFile(const std::string& text);
 
-// An open folder that has no name any more.
+// Returns an open folder without a name.
 absl::StatusOr<OpenFile> NamelessFolder();
 
 }  // namespace tessera

@@ -21,16 +21,16 @@
 namespace tessera {
 namespace {
 
-// The rights of Landlock's first version, which every later one has.
+// The rights of Landlock's first version, which every later version has.
 constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE, kList = LANDLOCK_ACCESS_FS_READ_DIR, kRun = LANDLOCK_ACCESS_FS_EXECUTE;
 constexpr uint64_t kAll = kRead | kList | kRun | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
                           LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
                           LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
                           LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
 
-constexpr int kLowestNumber = 10;   // The open rules have it or a higher one: a child's first files would take their place.
+constexpr int kLowestNumber = 10;   // The open rules have this descriptor or a higher one, since a child's first files replace low ones.
 
-// Kernels before 5.13, and those that start without it, have no Landlock: -1.
+// Returns the descriptor of new rules, or -1 without Landlock: kernels before 5.13, and kernels that start without Landlock.
 absl::StatusOr<int> NewRules() {
   const landlock_ruleset_attr attributes = {.handled_access_fs = kAll};
   const int rules = static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0));
@@ -53,8 +53,9 @@ absl::Status Allow(int rules, const std::string& path, uint64_t rights) {
   return failed == 0 ? absl::OkStatus() : absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot allow reading it"));
 }
 
-// Gives up all rights of a superuser, for this process and what it executes. Null, or the name of the call that failed. A process without
-// CAP_SETPCAP cannot empty its bounding set, which then bounds nothing: no_new_privs keeps programs from gaining what it still names.
+// Gives up all rights of a superuser, for this process and the programs that the process executes. Returns null, or the name of the call
+// that failed. A process without CAP_SETPCAP cannot empty the bounding set. The set then bounds nothing, but no_new_privs keeps programs
+// from gaining the capabilities that the set still names.
 const char* DropCapabilities() {
   for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
     if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EPERM) return "prctl(PR_CAPBSET_DROP)";

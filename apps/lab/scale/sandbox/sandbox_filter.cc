@@ -19,21 +19,21 @@
 namespace tessera {
 namespace {
 
-// Calls that change nothing outside of the process, and tell it little.
+// Calls that change nothing outside the process, and reveal little to the process.
 constexpr const char* kAllowed[] = {
-    // Files that are open, and what paths lead to.
+    // Open files, and facts about paths.
     "read", "readv", "pread64", "write", "writev", "close", "lseek", "dup", "fstat", "newfstatat", "stat", "lstat", "statx", "fstatfs",
     "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "getdents64", "poll", "ppoll", "select", "pselect6",
-    // Memory, signals to itself, the only thread.
+    // Memory, signals to the process itself, the only thread.
     "mmap", "munmap", "mremap", "mprotect", "brk", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "futex",
     "set_robust_list", "get_robust_list", "set_tid_address", "rseq", "arch_prctl", "sched_yield", "sched_getaffinity", "restart_syscall",
-    // Its user, the time, and what it has used.
+    // The process's user, the time, and used resources.
     "getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "uname", "sysinfo", "getrusage", "times", "getrlimit",
     "getrandom", "clock_gettime", "clock_getres", "gettimeofday", "time", "nanosleep", "clock_nanosleep",
-    // Its beginning and end.
+    // The process's beginning and end.
     "execve", "exit", "exit_group"};
 
-// A call that is allowed where one argument, under a mask, has a value.
+// A call that is allowed if one argument, under a mask, has a value.
 struct Condition {
   const char* name;
   unsigned argument;
@@ -42,18 +42,19 @@ struct Condition {
 
 constexpr uint64_t kWrites = O_ACCMODE | O_CREAT | O_TRUNC;   // O_TMPFILE needs O_ACCMODE to be more than O_RDONLY.
 constexpr Condition kConditions[] = {
-    // Advices that only give the process's own pages back to the system. All others fail: some punch holes in files (MADV_REMOVE), share
-    // pages with other processes, which their timing shows (MADV_MERGEABLE), push pages of others out (MADV_PAGEOUT, MADV_WILLNEED),
-    // split or merge them for later calls (MADV_HUGEPAGE, MADV_COLLAPSE), or break memory (MADV_HWPOISON).
-    {"madvise", 2, 0xFFFFFFFF, MADV_DONTNEED},   // What free() of glibc does with large heaps, and Python's arenas.
-    {"madvise", 2, 0xFFFFFFFF, MADV_FREE},       // What the allocator of newer interpreters (mimalloc) does.
+    // Advice that only gives the process's own pages back to the system. All other advice fails. Some advice punches holes in files
+    // (MADV_REMOVE), or shares pages with other processes, which timing reveals (MADV_MERGEABLE). Other advice pushes out pages of others
+    // (MADV_PAGEOUT, MADV_WILLNEED), splits or merges pages for later calls (MADV_HUGEPAGE, MADV_COLLAPSE), or breaks memory
+    // (MADV_HWPOISON).
+    {"madvise", 2, 0xFFFFFFFF, MADV_DONTNEED},   // Used by free() of glibc for large heaps, and by Python's arenas.
+    {"madvise", 2, 0xFFFFFFFF, MADV_FREE},       // Used by the allocator of newer interpreters (mimalloc).
     {"open", 1, kWrites, O_RDONLY},
     {"openat", 2, kWrites, O_RDONLY},
     {"fcntl", 1, 0xFFFFFFFF, F_GETFD},
     {"fcntl", 1, 0xFFFFFFFF, F_SETFD},
     {"fcntl", 1, 0xFFFFFFFF, F_GETFL},
     {"fcntl", 1, 0xFFFFFFFF, F_DUPFD_CLOEXEC},
-    {"ioctl", 1, 0xFFFFFFFF, TCGETS},       // Whether it is a terminal.
+    {"ioctl", 1, 0xFFFFFFFF, TCGETS},       // Asks whether a file is a terminal.
     {"ioctl", 1, 0xFFFFFFFF, FIOCLEX},
 };
 
@@ -61,7 +62,7 @@ absl::Status Failed(const char* what, const char* name, int error) {
   return absl::ErrnoToStatus(-error, absl::StrCat("seccomp: ", what, *name == '\0' ? "" : " ", name));
 }
 
-// A name that this processor has no call for is left out.
+// Allows a call. A name without a call on this architecture is left out.
 absl::Status Allow(scmp_filter_ctx filter, const char* name, absl::Span<const scmp_arg_cmp> conditions) {
   const int call = seccomp_syscall_resolve_name(name);
   if (call < 0) return absl::OkStatus();
@@ -75,11 +76,11 @@ absl::Status AllowAll(scmp_filter_ctx filter) {
     const scmp_arg_cmp compared = {condition.argument, SCMP_CMP_MASKED_EQ, condition.mask, condition.value};
     RETURN_IF_ERROR(Allow(filter, condition.name, {compared}));
   }
-  // It asks for limits of this process, and sets none.
+  // The call may read limits of this process, and set none.
   return Allow(filter, "prlimit64", {{0, SCMP_CMP_MASKED_EQ, 0xFFFFFFFF, 0}, {2, SCMP_CMP_EQ, 0, 0}});
 }
 
-// A file in memory has no name that could be taken, and no room that could be full.
+// Returns the filter's program, by a file in memory: no name could be taken, and no disk could be full.
 absl::StatusOr<std::vector<sock_filter>> Exported(scmp_filter_ctx filter) {
   const int file = memfd_create("filter", MFD_CLOEXEC);
   if (file < 0) return absl::ErrnoToStatus(errno, "memfd_create");

@@ -2,7 +2,7 @@
 //
 //   ASSIGN_OR_RETURN(const std::vector<sock_filter> filter, ReadingFilter());
 //
-// Made by libseccomp for the processor that this runs on. Calls for another one (32 bits) end the process. Thread-safe.
+// libseccomp makes the filter for this machine's architecture. Calls of another architecture (32 bits) end the process. Thread-safe.
 #pragma once
 
 #include <vector>

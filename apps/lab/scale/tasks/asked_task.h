@@ -1,4 +1,4 @@
-// A task's questions as a grid asks them, and the samples that were written of them.
+// A task's questions in the form that a grid asks, and the recorded samples of the questions.
 //
 //   ASSIGN_OR_RETURN(AskedTask asked, AskedTask::Create(engine, task, /*questions=*/40));
 //   RETURN_IF_ERROR(asked.ReadSamples(path));
@@ -24,26 +24,27 @@
 namespace tessera {
 
 struct AskedTask {
-  // The first questions of the task, at most so many. The errors of PromptsOfTask.
+  // Takes at most the first `questions` questions of the task. Returns the errors of PromptsOfTask.
   static absl::StatusOr<AskedTask> Create(const Engine& engine, const Task& task, int questions);
 
-  // InvalidArgument for a question that the file lacks, and for a sample without a number of tokens; the errors of ReadCandidates. It must
-  // not be moved afterwards: `recorded` points at the problems.
+  // Reads the samples. The object must not be moved afterwards: `recorded` points at the problems. InvalidArgument for a question that the
+  // file lacks, and for a sample without a number of tokens. Also the errors of ReadCandidates.
   absl::Status ReadSamples(const std::string& path);
 
-  // The options that all tasks have, with this one's stop, and with whether samples start a text.
+  // Returns the common options of all tasks, with this task's stop and starts_text.
   SampleOptions SamplesOf(SampleOptions options) const;
   double MeanPromptTokens() const;
 
-  // After ReadSamples: questions at the middle of equal parts of all, by the tokens of their samples, so neither the shortest nor the
-  // longest alone. As many as there are, if these are fewer.
+  // Returns `count` questions, or all if there are fewer. Questions are ordered by the tokens of each question's samples and divided into
+  // `count` equal parts. The middle question of each part is returned, so neither the shortest nor the longest alone. REQUIRES: ReadSamples
+  // was OK.
   std::vector<SampleProblem> TypicalQuestions(int count) const;
-  // MeanLengths (sample_lengths.h), the mean over questions. REQUIRES: each question has as many.
+  // Returns MeanLengths (sample_lengths.h), the mean over questions. REQUIRES: each question has at least `count` samples.
   std::vector<double> MeanLengthsOf(int count) const;
 
-  Task task = {};            // With these problems alone.
+  Task task = {};            // With the asked problems alone.
   int64_t problems = 0;      // In the set.
-  std::string set_sha256 = {};   // HashOfQuestions of all of it.
+  std::string set_sha256 = {};   // HashOfQuestions of the whole set.
   TaskPrompts prompts = {};
   Recorded recorded = {};
   std::vector<std::vector<int64_t>> tokens = {};   // By question and sample.

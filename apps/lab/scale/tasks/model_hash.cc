@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// A packed model is one file, whatever it was made from.
+// A packed model is one file, even if made from several.
 absl::StatusOr<ModelHash> HashOfModel(absl::string_view flag, const std::string& path) {
   const absl::StatusOr<std::unique_ptr<ModelFile>> file = ModelFile::Open(path);
   RETURN_IF_ERROR(ForFile(flag, file.status()));

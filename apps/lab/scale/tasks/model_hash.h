@@ -1,4 +1,4 @@
-// Which model a recording is of: its file's name and content, whatever folder it lies in.
+// Identifies the model of a recording by the file's name and content, in any folder.
 //
 //   ASSIGN_OR_RETURN(const ModelHash model, HashOfModel("draft_model", FLAGS_draft_model));
 //   recording.draft = model.name;                  // "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -17,8 +17,8 @@ namespace tessera {
 
 struct ModelHash { std::string name = {}, sha256 = {}; };
 
-// WrongUsage of the flag (found, expected) for a model that is in several parts; the errors of ModelFile::Open as ForFile has them, and
-// those of Sha256OfFile.
+// Returns the name and the SHA-256 of a model's file. WrongUsage of the flag (found, expected) for a model in several parts. Also the
+// errors of ModelFile::Open, converted by ForFile, and of Sha256OfFile.
 absl::StatusOr<ModelHash> HashOfModel(absl::string_view flag, const std::string& path);
 
 }  // namespace tessera

@@ -1,11 +1,11 @@
-// Recorded samples as a model reads them: each with its problem's prompt and its own tokens.
+// Recorded samples in the form that a model reads: each with the problem's prompt and the sample's tokens.
 //
 //   ASSIGN_OR_RETURN(const RecordedSet set, RecordedSetOfFlags());                  // --task, --data, --candidates, --split
 //   ASSIGN_OR_RETURN(const RecordedTexts texts, RecordedTexts::Create(set, *engine, PromptForm::kTask));
 //   RETURN_IF_ERROR(texts.ForEach([&](const RecordedSample& text) -> absl::Status { ... }));
 //
-// Without --candidates samples are those of gsm8k_model_solutions.jsonl. Prompts are those that `run` gives a model (task_prompts.h), or
-// the bare problem and a line break. Errors are wrong usage of the flag, and name file, line and field. Threads: one at a time.
+// Without --candidates the samples come from gsm8k_model_solutions.jsonl. A prompt is the prompt that `run` gives a model (task_prompts.h),
+// or the bare problem and a line break. Errors are wrong usage of the flag, and name file, line and field. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +28,18 @@ namespace tessera {
 
 struct RecordedSet {
   Task task = {};
-  Recorded recorded = {};        // Each question has its problem.
-  std::string file = {};         // Where the samples are from, without folders.
+  Recorded recorded = {};        // Each question has a problem.
+  std::string file = {};         // The samples' file, without folders.
   int64_t samples() const;
 };
-// WrongUsage (candidates) for two samples of a problem with the same number.
+// Reads the set that the flags name. WrongUsage (candidates) for two samples of a problem with the same number.
 absl::StatusOr<RecordedSet> RecordedSetOfFlags();
 
-// The number that a sample's line gives it, or its place among those of its question.
+// Returns the number that a sample's line has, or the sample's place among the question's samples.
 int NumberOf(const Question& question, size_t place);
 
-// kTask: as `run` has them. kStatement: the problem alone and a line break, as public process reward models are given it.
+// The form of prompts. kTask: the prompts of `run`. kStatement: the problem alone and a line break, the form that public process reward
+// models expect.
 enum class PromptForm : uint8_t { kTask, kStatement };
 
 struct RecordedSample {
@@ -51,11 +52,11 @@ struct RecordedSample {
 
 class RecordedTexts {
  public:
-  // The set and the engine, whose weights are not asked for, must outlive it.
+  // Creates the prompts. The set and the engine must outlive the object. The engine's weights are not used.
   static absl::StatusOr<RecordedTexts> Create(const RecordedSet& set, const Engine& engine, PromptForm form);
 
   const std::string& form() const { return form_; }   // "raw", "statement" or the template's name.
-  // Question by question. Ends with the first error of `visit`, which then names problem and sample.
+  // Calls `visit` for each sample, question by question. Returns the first error of `visit`, with the problem and the sample.
   absl::Status ForEach(absl::FunctionRef<absl::Status(const RecordedSample& text)> visit) const;
 
  private:

@@ -35,7 +35,7 @@ absl::Status CheckSampleSettings(const JsonValue& record, const std::string& set
 struct SampleFile::State {
   State(LineFile of, std::string its_settings) : settings(std::move(its_settings)), file(std::move(of)) {}
 
-  // Reads what is there. A last line without an end goes.
+  // Reads the existing lines. Cuts off a last line without an end.
   absl::Status Read() {
     RETURN_IF_ERROR(file.ForEachLine([this](absl::string_view line, int64_t number) { return TakeLine(line, number); }));
     return file.CutRest();
@@ -57,7 +57,8 @@ struct SampleFile::State {
 
   std::string settings;
   LineFile file;
-  std::map<std::pair<std::string, int>, std::optional<size_t>> has = {};   // With the hash of the text, where it was there before.
+  // With the hash of the text, if the sample was in the file at Open.
+  std::map<std::pair<std::string, int>, std::optional<size_t>> has = {};
 };
 
 SampleFile::SampleFile(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// The logarithm of the binomial coefficient. REQUIRES: 0 <= taken <= all.
+// Returns the logarithm of the binomial coefficient. REQUIRES: 0 <= taken <= all.
 double LogWays(int all, int taken) { return std::lgamma(all + 1.0) - std::lgamma(taken + 1.0) - std::lgamma(all - taken + 1.0); }
 
 }  // namespace
@@ -27,7 +27,7 @@ std::vector<double> MeanLengths(absl::Span<const int64_t> lengths, int drawn) {
       sum += weight * static_cast<double>(sorted[static_cast<size_t>(k) - 1]);
       weights += weight;
     }
-    const double mean = sum / weights;   // Weights add up to 1, but for roundings.
+    const double mean = sum / weights;   // Weights add up to 1, except for rounding.
     means.push_back(means.empty() ? mean : std::min(mean, means.back()));
   }
   return means;

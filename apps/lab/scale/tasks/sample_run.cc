@@ -34,7 +34,7 @@ class SampleRun {
   }
 
  private:
-  // Moves to the next sample that is to be written. False: there is none.
+  // Moves to the next missing sample. Returns false if there is none.
   bool Next() {
     while (problem_ < problems_.size()) {
       if (++sample_ < options_.samples) {
@@ -90,7 +90,7 @@ class SampleRun {
   size_t problem_ = 0;
   int sample_ = -1;
   int under_way_ = 0;
-  absl::Status error_;   // The first of a sample.
+  absl::Status error_;   // The first error of a sample.
 };
 
 }  // namespace
@@ -101,7 +101,7 @@ absl::Status PlanSamples(const SampleOptions& options, EngineOptions& engine) {
 
 absl::StatusOr<StepperReport> WriteSamples(Engine& engine, absl::Span<const SampleProblem> problems, const SampleOptions& options, Has has,
                                            Keep keep) {
-  SampleRun run(engine, problems, options, has, keep);   // Ends last: streams call it.
+  SampleRun run(engine, problems, options, has, keep);   // Destroyed last: streams call this object.
   ASSIGN_OR_RETURN(const std::unique_ptr<Stepper> stepper, Stepper::Create(engine, {.most_texts = options.together}));
   RETURN_IF_ERROR(run.Run(*stepper));
   return stepper->report();

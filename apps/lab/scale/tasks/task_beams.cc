@@ -30,15 +30,15 @@ void WriteText(const BeamText& text, JsonWriter& json) {
   json.Key("self_certainty").Double(text.self_certainty, 9);
 }
 
-// What the search takes, whatever earlier ones left in the cache: a row for each token, which is chosen from it, and those of the prompt
-// but the last.
+// Writes the cost of a search without cached tokens of earlier searches: the prompt's rows except the last, and a row for each token, which
+// is chosen from that row's logits.
 void WriteSearch(const BeamTexts& written, size_t prompt_tokens, JsonWriter& json) {
   const int64_t tokens = written.timings.output_tokens;
   json.Key("search_tokens").Int(tokens).Key("search_passes").Int(written.least_passes);
   json.Key("search_rows").Int(static_cast<int64_t>(prompt_tokens) - 1 + tokens);
 }
 
-// Sample 0 last: it says that all are there.
+// Adds the texts, sample 0 last: sample 0 marks the search as complete.
 absl::Status AddTexts(const SampleProblem& problem, const BeamTexts& written, SampleFile& file, TaskSamples& summary) {
   for (size_t number = written.texts.size(); number-- > 0;) {
     const int sample = static_cast<int>(number);

@@ -1,12 +1,12 @@
-// Writes what a file of samples does not have so far: the texts that a beam search ends with, for each of a task's problems.
+// Completes a file of samples with the final texts of a beam search for each of a task's problems.
 //
 //   ASSIGN_OR_RETURN(const TaskSamples written, WriteTaskBeams(*engine, task, prompts, model, options, *scorer, "judge", path));
 //   written.before, written.written, written.tokens;
 //
-// Samples 0, 1, ... of a problem are the texts of its search (BeamTexts::texts), each with its score: `judge --scorer=score` chooses by it.
-// Sample 0 also has "search_tokens", those of all steps, "search_passes" and "search_rows". Some searches end with fewer than their width.
-// A search is whole or not there: sample 0 is added last, so a problem that has it is not written again, and one of which a killed run has
-// added some texts gets the others. Threads: one at a time.
+// Samples 0, 1, ... of a problem are the texts of the problem's search (BeamTexts::texts), each with a score. `judge --scorer=score`
+// chooses by that score. Sample 0 also has "search_tokens" (the tokens of all steps), "search_passes" and "search_rows". Some searches end
+// with fewer texts than the width. Sample 0 is added last, so a problem with sample 0 is complete and is not searched again. If a killed
+// run has added only some texts of a problem, the next run adds the others. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -21,10 +21,10 @@
 
 namespace tessera {
 
-// The prompts set options.starts_text, the task problem and stop. model: ModelSettings (run_settings.h). scorer_spec: as --scorer names
-// it; a file whose steps another one has scored is refused, as are other settings: another head of the same name, too. tokens: of all
-// steps, kept or not. Errors: those of SampleFile, as those of --into, of ScorerSettings, and of RunBeams, with the problem; Cancelled once
-// the engine is.
+// Runs the missing searches. The prompts set options.starts_text, and the task sets options.problem and options.stop. model: ModelSettings
+// (run_settings.h). scorer_spec: the scorer in the form of --scorer. A file with another scorer or other settings is refused, even if the
+// other scorer is another head of the same name. TaskSamples::tokens counts all steps, kept or not. Errors: of SampleFile, converted to
+// errors of --into; of ScorerSettings; and of RunBeams, with the problem. Cancelled if the engine is cancelled.
 absl::StatusOr<TaskSamples> WriteTaskBeams(Engine& engine, const Task& task, const TaskPrompts& prompts, const std::string& model,
                                            BeamRunOptions options, Scorer& scorer, const std::string& scorer_spec,
                                            const std::string& path);

@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// The model's template, with one date for all runs: a run that goes on another day has the same prompts.
+// Returns a conversation in the model's template, with one date for all runs: a run that is continued on another day has the same prompts.
 absl::StatusOr<Conversation> NewConversation(const Engine& engine) {
   constexpr int64_t kDate = 1'735'689'600;   // 2025 begins.
   ASSIGN_OR_RETURN(ConversationOptions options, ConversationOptionsOfFlags());

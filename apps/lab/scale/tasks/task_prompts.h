@@ -1,11 +1,11 @@
-// The problems of a task as a model is given them, and what its samples depend on besides.
+// The prompts of a task's problems for a model, and the other settings that samples depend on.
 //
 //   ASSIGN_OR_RETURN(const TaskPrompts prompts, PromptsOfTask(*engine, task, /*most=*/100));
 //   options.starts_text = prompts.form != "raw";
 //   SampleFile::Open(path, SampleSettings(task, *engine, ModelSettings(hash), options, prompts.form));
 //
-// Functions that are to be completed are given as they begin; other problems are a message in the model's chat template, unless --raw is
-// given. Errors are those of the flags about dialogues. Threads: one at a time.
+// For functions to complete, the prompt is the beginning of the function. Other problems are a message in the model's chat template, unless
+// --raw is given. Errors are the errors of the flags of dialogues. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -25,11 +25,12 @@ struct TaskPrompts {
   std::vector<SampleProblem> problems = {};
 };
 
-// The first problems of the task, at most so many. Says on standard error where a model without a template is given problems as they are.
+// Returns the prompts of at most the first `most` problems of the task. If the model has no template and --raw is not given, problems are
+// given unchanged, and a line on standard error says so.
 absl::StatusOr<TaskPrompts> PromptsOfTask(const Engine& engine, const Task& task, int most);
 
-// All that a sample's text depends on, but for its problem's place and its number: one line. The task's problems are in it by a checksum of
-// all of them. model: ModelSettings (run_settings.h).
+// Returns a line with all settings that a sample's text depends on, except the problem's place and the sample's number. A checksum in the
+// line identifies the task's problems. model: ModelSettings (run_settings.h).
 std::string SampleSettings(const Task& task, const Engine& engine, const std::string& model, const SampleOptions& options,
                            absl::string_view form);
 

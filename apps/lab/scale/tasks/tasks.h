@@ -1,4 +1,5 @@
-// The evaluation sets that test-time scaling is measured on, read from a folder that the user gives, and how a sample is judged on each.
+// The evaluation sets for measuring test-time scaling, read from a folder that the user gives, and the rules for judging a sample of each
+// set.
 //
 //   ASSIGN_OR_RETURN(const Task task, ReadTask("evaluation_sets", "gsm8k"));
 //   for (const Problem& problem : task.problems) Write(problem.prompt, task.stop);
@@ -12,7 +13,7 @@
 //   humaneval  humaneval.jsonl    kCompletion   the beginning of a function (Chen et al. 2021)
 //   mbpp       mbpp.jsonl         kProgram      the task and its tests, up to [BEGIN] (Austin et al. 2021; lm-eval, mbpp)
 //
-// Fields are those of the sets as their authors give them. Threads: any.
+// The records have the fields of the sets' authors. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +30,13 @@ namespace tessera {
 enum class TaskKind : uint8_t { kNumber, kFormula, kCompletion, kProgram };
 
 struct Problem {
-  std::string id = {};          // The record's own, or the number of its line.
-  std::string prompt = {};      // What a model is given.
-  std::string answer = {};      // The right one; of code empty.
-  std::string solution = {};    // The set's own, as a sample that is right.
-  std::string entry_point = {}; // For kCompletion, the function that is tested.
-  std::string tests = {};       // For code, statements that fail where it is wrong.
-  std::string statement = {};   // The problem alone, without what the prompt says of how to answer.
+  std::string id = {};          // The record's id, or the line number.
+  std::string prompt = {};      // The prompt for a model.
+  std::string answer = {};      // The right answer; empty for code.
+  std::string solution = {};    // The set's own solution, in the form of a right sample.
+  std::string entry_point = {}; // For kCompletion, the tested function.
+  std::string tests = {};       // For code, statements that fail if the code is wrong.
+  std::string statement = {};   // The problem alone, without the prompt's instructions for the answer.
 };
 
 struct Task {
@@ -45,23 +46,23 @@ struct Task {
   std::vector<Problem> problems = {};
 };
 
-// In this order: gsm8k, math500, humaneval, mbpp.
+// Returns gsm8k, math500, humaneval, mbpp, in this order.
 const std::vector<std::string>& TaskNames();
 
-// WrongUsage (task) for another name; the errors of ForEachRecord.
+// Reads the task `name`. WrongUsage (task) for an unknown name; also the errors of ForEachRecord.
 absl::StatusOr<Task> ReadTask(const std::string& folder, const std::string& name);
 
-// Reads the tasks that a list names, such as "gsm8k,mbpp"; "all" names all tasks. Errors: as ReadTask, but errors of files name the field
-// `data`; WrongUsage (task) for a task named twice.
+// Reads the tasks that a list names, such as "gsm8k,mbpp"; "all" names all tasks. Returns the errors of ReadTask, but errors of files name
+// the field `data`. WrongUsage (task) for a task named twice.
 absl::StatusOr<std::vector<Task>> ReadListedTasks(const std::string& folder, const std::string& list);
 
 inline bool IsCode(TaskKind kind) { return kind == TaskKind::kCompletion || kind == TaskKind::kProgram; }
 
-// What a sample answers, by extract_answer.h; of code, the code.
+// Returns a sample's answer, by extract_answer.h; for code, the code.
 std::optional<std::string> AnswerIn(TaskKind kind, absl::string_view sample);
 
-// A sample and the problem's tests. The tests take from the sample the function of the problem (kCompletion), or what the set's own
-// solution defines (kProgram). REQUIRES: IsCode(kind).
+// Returns a trial of a sample with the problem's tests. The tests take from the sample the problem's function (kCompletion), or the
+// functions and classes that the set's own solution defines (kProgram). REQUIRES: IsCode(kind).
 CodeTrial TrialOf(TaskKind kind, const Problem& problem, absl::string_view sample);
 
 }  // namespace tessera
