@@ -7,10 +7,11 @@
 --kind vocabulary is a map W of [vocabulary, width]: a token's score is its row times the hidden state. --kind width is a map M of
 [width, width] before the model's own output norm and head. The teacher is what the model makes of its last hidden state. The loss is that
 of Lever: TAU^2 KL(teacher || predictor) over the vocabulary at temperature TAU, and --weight times KL over the candidates of a draft,
-both renormalised there. Candidates are the top_tokens of --candidates, a file that tessera_quantize states wrote for the same texts with the draft
-(--tokens_of=states.safetensors --layers=none --logits=top:10). Held out, in a tenth of the texts: how often the best token is the model's
-own, over the vocabulary and, with candidates, among these. OUT holds predictor.weight or predictor.map, and says after which of how many
-layers it comes; the seed is in exit.untrained.safetensors. Numbers are F16 unless --numbers says f32: memory has them as the file has.
+both renormalised there. Candidates are the top_tokens of --candidates, a file that tessera_quantize states wrote for the same texts with
+the draft (--tokens_of=states.safetensors --layers=none --logits=top:10). Held out, in a tenth of the texts: how often the best token is
+the model's own, over the vocabulary and, with candidates, among these. OUT holds predictor.weight or predictor.map, and says after which
+of how many layers it comes; the seed is in exit.untrained.safetensors. Numbers are F16 unless --numbers says f32: memory has them as the
+file has.
 """
 import sys
 from pathlib import Path
