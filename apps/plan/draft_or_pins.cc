@@ -105,7 +105,7 @@ absl::StatusOr<DraftUse> DraftUse::Settle(const Engine& engine, DraftModel& draf
 absl::Status DraftUse::Predict(const Engine& engine, DraftModel& draft, const BudgetPlan& plan) {
   if (engine.model().file().packed() == nullptr || draft.has_forecasts()) return absl::OkStatus();
   ASSIGN_OR_RETURN(speeds, PassSpeeds::Measure(engine, plan));
-  LOG_IF(WARNING, !speeds.warning.empty()) << speeds.warning;
+  LOG_IF(WARNING, !speeds->warning.empty()) << speeds->warning;
   is_flash_unknown = speeds->flash_bytes_per_second <= 0;
   if (is_flash_unknown) return absl::OkStatus();
   ASSIGN_OR_RETURN(const BudgetPlan without, draft.PlanWithoutIt(engine));

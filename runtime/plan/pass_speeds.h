@@ -21,13 +21,14 @@ struct PassSpeeds {
   double weight_bytes = 0;              // That a pass computes with.
   double product_seconds = 0;           // For a row.
   double memory_bytes_per_second = 0;
-  double flash_bytes_per_second = 0;    // 0: nothing is streamed, or it is unknown (flash_speed.h).
+  double flash_bytes_per_second = 0;    // 0: nothing is streamed, or the speed is unknown (flash_speed.h).
+  std::string warning = {};             // Says why the flash's speed is unknown or was not kept (flash_speed.h); else empty.
 
   // Measures the speeds. Needs memory only for the measurement, at most the plan's room for weights, keys and values, and scratch: none of
   // them exists yet. REQUIRES: weights are not loaded.
   static absl::StatusOr<PassSpeeds> Measure(const Engine& engine, const BudgetPlan& plan);
 
-  // In passes of one row that read so many bytes. 0: unknown, since the flash's speed is.
+  // Returns the speed of passes of one row that stream `pass_bytes`. 0: unknown, like the flash's speed.
   double TokensPerSecond(int64_t pass_bytes) const;
 };
 
