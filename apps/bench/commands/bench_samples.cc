@@ -84,10 +84,10 @@ absl::StatusOr<EngineOptions> OptionsFor(const SampleSpeedOptions& asked) {
 absl::StatusOr<std::vector<std::vector<TokenId>>> PromptsFor(const Engine& engine, const SampleSpeedOptions& asked,
                                                              const std::vector<PromptCategory>& categories) {
   const int most = engine.context() - RoomBehind(asked);
-  ASSIGN_OR_RETURN(std::vector<TokenizedCategory> categories,
+  ASSIGN_OR_RETURN(std::vector<TokenizedCategory> dialogues,
                    DialoguesOf(engine, categories, most, absl::StrCat("samples of ", asked.generate_tokens, " tokens exceed --context")));
   std::vector<std::vector<TokenId>> prompts;
-  for (TokenizedCategory& category : categories) std::move(category.prompts.begin(), category.prompts.end(), std::back_inserter(prompts));
+  for (TokenizedCategory& category : dialogues) std::move(category.prompts.begin(), category.prompts.end(), std::back_inserter(prompts));
   if (!prompts.empty()) return prompts;
   return WrongUsage("context", absl::StrCat(engine.context(), " tokens"),
                     absl::StrCat("more: no prompt leaves room for samples of ", asked.generate_tokens, " tokens"));

@@ -12,23 +12,23 @@ namespace tessera {
 absl::StatusOr<std::vector<TokenizedCategory>> DialoguesOf(const Engine& engine, const std::vector<PromptCategory>& categories, int most,
                                                     absl::string_view why) {
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
-  std::vector<TokenizedCategory> categories;
+  std::vector<TokenizedCategory> dialogues;
   for (const PromptCategory& category : categories) {
-    TokenizedCategory category = {.name = category.name};
+    TokenizedCategory tokenized = {.name = category.name};
     for (const std::string& prompt : category.prompts) {
       conversation.Reset();
       conversation.AddUser(prompt);
       ASSIGN_OR_RETURN(std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
-      if (static_cast<int64_t>(tokens.size()) > most) category.left_out += 1;
-      else category.prompts.push_back(std::move(tokens));
+      if (static_cast<int64_t>(tokens.size()) > most) tokenized.left_out += 1;
+      else tokenized.prompts.push_back(std::move(tokens));
     }
-    if (category.prompts.empty()) {
+    if (tokenized.prompts.empty()) {
       WarnOnce(absl::StrCat("--categories: ", category.name, " is left out: all its prompts have more than ", most, " tokens, so ", why));
     } else {
-      categories.push_back(std::move(category));
+      dialogues.push_back(std::move(tokenized));
     }
   }
-  return categories;
+  return dialogues;
 }
 
 }  // namespace tessera
