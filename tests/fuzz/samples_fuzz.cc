@@ -58,7 +58,7 @@ absl::Status UseCandidates(const std::string& path) {
   CHECK(!recorded->questions.empty() && recorded->questions.size() <= TheTask().problems.size());
   for (const Question& question : recorded->questions) {
     CHECK(question.problem != nullptr && !question.candidates.empty() && question.id == question.problem->id);
-    for (const Candidate& candidate : question.candidates) CHECK(!candidate.right || candidate.answer.has_value());
+    for (const JudgedSample& candidate : question.candidates) CHECK(!candidate.right || candidate.answer.has_value());
   }
   return absl::OkStatus();
 }
