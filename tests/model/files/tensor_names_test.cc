@@ -90,7 +90,7 @@ TEST(TensorNames, ATiedHeadIsTheTableAndABiasIsAsLongAsTheVocabulary) {
   EXPECT_TRUE(HeadBiasNeed(config).vector);
 }
 
-// Each file holds exactly the tensors that its configuration asks for, and perhaps the factors of RoPE, which are part of the configuration.
+// Each file holds exactly the tensors that its configuration asks for, and perhaps the factors of RoPE, which belong to the configuration.
 TEST(TensorNames, FilesHoldNothingElse) {
   for (const char* name : kTinyModels) {
     const auto file = Must(GgufFile::Open(absl::StrCat(TESSERA_SOURCE_DIR, "/tests/golden/tiny/", name, ".gguf")));
