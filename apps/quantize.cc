@@ -50,13 +50,11 @@ AppInfo Info() {
           .examples = {"tessera_quantize --head_format=Q4_1 model.gguf smaller.gguf",
                        "tessera_quantize --format=Q4_K --head_format=Q6_K --model=model-f16.gguf --out=model-q4_k.gguf",
                        "tessera_quantize --scheme=int4-tile,ffn_down=int8-tile --statistics=text.gguf model.gguf npu.tsr",
-                       "tessera_quantize --off_grid=1 model.gguf off_grid.gguf",
                        "tessera_quantize --scheme=001 --dry_run model-f16.gguf",
-                       "tessera_quantize --table=\"int4-tile;int4-common;001\" model.gguf < text",
-                       "tessera_quantize statistics --prompt_file=text.txt model.gguf statistics.gguf"},
+                       "tessera_quantize --table=\"int4-tile;int4-common;001\" model.gguf < text"},
           .groups = {{"Model", {"model", "scheme", "format", "head_format", "statistics", "off_grid", "threads"},
                       {"model", "scheme", "format", "head_format", "statistics", "threads"}},
-                     {"Comparing schemes", {"table", "prompt", "prompt_file", "window", "max_windows"}},
+                     {"Comparing schemes", {"table", "prompt", "prompt_file", "window", "max_windows"}, {"table", "prompt_file"}},
                      {"Output", {"out", "dry_run", "json"}}},
           .plain_arguments = {"model", "out"}};
 }

@@ -347,8 +347,8 @@ Command WriteStatesOfTexts() {
                      "logits. A text of --prompt is cut into windows, each computed from an empty cache; those of --jsonl are requests "
                      "on standard input, and stay whole. With --generate the model goes on with each text first.",
           .examples = {"tessera_quantize states --prompt_file=text.txt --layers=0,8,17,last model.gguf states.safetensors",
-                       "tessera_quantize states --jsonl --generate model.gguf own.safetensors < requests   # {\"id\": 1, \"text\": \"a\"}",
-                       "tessera_quantize states --tokens_of=own.safetensors --logits=top:10 draft.gguf candidates.safetensors"},
+                       "tessera_quantize states --jsonl --generate model.gguf own.safetensors < requests",
+                       "tessera_quantize states --tokens_of=own.safetensors --logits=top:10 draft.gguf top.safetensors"},
           .groups = {{"Text", {"prompt", "prompt_file", "window", "tokens_of", "generate", "n_predict"}},
                      {"States", {"layers", "logits", "numbers"}},
                      ModelFlags(),

@@ -361,11 +361,10 @@ absl::Status Run() {
 
 Command BenchSpec() {
   return {{.subcommand = "spec",
-          .summary =
-              "Writes texts with and without drafts, in turns, and shows for each category of prompt how much faster drafts make it, "
-              "tokens and rows per pass, and which drafts were right. Fails if drafts change a text. --speculate takes three more "
-              "names: oracle, which knows the text; chooser, which picks the right tokens among those that the drafters propose; "
-              "and wrong, whose tokens hardly ever come.",
+          .summary = "Times texts with and without drafts, by category of prompt. Both ways take turns. Shown are how much faster drafts "
+                      "make each category, tokens and rows per pass, and which drafts were right. Fails if drafts change a text. "
+                      "--speculate takes three more names: oracle, which knows the text; chooser, which picks the right tokens among those "
+                      "that the drafters propose; and wrong, whose tokens hardly ever come.",
           .examples = {"tessera_bench spec --threads 2",
                        "tessera_bench spec --data evaluation_sets --categories code,ui --plot gains.svg",
                        "tessera_bench spec --speculate wrong --writings 5",

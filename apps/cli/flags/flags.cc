@@ -107,7 +107,7 @@ DEFINE_string(peer_curve, "", "FILE|Draw the curve of this file, too: JSON with 
 DEFINE_string(data, "", "FOLDER|Folder of evaluation sets. Default: a few records of each set, built in.");
 DEFINE_string(categories, "all", "LIST|Categories of prompts, comma-separated, or all.");
 DEFINE_int32(texts, 48, "N|Most prompts of each category.");
-DEFINE_string(curves, "", "FILE|Judged accuracies to show: tessera_scale judge --json, or a grid's results.");
+DEFINE_string(curves, "", "FILE|Judged accuracies to show: of tessera_scale judge --json, or of a grid.");
 DEFINE_string(recordings, "", "FILE|Recorded drafts: lines of tessera_bench spec --tree=ds2d:3,2 --json.");
 DEFINE_int32(most_barrier_nanos, 0, "NS|Exclude texts with a thread barrier longer than NS; 0: none.");
 DEFINE_int32(writings, 1, "N|Times that a text is written each way, in turns; the median counts.");

@@ -210,7 +210,9 @@ TEST_F(CommandLine, EveryProgramRefusesAMissingFileAndOneThatIsNoModel) {
   const std::string text = std::string(TESSERA_SOURCE_DIR) + "/CMakeLists.txt";
   for (const std::string& program : ModelPrograms()) {
     for (const std::string& path : {std::string("/nowhere/model.gguf"), text, std::string("/")}) {
-      const Ended ended = RunProgram(program, {"--model=" + path}, "Hello, this is input.");
+      std::vector<std::string> flags = WithoutOtherFiles(program);
+      flags.push_back("--model=" + path);
+      const Ended ended = RunProgram(program, flags, "Hello, this is input.");
       EXPECT_EQ(ended.code, 1) << program << " " << path;
       EXPECT_EQ(ended.output, "");
       EXPECT_EQ(ended.errors.rfind(program + ": " + path + ": ", 0), 0u) << ended.errors;

@@ -195,15 +195,12 @@ TEST(BenchCommands, EveryTableIsUnderAHeadingOfModelThreadsAndKernels) {
   const std::string model = TinyPath("llama");
   for (const Arguments& flags : std::vector<Arguments>{{"overhead", "--generate_tokens=6"}, {"memory", "--generate_tokens=2"},
                                                        {"rows", "--rows=1,2"},
-                                                       {"streams", "--together=1", "--writers=1", "--generate_tokens=2",
+                                                       {"batch", "--together=1", "--writers=1", "--generate_tokens=2",
                                                         "--prompt_tokens=2", "--long_prompt=2", "--speculate=none"},
                                                        {"samples", "--together=1", "--generate_tokens=2", "--speculate=none",
                                                         "--context=1000",
                                                         absl::StrCat("--data=", TESSERA_SOURCE_DIR, "/tests/data/speculation")},
-                                                       {"adapters", "--adapters=8", "--rank=2", "--depth=4", "--generate_tokens=16"},
-                                                       {"lever", "--systems=flash_ar", "--texts=1", "--generate_tokens=2",
-                                                        "--categories=gsm8k",
-                                                        absl::StrCat("--data=", TESSERA_SOURCE_DIR, "/tests/data/speculation")}}) {
+                                                       {"adapters", "--adapters=8", "--rank=2", "--depth=4", "--generate_tokens=16"}}) {
     Arguments all = {"--model=" + model, "--threads=1", "--kernels=portable"};
     all.insert(all.end(), flags.begin() + 1, flags.end());
     if (flags[0] != "memory") all.push_back("--repetitions=1");

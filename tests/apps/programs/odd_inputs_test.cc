@@ -103,8 +103,9 @@ TEST_P(OddFlags, OddTextsEndInOneSentenceOrAreTaken) {
         } else if (flag.name == "history" && value == "-1") {
           EXPECT_EQ(ended.code, 0) << shown;
         } else if (NamesAFileToWrite(flag.name) && (value == "-1" || value == "\n\t" || value == "\xff\xfe\x80")) {
-          // tessera_verify writes no costs, and tessera_generate keeps answers to requests alone.
-          const bool is_refused = program == "tessera_verify" || (program == "tessera_generate" && flag.name == "into");
+          // tessera_verify writes no costs, tessera_generate keeps answers to requests alone, and tessera_inspect draws a phone's times.
+          const bool is_refused = program == "tessera_verify" || program == "tessera_inspect" ||
+                                  (program == "tessera_generate" && flag.name == "into");
           EXPECT_EQ(ended.code, is_refused ? 2 : 0) << shown;
           std::filesystem::remove_all(value);  // A file, or the folder of a grid, may have any name.
         } else {
@@ -140,7 +141,9 @@ TEST(OddInputs, APathThatIsNoModelIsNamed) {
   chmod(secret.c_str(), 0);
   for (const std::string& program : ModelPrograms()) {
     for (const std::string& path : {std::string("/"), std::string("/nowhere/model.gguf"), fifo, secret}) {
-      ExpectError(RunProgram(program, {"--model=" + path}, "the in the"), 1, program, path + ": ");
+      std::vector<std::string> flags = WithoutOtherFiles(program);
+      flags.push_back("--model=" + path);
+      ExpectError(RunProgram(program, flags, "the in the"), 1, program, path + ": ");
     }
   }
 }

@@ -248,6 +248,12 @@ inline std::string WithoutTimes(std::string lines) {
   return lines;
 }
 
+// Flags without which a program of ModelPrograms() asks for another file than its model first.
+inline std::vector<std::string> WithoutOtherFiles(const std::string& program) {
+  if (program == "tessera_lever") return {"--systems=flash_ar"};
+  return {};
+}
+
 inline Ended RunProgram(const std::string& name, const std::vector<std::string>& arguments, const std::string& input = "") {
   signal(SIGPIPE, SIG_IGN);  // A program may end before reading its input.
   return Program(name, arguments).Finish(input);

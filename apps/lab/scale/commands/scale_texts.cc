@@ -95,7 +95,7 @@ Command ScaleTexts() {
                "same order, whether each is right, and where its lines end. scripts/train/reward.py reads both. Code runs with its "
                "tests in a sandbox, as check does it.",
            .examples = {"tessera_scale texts --data=FOLDER --out=labels.jsonl > requests.jsonl",
-                        "tessera_quantize states --jsonl --layers=last --numbers=f16 --out=states.safetensors < requests.jsonl"},
+                        "tessera_quantize states --jsonl --layers=last --out=states.safetensors < requests.jsonl"},
            .groups = {{"Samples", {"task", "data", "candidates", "split", "out"}},
                       {"Text", {"raw", "chat_template"}},
                       {"Model", {"model", "threads", "context"}},
