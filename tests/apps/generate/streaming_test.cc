@@ -114,10 +114,11 @@ TEST(StreamingPrograms, ReadTheForeseenBytesPerPass) {
     // How far each of the two runs had read ahead when it ended is up to the machine.
     EXPECT_NEAR(read, passes * foreseen, passes * kRowOfTable + 2 * ring) << model << ", " << passes << " passes";
     if (foreseen > 0) continue;
-    EXPECT_LE(*many.Int("bytes_read"), *many.Int("passes") * kRowOfTable + ring) << model << ": each unit once";
+    const int64_t rows = *many.Int("passes") + 2;   // The prompt has at most BOS and two tokens.
+    EXPECT_LE(*many.Int("bytes_read"), rows * kRowOfTable + ring) << model << ": each unit once";
     ++read_once;
   }
-  EXPECT_EQ(read_once, 2) << "both cases are here";
+  EXPECT_TRUE(read_once > 0 && read_once < static_cast<int>(std::size(kArchitectures))) << "both cases are here";
 }
 
 // Flash so slow that reading is all that counts, on whatever machine.
