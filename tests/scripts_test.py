@@ -43,8 +43,8 @@ target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
     "tests/base/half_test.cc": '#include "tessera/base/half.h"\n\nTEST(Half, HeaderExample) {}\n',
     "tests/tensor/view_test.cc": "TEST(View, HeaderExample) {}\n",
     "docs/headers.md": "# Headers\n\n`base/cpp20.h`, `base/half.h`, `tensor/view.h`\n"
-                       "[gguf.h](../model/files/gguf.h)\n"
-                       "[tokenizer.h](../model/text/tokenizer.h)\n",
+                       "`model/files/gguf.h`\n"
+                       "`model/text/tokenizer.h`\n",
     "README.md": "# T\n\n## Speed\n\nAs `scripts/speed.sh` prints:\n\n```\n$ scripts/speed.sh\n200 tokens/s\n```\n",
 }
 
