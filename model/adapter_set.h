@@ -1,4 +1,4 @@
-// Keeps the adapters of one model together in memory. The layout is one of the three of paper 004 (npu/lora_mode.h).
+// Keeps the adapters of one model together in memory. The layout is one of the three of the one-for-all paper (npu/lora_mode.h).
 //
 //   ASSIGN_OR_RETURN(const AdapterSet set, AdapterSet::Create(LoraMode::kMask, std::move(adapters), config));
 //   rows.push_back({token, path, &set[2]});                     // a PassRow of the third task

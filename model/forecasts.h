@@ -1,5 +1,5 @@
-// Lets a model draft for itself (DS2D, paper 004, section 3.5): keys and values of prefix slots, and forecast embeddings. The model stays
-// unchanged; scripts/train/ds2d.py trains prefix and forecasts.
+// Lets a model draft for itself (DS2D, the one-for-all paper, section 3.5): keys and values of prefix slots, and forecast embeddings. The
+// model stays unchanged; scripts/train/ds2d.py trains prefix and forecasts.
 //
 //   ASSIGN_OR_RETURN(const ForecastSizes sizes, Forecasts::SizesIn("ds2d.safetensors"));          // before a model is opened
 //   ASSIGN_OR_RETURN(const std::shared_ptr<const Forecasts> forecasts, Forecasts::Open("ds2d.safetensors", model.file(), model.config()));

@@ -44,11 +44,11 @@ struct DeviceProfile {
   // The vector unit: registers of 128 bytes.
   double vector_threads = 0;
   double vector_hertz = 0;                 // Packets per second and thread.
-  double dequantize_packets = 0;           // Per 256 weights of a super-group (paper 001, section 5.1.2), into FP16 tiles.
+  double dequantize_packets = 0;           // 256 weights of a super-group (the test-time scaling paper, section 5.1.2) into FP16 tiles.
   double dequantize_group_packets = 0;     // As dequantize_packets, for separate tile groups.
   double dequantize_scatter_packets = 0;   // As dequantize_packets, for groups along the inputs: numbers are scattered into tiles.
   double dequantize_static_packets = 0;    // Per 256 weights in a static graph with FP16 activations.
-  double softmax_packets = 0;              // Per 64 scores: scaling, maximum, 2^x by table, sum (paper 001, section 5.2).
+  double softmax_packets = 0;              // Per 64 scores: scaling, maximum, 2^x by table, sum (the test-time scaling paper, section 5.2).
   double gather_packets = 0;               // The part of softmax_packets that looks 2^x up.
   double softmax_integer_packets = 0;      // The whole softmax in a static graph of integers.
   double row_packets = 0;                  // Per 64 numbers that a norm, rotation, activation or conversion writes.
@@ -64,7 +64,7 @@ struct DeviceProfile {
   // Calls and graphs.
   double call_seconds = 0;                 // One call of a static graph, from the CPU and back.
   double operator_seconds = 0;             // Per operator of a static graph, in addition to the operator's work.
-  double mailbox_seconds = 0;              // Per batch of operators by mailbox, with caches made coherent (paper 001's way).
+  double mailbox_seconds = 0;              // Per batch of operators by mailbox, with coherent caches (as in the test-time scaling paper).
   double kernel_seconds = 0;               // Per operator of a batch, in addition to the operator's work.
   double load_seconds = 0;                 // Loading a graph of any size: the fixed part.
   double load_bytes_per_second = 0;        // Loading weights.
@@ -75,7 +75,7 @@ struct DeviceProfile {
   double cpu_bytes_per_second = 0;         // Bytes read by the threads of decoding.
   double cpu_scores_per_second = 0;        // Attention scores times head size, if attention runs on the CPU.
   double draft_seconds = 0;                // One step of a drafter.
-  double calibrate_seconds = 0;            // Per prompt token whose logits are sampled (paper 003, section 5.4).
+  double calibrate_seconds = 0;            // Per prompt token whose logits are sampled (sd.npu's RAG version, section 5.4).
 
   // Power in watts while a part works; only ratios are meaningful.
   double idle_watts = 0;

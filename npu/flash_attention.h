@@ -1,4 +1,4 @@
-// FP16 FlashAttention with a phone NPU's arithmetic: Algorithm 1 of paper 001, for one query and one head, on any CPU.
+// FP16 FlashAttention with a phone NPU's arithmetic: Algorithm 1 of the test-time scaling paper, for one query and one head, on any CPU.
 //
 //   HmxAttention attention = {.block = 512, .head_size = 64, .scale = FloatToHalf(ScoreScale(1.0f / 8))};
 //   HmxAttend(attention, query, keys, values, /*first=*/0, /*end=*/100, y);      // keys, values: [positions, head_size], all FP16

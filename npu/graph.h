@@ -87,8 +87,9 @@ using Operator = std::variant<RmsNorm, Linear, AddBias, Add, GatedActivation, Ro
 enum class BufferKind : uint8_t { kInput, kScratch, kOutput };
 struct GraphBuffer { std::string name = {}; BufferKind kind = BufferKind::kScratch; int64_t columns = 0; };
 
-// The form of the graph given to a phone's compiler: paper 004's transformations that are done, one field for each pass of graph_passes.h.
-// No bit depends on the form. Devices that compute ignore the form; a modeled phone charges for transformations that are not done.
+// The form of the graph given to a phone's compiler: the one-for-all paper's transformations that are done, one field for each pass of
+// graph_passes.h. No bit depends on the form. Devices that compute ignore the form; a modeled phone charges for transformations that are
+// not done.
 struct GraphForm {
   // Each head's attention is a separate operator; else queries, keys, values and results are reordered by heads.
   bool split_heads = true;

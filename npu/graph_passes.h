@@ -1,4 +1,4 @@
-// Paper 004's transformations of graphs for a phone's NPU (section 3.3 and table 10). Each transformation is a separate pass.
+// The one-for-all paper's transformations of graphs for a phone's NPU (section 3.3 and table 10). Each transformation is a separate pass.
 //
 //   graph = Untransformed(std::move(graph));                                              // as it is exported
 //   for (const GraphPass& pass : GraphPasses()) graph = pass.apply(std::move(graph));     // as it was

@@ -1,4 +1,4 @@
-// The three ways to combine the adapters of several tasks with shared weights (paper 004, section 3.2).
+// The three ways to combine the adapters of several tasks with shared weights (the one-for-all paper, section 3.2).
 //
 //   ASSIGN_OR_RETURN(const LoraMode mode, LoraModeFromName("mask"));
 //   Print(LoraModeName(mode));                                         // "mask"

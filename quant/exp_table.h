@@ -1,4 +1,4 @@
-// 2^x for x <= 0 as a table of FP16 numbers for gathers by a phone NPU's vector unit: paper 001, section 5.2.1.
+// 2^x for x <= 0 as a table of FP16 numbers for gathers by a phone NPU's vector unit: the test-time scaling paper, section 5.2.1.
 //
 //   const ExpTable& table = ExpTable::Get();
 //   uint16_t p = table.Of(FloatToHalf(score - largest));        // the FP16 bits of 2^(score - largest)

@@ -5,11 +5,11 @@
 //   RETURN_IF_ERROR(QuantizeTileGroups(TileCode::kInt4, "ffn_up.weight", weights, layout, buffer.bytes()));       // weights: [n, k]
 //   DequantizeTileGroups(TileCode::kInt4, buffer.bytes(), absl::MakeSpan(halves));   // in tile order, as the matrix unit reads them
 //
-// Paper 001, section 5.1: weights are put into tile order (tensor/tile_layout.h) first and then quantized in runs of 32. So a group is a
-// patch of 2 inputs x 16 outputs. Eight groups are a super-group, whose 256 codes of 4 bits fill one vector register. A super-group has 8
-// FP16 scales, then 128 bytes of codes (144 bytes in all; with codes of 8 bits 272). For value e, let v = e / 64 and i = e % 64. The value
-// is in byte 2 i + v % 2, in the low half if v < 2. So a lookup of even bytes, then of odd bytes, gives four registers in tile order. A
-// weight is FP16(table[code] * scale), rounded once.
+// The test-time scaling paper, section 5.1: weights are put into tile order (tensor/tile_layout.h) first and then quantized in runs of 32.
+// So a group is a patch of 2 inputs x 16 outputs. Eight groups are a super-group, whose 256 codes of 4 bits fill one vector register. A
+// super-group has 8 FP16 scales, then 128 bytes of codes (144 bytes in all; with codes of 8 bits 272). For value e, let v = e / 64 and i =
+// e % 64. The value is in byte 2 i + v % 2, in the low half if v < 2. So a lookup of even bytes, then of odd bytes, gives four registers in
+// tile order. A weight is FP16(table[code] * scale), rounded once.
 //
 // Threads: thread-safe (pure functions).
 #pragma once

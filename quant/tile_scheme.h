@@ -4,9 +4,9 @@
 //   ASSIGN_OR_RETURN(const TileScheme same, TileSchemeByName("int4-tile"));        // TileSchemeName(scheme)
 //   int64_t bytes = TileBytes(scheme);                                             // 576: 32 x 32 weights, 4.5 bits each
 //
-// Paper 001, sections 3 and 5.1. Weights share scales in one of four ways: patches of 2 inputs x 16 outputs of a tile (the paper), 32 along
-// an output's inputs (GGUF), one per output, one per matrix. quant/tile_matrix.h holds matrices of a scheme. Thread-safe (plain data and
-// pure functions).
+// The test-time scaling paper, sections 3 and 5.1. Weights share scales in one of four ways: patches of 2 inputs x 16 outputs of a tile
+// (the paper), 32 along an output's inputs (GGUF), one per output, one per matrix. quant/tile_matrix.h holds matrices of a scheme.
+// Thread-safe (plain data and pure functions).
 #pragma once
 
 #include <array>

@@ -5,9 +5,10 @@
 //   ToTiles<uint16_t>(layout, row_major, absl::MakeSpan(tiles));        // tails are padded with zeros
 //   FromTiles<uint16_t>(layout, tiles, back);
 //
-// Number (r, c) of a tile is at (r / 2) * 64 + c * 2 + r % 2: paper 001, section 3.1.2 and figure 4a. Tiles follow each other in the order
-// of a product's reads (figure 4b), so that a dot product streams both matrices. Tiles of activations (rows of tokens, columns of inputs)
-// and of outputs follow each other along rows. Tiles of weights (rows of inputs, columns of outputs) follow each other along columns.
+// Number (r, c) of a tile is at (r / 2) * 64 + c * 2 + r % 2: the test-time scaling paper, section 3.1.2 and figure 4a. Tiles follow each
+// other in the order of a product's reads (figure 4b), so that a dot product streams both matrices. Tiles of activations (rows of tokens,
+// columns of inputs) and of outputs follow each other along rows. Tiles of weights (rows of inputs, columns of outputs) follow each other
+// along columns.
 //
 // Threads: thread-safe (values, pure functions).
 #pragma once

@@ -42,9 +42,9 @@ target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
     "tests/base/cpp20_test.cc": "TEST(Cpp20, HeaderExample) {}\n",
     "tests/base/half_test.cc": '#include "tessera/base/half.h"\n\nTEST(Half, HeaderExample) {}\n',
     "tests/tensor/view_test.cc": "TEST(View, HeaderExample) {}\n",
-    "docs/headers.md": "# Headers\n\n[cpp20.h](../base/cpp20.h), [half.h](../base/half.h), [view.h](../tensor/view.h)\n"
-                       "[gguf.h](../model/files/gguf.h)\n"
-                       "[tokenizer.h](../model/text/tokenizer.h)\n",
+    "docs/headers.md": "# Headers\n\n`base/cpp20.h`, `base/half.h`, `tensor/view.h`\n"
+                       "`model/files/gguf.h`\n"
+                       "`model/text/tokenizer.h`\n",
     "README.md": "# T\n\n## Speed\n\nAs `scripts/speed.sh` prints:\n\n```\n$ scripts/speed.sh\n200 tokens/s\n```\n",
 }
 
@@ -82,11 +82,11 @@ class GoodTree(unittest.TestCase):
 
 class CheckTest(GoodTree):
     def test_headers_catches_an_installed_header_that_the_guide_leaves_out(self):
-        guide = GOOD_TREE["docs/headers.md"].replace(", [view.h](../tensor/view.h)", "")
+        guide = GOOD_TREE["docs/headers.md"].replace(", `tensor/view.h`", "")
         self.planted("check_headers", "docs/headers.md", guide, "tensor/view.h:1: is installed", "--no-compile")
 
     def test_headers_catches_a_guide_to_what_is_not_installed(self):
-        guide = GOOD_TREE["docs/headers.md"] + "[bits.h](../base/internal/bits.h)\n"
+        guide = GOOD_TREE["docs/headers.md"] + "`base/internal/bits.h`\n"
         self.planted("check_headers", "docs/headers.md", guide, "names base/internal/bits.h", "--no-compile")
 
     def test_libraries_catches_a_log_line(self):

@@ -21,7 +21,8 @@ namespace tessera {
 namespace {
 
 constexpr KnownRecipe kKnown[] = {
-    {"001", "int4-tile,ffn_down=int8-tile", "paper 001: patches of 2 x 16 weights share a scale, 8 bits where the feed-forward part ends"},
+    {"001", "int4-tile,ffn_down=int8-tile",
+     "the test-time scaling paper: patches of 2 x 16 weights share a scale, 8 bits where the feed-forward part ends"},
     {"ggml-hexagon", "common-tile", "groups of 32 weights along the inputs, as GGUF files have them"},
     {"qnn", "int4-channel-a16", "4 bits with a scale per output, activations of 16 bits"},
     {"qnn-a8", "int4-channel-a8", "4 bits with a scale per output, activations of 8 bits"},
@@ -171,7 +172,7 @@ absl::Status WeightRecipe::AddRules(absl::string_view text) {
     if (given[part]) return Wrong("the part ", kPartNames[part], " twice, expected it once");
     if (part < kFirstOfLayers && form.kind != Kind::kKeep && form.kind != Kind::kBlocks) {
       return Wrong(kPartNames[part], "=", TextOf(form), ", expected ", kKeep, " or a block format: ",
-                   "head and embedding table are computed on the CPU (paper 001, section 7.2.2)");
+                   "head and embedding table are computed on the CPU (the test-time scaling paper, section 7.2.2)");
     }
     given[part] = true;
     forms_[part] = form;

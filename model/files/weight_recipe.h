@@ -12,7 +12,8 @@
 //
 //   keep         as the file has it
 //   Q4_0 ...     a block format that can be written; for rows that are no whole blocks of 256, FormatForRows of it
-//   int4-tile    a tile scheme (quant/tile_scheme.h); not for head and embedding, which are the CPU's (paper 001, section 7.2.2)
+//   int4-tile    a tile scheme (quant/tile_scheme.h); not for head and embedding, which are the CPU's (the test-time scaling paper,
+//                section 7.2.2)
 //   common-tile  groups of 32 along the inputs, exactly the file's numbers where those are Q4_0, IQ4_NL or Q8_0; else int4-common
 //
 // Threads: values are thread-safe once made.

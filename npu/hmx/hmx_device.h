@@ -6,11 +6,11 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> graph, device.Load(compiled));     // weights with a TileScheme lie in tiles
 //   RETURN_IF_ERROR(device.Run(*graph, arguments));
 //
-// The arithmetic is the stated model of docs/tiles.md (paper 001, sections 3 and 5). Products with tile matrices are computed as in
-// quant/tile_kernels.h. Attention is computed as in npu/flash_attention.h (Algorithm 1, 2^x by table), with keys and values in FP16.
-// Residuals, norms, activations, rotations and adapters are in FP32; biases are added before an output is rounded. Matrices without a
-// scheme, such as the head, are multiplied by the CPU with the bits of HostDevice. The rounding in a phone's vector unit differs and is not
-// known.
+// The arithmetic is the stated model of docs/tiles.md (the test-time scaling paper, sections 3 and 5). Products with tile matrices are
+// computed as in quant/tile_kernels.h. Attention is computed as in npu/flash_attention.h (Algorithm 1, 2^x by table), with keys and values
+// in FP16. Residuals, norms, activations, rotations and adapters are in FP32; biases are added before an output is rounded. Matrices
+// without a scheme, such as the head, are multiplied by the CPU with the bits of HostDevice. The rounding in a phone's vector unit differs
+// and is not known.
 //
 // HmxDevice is a HostDevice with another arithmetic: runs work alike, and FP16 is the only format of keys and values. Promise: as
 // HostDevice. The bits of a row depend on the row's own inputs, path and adapter, on the weights, and on kv_block: blocks of keys begin at

@@ -3,12 +3,12 @@
 //   ASSIGN_OR_RETURN(const ExecutionStyle style, ExecutionStyleByName("static"));
 //   if (style.static_graphs) ...                       // a run costs what the graph's rows cost, whether they are there or not
 //
-// operators  operators are called one by one through a mailbox (paper 001): shapes are free, data lies in the layout that operators need,
-//            attention and 2^x are computed as in the paper, the CPU computes matrices without tiles (the head)
-// static     graphs are compiled for rows and context (paper 004, QNN): all on the NPU, keys and values of 8 bits; graphs of one model
-//            share weights
-// unshared   like static, but graphs of other row capacities have separate weights, and the CPU computes attention and head (papers 000
-//            and 003)
+// operators  operators are called one by one through a mailbox (the test-time scaling paper): shapes are free, data lies in the layout that
+//            operators need, attention and 2^x are computed as in the paper, the CPU computes matrices without tiles (the head)
+// static     graphs are compiled for rows and context (the one-for-all paper, QNN): all on the NPU, keys and values of 8 bits; graphs of
+//            one model share weights
+// unshared   like static, but graphs of other row capacities have separate weights, and the CPU computes attention and head (sd.npu, both
+//            versions)
 //
 // Threads: thread-safe (plain data).
 #pragma once

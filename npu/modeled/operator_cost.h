@@ -5,10 +5,10 @@
 //   Print(cost.seconds, BoundName(cost.bound), cost.read_bytes);
 //
 // The model, in short (docs/npu.md): an operator takes as long as the slowest of the parts that can work in parallel. By mailbox, products
-// with tiles run the schedule of tile_plan.h, and attention runs the blocks of Algorithm 1 (paper 001). In static graphs, reading overlaps
-// with computing; rows and context are the rows and context that the graph was compiled for. A static graph that was not transformed
-// (Graph::form) has more operators and writes numbers once more than necessary. The additional operators and writes cost as much as rows.
-// Costs depend on shapes alone, not on numbers. Parameters come from the profile.
+// with tiles run the schedule of tile_plan.h, and attention runs the blocks of Algorithm 1 (the test-time scaling paper). In static graphs,
+// reading overlaps with computing; rows and context are the rows and context that the graph was compiled for. A static graph that was not
+// transformed (Graph::form) has more operators and writes numbers once more than necessary. The additional operators and writes cost as
+// much as rows. Costs depend on shapes alone, not on numbers. Parameters come from the profile.
 //
 // Threads: thread-safe (pure functions).
 #pragma once
@@ -30,10 +30,11 @@ enum class Bound : uint8_t { kMatrix, kVector, kDma, kCpu, kCall };
 inline constexpr int kBounds = 5;
 absl::string_view BoundName(Bound bound);   // "matrix", "vector", "dma", "cpu", "call".
 
-// Layouts of weights in tiles, for ablations: the layout determines the work to make FP16 of the weights (paper 001, section 7.4).
+// Layouts of weights in tiles, for ablations: the layout determines the work to make FP16 of the weights (the test-time scaling paper,
+// section 7.4).
 enum class WeightArrangement : uint8_t { kSuperGroups, kTileGroups, kScattered, kNotDequantized };
 
-// The method that computes 2^x (paper 001, section 7.4).
+// The method that computes 2^x (the test-time scaling paper, section 7.4).
 enum class ModeledExp : uint8_t { kTable, kHalfPolynomial, kFloatPolynomial };
 
 struct CostSetting {

@@ -4,10 +4,10 @@
 //   const TileSchedule schedule = ScheduleTiles(plan, {.read = 1e-9, .dequantize = 2e-9, ...});     // seconds per tile of each stage
 //   Print(plan.chunk_rows, plan.chunk_columns, schedule.seconds);
 //
-// The method of htp-ops-lib (paper 001, section 6): packed weights come by DMA, and the vector unit turns the weights into FP16 tiles. The
-// matrix unit multiplies; the vector unit stores outputs. A chunk is chunk_rows rows by chunk_columns outputs, over all inputs. While one
-// chunk is computed, the weights of the next chunk come (double buffering). Long prompts run four stages side by side, each stage one chunk
-// behind the stage before.
+// The method of htp-ops-lib (the test-time scaling paper, section 6): packed weights come by DMA, and the vector unit turns the weights
+// into FP16 tiles. The matrix unit multiplies; the vector unit stores outputs. A chunk is chunk_rows rows by chunk_columns outputs, over
+// all inputs. While one chunk is computed, the weights of the next chunk come (double buffering). Long prompts run four stages side by
+// side, each stage one chunk behind the stage before.
 //
 // Threads: thread-safe (pure functions).
 #pragma once

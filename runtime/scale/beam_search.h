@@ -11,11 +11,11 @@
 //   }
 //   search.best().text;
 //
-// Paper 001, section 2.1: beams are compared after each step, without lookahead (Snell et al. 2024, arXiv 2408.03314). `width` beams are
-// kept. Each beam continues with `expansions` next steps. The best of all these steps are kept, no matter which beams they continue. An
-// ended beam leaves and takes its place along: the next step keeps one beam less. The first step is written width * expansions times from
-// the prompt alone. So no step has more rows than the first step. Among equal scores the earlier step wins. A score that is no number is
-// below all other scores.
+// The test-time scaling paper, section 2.1: beams are compared after each step, without lookahead (Snell et al. 2024, arXiv 2408.03314).
+// `width` beams are kept. Each beam continues with `expansions` next steps. The best of all these steps are kept, no matter which beams
+// they continue. An ended beam leaves and takes its place along: the next step keeps one beam less. The first step is written width *
+// expansions times from the prompt alone. So no step has more rows than the first step. Among equal scores the earlier step wins. A score
+// that is no number is below all other scores.
 //
 // Threads: thread-compatible.
 #pragma once

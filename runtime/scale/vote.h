@@ -8,9 +8,9 @@
 //   count.Add(/*sample=*/3, /*answer=*/1);                                       // in any order, as samples end
 //   if (count.IsDecided()) CancelTheOthers();                                    // the answer of count.Leader() is that of all 8
 //
-// Paper 001, section 2.1: self-consistency (Wang et al. 2022, arXiv 2203.11171) takes the most frequent answer, weighted or not. Best-of-N
-// takes the answer with the largest score. Ties go to the answer of the sample with the lowest number, so the choice does not depend on the
-// order in which samples end.
+// The test-time scaling paper, section 2.1: self-consistency (Wang et al. 2022, arXiv 2203.11171) takes the most frequent answer, weighted
+// or not. Best-of-N takes the answer with the largest score. Ties go to the answer of the sample with the lowest number, so the choice does
+// not depend on the order in which samples end.
 //
 // Threads: thread-compatible.
 #pragma once

@@ -1,5 +1,5 @@
-// Finds the likeliest first tokens of an answer, for several sequences that share a prompt and all begin differently (paper 004, section
-// 3.4).
+// Finds the likeliest first tokens of an answer, for several sequences that share a prompt and all begin differently (the one-for-all
+// paper, section 3.4).
 //
 //   stepper->Submit(FirstTokensStream(engine->tokenizer(), prompt, /*count=*/8, [&](const auto& firsts) {
 //     if (!firsts.ok()) return;

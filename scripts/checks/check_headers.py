@@ -44,8 +44,8 @@ def check_opening(path):
 
 
 def check_guide():
-    """The guide names every installed header, and nothing else."""
-    named = set(re.findall(r"\]\(\.\./([\w/]+\.h)\)", text(GUIDE))) if files(GUIDE) else set()
+    """The guide names every installed header by its path, in backticks, and nothing else."""
+    named = set(re.findall(r"`([\w/]+/\w+\.h)`", text(GUIDE))) if files(GUIDE) else set()
     for path in sorted(installed - named):
         problems.append(f"{path}:1: is installed, but {GUIDE} does not name it")
     for path in sorted(named - installed):

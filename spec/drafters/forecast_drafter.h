@@ -1,5 +1,5 @@
-// Drafts the model's own forecasts (DS2D, paper 004, section 3.5). Next to some nodes of a verified tree the pass had rows that forecast
-// the tokens after next (forecast_rows.h). If the sequence stopped at such a node, the next draft is there already.
+// Drafts the model's own forecasts (DS2D, the one-for-all paper, section 3.5). Next to some nodes of a verified tree the pass had rows that
+// forecast the tokens after next (forecast_rows.h). If the sequence stopped at such a node, the next draft is there already.
 //
 //   ForecastDrafter drafter(placed, {.forecasts = 3});       // runtime/engine/placed_forecasts.h
 //   drafter.Begin(text);
@@ -8,7 +8,7 @@
 //   RETURN_IF_ERROR(drafter.Propose({.max_nodes = 31}, tree));
 //
 // The tree is a whole one: below each node at depth d stand the likeliest tokens of forecast d, as many as the configuration says
-// (branches.h). The best configuration differs much between tasks (paper 004, table 7). If none is given, the drafter takes the
+// (branches.h). The best configuration differs much between tasks (the one-for-all paper, table 7). If none is given, the drafter takes the
 // configuration that would have had most tokens accepted, by a moving mean. No trial is needed: the sequence is the same for every draft.
 // So once the forecast tokens have come, each configuration can be asked how far it would have come. Forecasts beyond the configuration in
 // use are computed at first, and then now and again, to measure the other configurations.

@@ -1,4 +1,5 @@
-// Branch configurations of DS2D (paper 004, section 3.5): a configuration says how many of each forecast's likeliest tokens are drafted.
+// Branch configurations of DS2D (the one-for-all paper, section 3.5): a configuration says how many of each forecast's likeliest tokens are
+// drafted.
 //
 //   ASSIGN_OR_RETURN(const Branches branches, ParseBranches("3,2", /*most_rows=*/32));   // 3 after the root, and 2 after each of these
 //   DraftsOf(branches);                                      // 9

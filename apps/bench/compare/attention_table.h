@@ -1,5 +1,5 @@
 // Shows the cost in perplexity of the parts of a phone NPU's arithmetic, added one after the other: FP16 at the edges of matrices,
-// attention in FP16, and 2^x by table. The table corresponds to table 5 of paper 001, with the given text.
+// attention in FP16, and 2^x by table. The table corresponds to table 5 of the test-time scaling paper, with the given text.
 //
 //   return ShowAttentionTable(options, text);                  // --table=attention
 //

@@ -1,5 +1,6 @@
-// FlashAttention in FP16, for up to six query vectors over one key/value head: Algorithm 1 of paper 001 as in npu/flash_attention.h. The
-// walk is the walk of attention_kernel.h, block of keys by block of keys. A query that attends to no position of a block skips the block.
+// FlashAttention in FP16, for up to six query vectors over one key/value head: Algorithm 1 of the test-time scaling paper as in
+// npu/flash_attention.h. The walk is the walk of attention_kernel.h, block of keys by block of keys. A query that attends to no position of
+// a block skips the block.
 #pragma once
 
 #include <algorithm>

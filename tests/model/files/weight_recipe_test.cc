@@ -124,7 +124,8 @@ TEST(WeightRecipe, WrongRecipesSayTheFoundRule) {
   for (const std::string part : {"head", "embedding"}) {
     for (const std::string form : {"int4-tile", "common-tile"}) {
       EXPECT_EQ(message(part + "=" + form), absl::StrCat("found ", part, "=", form, ", expected keep or a block format: head and ",
-                                                         "embedding table are computed on the CPU (paper 001, section 7.2.2)"));
+                                                         "embedding table are computed on the CPU (the test-time scaling paper, ",
+                                                         "section 7.2.2)"));
     }
   }
   EXPECT_EQ(WeightRecipe::Parse("IQ2_XS").status(), CheckWritten(BlockFormat::kIQ2_XS)) << "it is only read";

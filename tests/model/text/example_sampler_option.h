@@ -1,4 +1,4 @@
-// The step of docs/adding_a_sampler_option.md, which quotes it from `inline` on.
+// The step of docs/adding_a_sampler_option.md, which links here.
 //
 //   KeepWithinSigmas(logits, 1.0f);   // tokens far below the likeliest can no longer be chosen
 #pragma once

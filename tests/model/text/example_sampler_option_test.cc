@@ -1,4 +1,4 @@
-// The step that docs/adding_a_sampler_option.md shows: the document quotes it, it works before a Sampler, and the places that the document
+// The step that docs/adding_a_sampler_option.md links to: it works before a Sampler, and the places that the document
 // names know an option that is there.
 #include "tessera/tests/model/text/example_sampler_option.h"
 
@@ -14,7 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/tests/fakes/must.h"
-#include "tessera/tests/fakes/quoted_example.h"
+#include "tessera/tests/fakes/linked_example.h"
 
 namespace tessera {
 namespace {
@@ -31,8 +31,8 @@ std::set<TokenId> DrawnWithin(std::vector<float> logits, float sigmas) {
   return drawn;
 }
 
-TEST(ExampleSamplerOption, IsQuotedByTheGuide) {
-  EXPECT_TRUE(QuotesExample(kGuide, "tests/model/text/example_sampler_option.h", "inline void KeepWithinSigmas"));
+TEST(ExampleSamplerOption, IsLinkedFromTheGuide) {
+  EXPECT_TRUE(LinksToExample(kGuide, "tests/model/text/example_sampler_option.h"));
 }
 
 // Mean 2, deviation 1.414...: one deviation below the largest is 2.586.

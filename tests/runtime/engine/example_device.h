@@ -1,4 +1,4 @@
-// The device of docs/adding_a_device.md, which quotes it from `class` on: over another device, and counts its runs and rows.
+// The device of docs/adding_a_device.md, which links here: over another device, and counts its runs and rows.
 //
 //   RowCountingDevice device(std::move(host));
 //   device.rows();   // of all runs so far

@@ -1,4 +1,4 @@
-// The device that docs/adding_a_device.md shows: the document quotes it, and an engine computes with it.
+// The device that docs/adding_a_device.md links to: the document has the link, and an engine computes with it.
 #include "tessera/tests/runtime/engine/example_device.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "tessera/runtime/engine/engine.h"
 #include "tessera/runtime/session/session.h"
-#include "tessera/tests/fakes/quoted_example.h"
+#include "tessera/tests/fakes/linked_example.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -21,8 +21,8 @@ std::vector<float> LogitsAfter(Engine& engine, const std::vector<TokenId>& token
   return std::vector<float>(session->logits().begin(), session->logits().end());
 }
 
-TEST(ExampleDevice, IsQuotedByTheGuide) {
-  EXPECT_TRUE(QuotesExample("docs/adding_a_device.md", "tests/runtime/engine/example_device.h", "class RowCountingDevice"));
+TEST(ExampleDevice, IsLinkedFromTheGuide) {
+  EXPECT_TRUE(LinksToExample("docs/adding_a_device.md", "tests/runtime/engine/example_device.h"));
 }
 
 TEST(ExampleDevice, AnEngineComputesTheSameBitsAndTheDeviceCountsItsRows) {

@@ -1,4 +1,4 @@
-// The rule of docs/adding_a_scheduler_rule.md, which quotes it from `class` on: which prompts a pass reads, and how much of each.
+// The rule of docs/adding_a_scheduler_rule.md, which links here: which prompts a pass reads, and how much of each.
 //
 //   const std::vector<StepPart> parts = ShortestPromptsFirst(4).Pieces({100, 8, 0, 30}, 40);   // 4 of the first, all 8, 28 of the last
 #pragma once

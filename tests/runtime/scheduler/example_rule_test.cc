@@ -1,4 +1,4 @@
-// The rule that docs/adding_a_scheduler_rule.md shows: the document quotes it, and it shares rows as it promises.
+// The rule that docs/adding_a_scheduler_rule.md links to: the document has the link, and it shares rows as it promises.
 #include "tessera/tests/runtime/scheduler/example_rule.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/base/random.h"
-#include "tessera/tests/fakes/quoted_example.h"
+#include "tessera/tests/fakes/linked_example.h"
 #include "tessera/tests/fakes/stepper_texts.h"
 
 namespace tessera {
@@ -24,8 +24,8 @@ std::vector<int> RowsOf(const std::vector<int>& pending, int most) {
   return rows;
 }
 
-TEST(ExampleRule, IsQuotedByTheGuide) {
-  EXPECT_TRUE(QuotesExample("docs/adding_a_scheduler_rule.md", "tests/runtime/scheduler/example_rule.h", "class ShortestPromptsFirst"));
+TEST(ExampleRule, IsLinkedFromTheGuide) {
+  EXPECT_TRUE(LinksToExample("docs/adding_a_scheduler_rule.md", "tests/runtime/scheduler/example_rule.h"));
 }
 
 TEST(ExampleRule, ShortPromptsAreReadFirstAndTheOldestGoesOn) {

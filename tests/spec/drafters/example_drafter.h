@@ -1,4 +1,4 @@
-// The drafter of docs/speculation.md, which quotes it from `class` on: drafts what came after each token the last time.
+// The drafter of docs/speculation.md, which links here: drafts what came after each token the last time.
 //
 //   FollowerDrafter drafter;
 //   drafter.Begin({1, 2, 3, 1});                          // 2 came after 1, 3 after 2, 1 after 3

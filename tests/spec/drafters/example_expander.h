@@ -1,4 +1,4 @@
-// The draft of docs/adding_a_model_drafter.md, which quotes it from `class` on: a model that knows which token follows which.
+// The draft of docs/adding_a_model_drafter.md, which links here: a model that knows which token follows which.
 //
 //   auto expander = std::make_unique<BigramExpander>(table);        // after 1: 2; after 2: 3 or 1
 //   ExpandingDrafter drafter(std::move(expander), std::move(policy), {});

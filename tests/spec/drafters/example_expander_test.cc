@@ -1,4 +1,4 @@
-// The draft that docs/adding_a_model_drafter.md shows: the document quotes it, and it drafts.
+// The draft that docs/adding_a_model_drafter.md links to: the document has the link, and it drafts.
 #include "tessera/tests/spec/drafters/example_expander.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "tessera/spec/speculation/drafter_registry.h"
 #include "tessera/spec/speculation/replay.h"
 #include "tessera/tests/fakes/must.h"
-#include "tessera/tests/fakes/quoted_example.h"
+#include "tessera/tests/fakes/linked_example.h"
 
 namespace tessera {
 namespace {
@@ -28,8 +28,8 @@ absl::StatusOr<std::unique_ptr<Drafter>> MakeBigram(const DraftingSize& size) {
                                             ExpandingDrafter::Options());
 }
 
-TEST(ExampleExpander, IsQuotedByTheGuide) {
-  EXPECT_TRUE(QuotesExample("docs/adding_a_model_drafter.md", "tests/spec/drafters/example_expander.h", "class BigramExpander"));
+TEST(ExampleExpander, IsLinkedFromTheGuide) {
+  EXPECT_TRUE(LinksToExample("docs/adding_a_model_drafter.md", "tests/spec/drafters/example_expander.h"));
 }
 
 TEST(ExampleExpander, AnswersEachNodeWithAtMostTheTokensAskedFor) {

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kSize = 640, kMargin = 60;
 constexpr const char* kColours[] = {"#1b6ca8", "#c1440e", "#3a7d44", "#888888"};
-constexpr const char* kPapers[] = {"000", "001", "003", "004"};
+constexpr const char* kPapers[] = {"000", "001", "003", "004"};   // As in the figures' sources.
+constexpr const char* kPaperNames[] = {"sd.npu", "test-time scaling", "sd.npu, RAG version", "one-for-all"};
 
 class Drawing {
  public:
@@ -44,7 +45,7 @@ class Drawing {
     for (size_t i = 0; i < std::size(kPapers); ++i) {
       const double y = kMargin + 16 + 18 * static_cast<double>(i);
       absl::StrAppendFormat(&svg_, "<circle cx=\"%d\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>\n", kMargin + 16, y - 4, kColours[i]);
-      Text(kMargin + 28, y, "start", absl::StrCat("paper ", kPapers[i]));
+      Text(kMargin + 28, y, "start", kPaperNames[i]);
     }
     Text(kMargin + 12, kMargin + 16 + 18 * static_cast<double>(std::size(kPapers)), "start", "hollow: near the calibration");
     return svg_ + "</svg>\n";

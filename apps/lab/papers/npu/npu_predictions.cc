@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-// sd.npu, both versions, section 3.2 of 000: chunks of 256 rows, graphs of 32 rows to decode by.
+// sd.npu, section 3.2 of both versions: chunks of 256 rows, graphs of 32 rows to decode by.
 constexpr int kPrefillRows = 256, kDecodeRows = 32;
 constexpr char kUnsharedRecipe[] = "int8-channel-a8";
 // The one-for-all paper, as the profiles' calibration asks about its tables 1 and 2.

@@ -3,11 +3,11 @@
 //   ASSIGN_OR_RETURN(const std::vector<Prediction> predictions, PredictNpuFigures(profiles, NpuAssumptions(), models));
 //   for (const Prediction& prediction : predictions) Print(prediction.id, prediction.low, prediction.high, prediction.asked);
 //
-// Each prediction says how it was asked: phone, style, shape, recipe, rows, positions. Phones are those of the papers. 000 and 003: the
-// Redmi K60 Pro (8gen2), the Redmi K70 Pro (8gen3) and the OnePlus 13 (8elite) with graphs that share no weights. 001: the OnePlus 12
-// (8gen3) by mailbox. 004: the S24 (8gen3) with static graphs that share weights. No published figure is known here (published.h has them).
-// The questions follow from the papers' descriptions; where a description has gaps, from NpuAssumptions. Figures about a grid are the least
-// and the most over the grid.
+// Each prediction says how it was asked: phone, style, shape, recipe, rows, positions. Phones are those of the papers. Both versions of
+// sd.npu: the Redmi K60 Pro (8gen2), the Redmi K70 Pro (8gen3) and the OnePlus 13 (8elite) with graphs that share no weights. The test-time
+// scaling paper: the OnePlus 12 (8gen3) by mailbox. The one-for-all paper: the S24 (8gen3) with static graphs that share weights. No
+// published figure is known here (published.h has them). The questions follow from the papers' descriptions; where a description has gaps,
+// from NpuAssumptions. Figures about a grid are the least and the most over the grid.
 // Pure functions, except for the models that `models` caches: threads one at a time.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-// Facts that no paper states about its requests, which have "1-2K tokens" of context (000, section 1), and answers of some length.
+// Facts that no paper states about its requests, which have "1-2K tokens" of context (sd.npu, section 1), and answers of some length.
 struct NpuAssumptions {
   int prompt_tokens = 1024;
   int answer_tokens = 128;

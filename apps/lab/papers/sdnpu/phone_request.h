@@ -111,8 +111,8 @@ absl::StatusOr<RequestResult> SimulateRequest(const RequestCosts& costs, const R
                                               Timeline* timeline = nullptr);
 
 // Returns the number of blocks, at most kMostChosenBlocks and the model's layers, with which such a request without drafts ends soonest by
-// the setup's rule. A profile of the phone determines this number (000, section 3.2, and 003: "the optimal partitioning"). Among equals the
-// least. The errors of SimulateRequest.
+// the setup's rule. A profile of the phone determines this number (sd.npu, section 3.2, and its RAG version: "the optimal partitioning").
+// Among equals the least. The errors of SimulateRequest.
 inline constexpr int kMostChosenBlocks = 12;
 absl::StatusOr<int> ChooseBlocks(const RequestCosts& costs, RequestSetup setup, const RequestWork& work);
 

@@ -1,4 +1,4 @@
-// The systems that sd.npu's papers compare (000 and 003): for each the setup of a request, the recording with its drafts, and its memory.
+// The systems that the two versions of sd.npu compare: for each the setup of a request, the recording with its drafts, and its memory.
 //
 //   ASSIGN_OR_RETURN(const SdnpuRecordings recordings, BuiltInSdnpuRecordings());
 //   for (const SdnpuSystem& system : SdnpuSystems()) {
@@ -6,7 +6,7 @@
 //     Print(system.name, on.milliseconds_per_token(), on.joules / on.requests);
 //   }
 //
-// Acceptance is the recordings', unscaled. Only a drafter that is a model has a fixed number, as in the simulation of 000 (section 4.1).
+// Acceptance is the recordings', unscaled. Only a drafter that is a model has a fixed number, as in the simulation of sd.npu (section 4.1).
 // Texts are those of the recordings: all systems write the same texts. Threads: as the costs.
 #pragma once
 
