@@ -1,9 +1,8 @@
 // Programs that stream a model write what they write with all of it in memory, and a file that changes ends them in order.
 #include <gtest/gtest.h>
 
-#include <iterator>
-
 #include <fstream>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
