@@ -225,6 +225,12 @@ class CheckTest(GoodTree):
     def test_sizes_catches_long_file(self):
         self.planted("check_sizes", "base/half.cc", "\n" * 401, "base/half.cc:400: the file has 401 lines")
 
+    def test_sizes_counts_the_modules_of_a_folder(self):
+        for number in range(15):
+            self.plant(f"spec/trees/m{number}.h", "")
+            self.plant(f"spec/trees/m{number}.cc", "")
+        self.planted("check_sizes", "spec/trees/one_more.h", "", "spec/trees:1: the folder holds 16 modules, at most 15")
+
     def test_sizes_measures_lines_in_columns(self):
         self.plant("base/half.cc", "// " + "\u00e4" * 137 + "\n")
         self.passes("check_sizes")

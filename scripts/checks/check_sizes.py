@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Files have at most 400 lines of at most 140 columns, and functions at most 40 lines.
+"""Files have at most 400 lines of at most 140 columns, functions at most 40 lines, and folders with rooms at most 15 modules directly.
 
 scripts/checks/size_exceptions.txt names the functions that may be longer, one per line: `path function: reason`; at most 3 % of all."""
 import ast
 import re
+from collections import defaultdict
 from cc_functions import cc_functions
 from sources import code, files, problems, report, text
 
-FILE_LINES, COLUMNS, FUNCTION_LINES, EXCEPTED_SHARE = 400, 140, 40, 0.03
+FILE_LINES, COLUMNS, FUNCTION_LINES, EXCEPTED_SHARE, MODULES = 400, 140, 40, 0.03, 15
 LIST = "scripts/checks/size_exceptions.txt"
 
 
@@ -47,6 +48,13 @@ for path in files("*.h", "*.cc", "*.py", "*.sh", "*.cmake", "CMakeLists.txt"):
             excepted.add(f"{path} {name}")
         else:
             problems.append(f"{path}:{first}: {name} has {last - first + 1} lines, at most {FUNCTION_LINES}")
+modules = defaultdict(set)   # A header and its source are one.
+for path in files("runtime/*", "spec/*", "apps/*", "tests/runtime/*", "tests/spec/*", "tests/apps/*"):
+    if path.endswith((".h", ".cc")):
+        modules[path.rpartition("/")[0]].add(path.rpartition(".")[0])
+for folder, found in sorted(modules.items()):
+    if len(found) > MODULES:
+        problems.append(f"{folder}:1: the folder holds {len(found)} modules, at most {MODULES}")
 for entry in exceptions.keys() - excepted:
     problems.append(f"{LIST}:{exceptions[entry]}: {entry} is short or gone, its exception can go, too")
 if len(excepted) > EXCEPTED_SHARE * total:

@@ -1,6 +1,6 @@
 // Whether a document leads to its example, a header of tests/.
 //
-//   EXPECT_TRUE(LinksToExample("docs/adding_a_device.md", "tests/runtime/engine/example_device.h"));
+//   EXPECT_TRUE(LinksToExample("docs/adding_a_device.md", "tests/runtime/engine/device/example_device.h"));
 #pragma once
 
 #include <fstream>

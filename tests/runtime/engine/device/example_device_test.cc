@@ -1,5 +1,5 @@
 // The device that docs/adding_a_device.md links to: the document has the link, and an engine computes with it.
-#include "tessera/tests/runtime/engine/example_device.h"
+#include "tessera/tests/runtime/engine/device/example_device.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::vector<float> LogitsAfter(Engine& engine, const std::vector<TokenId>& token
 }
 
 TEST(ExampleDevice, IsLinkedFromTheGuide) {
-  EXPECT_TRUE(LinksToExample("docs/adding_a_device.md", "tests/runtime/engine/example_device.h"));
+  EXPECT_TRUE(LinksToExample("docs/adding_a_device.md", "tests/runtime/engine/device/example_device.h"));
 }
 
 TEST(ExampleDevice, AnEngineComputesTheSameBitsAndTheDeviceCountsItsRows) {
