@@ -205,7 +205,7 @@ first_command() {
   cp "${made[@]/#/$build/}" "$build/cmake_install.cmake" "$copy"
   cp "$build/bin/tessera_generate" "$copy/bin"
   cp -r "$build/CMakeFiles/Export" "$copy/CMakeFiles"
-  cp -r "$build/package" "$copy"
+  cp -r "$build/package" "$build/moved" "$copy"
   grep -rlF "$at" "$copy" --include='*.cmake' | xargs sed -i "s|$at|$copy|g"
   cmake --install "$copy" --prefix "$prefix"
   is_apart "$prefix"
