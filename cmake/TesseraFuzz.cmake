@@ -17,10 +17,15 @@ set(tessera_read_by_apps bench/spec/evaluation_sets lab/lever/lever_prompts benc
   lab/scale/report/figures_json lab/scale/grid/grid_folder lab/scale/grid/grid_methods lab/scale/grid/grid_results
   lab/scale/grid/host_times lab/scale/judging/judge lab/scale/tasks/records lab/scale/tasks/sample_file lab/scale/tasks/sample_run
   lab/scale/judging/step_trees lab/scale/tasks/tasks show/states_file)
+list(TRANSFORM tessera_read_by_apps PREPEND apps/)
+# The sources of runtime that read answers, which need base alone: so no other layer is compiled for them.
+set(tessera_read_by_answers message_lines clean_answer expression expression_parser extract_answer last_boxed rational same_answer)
+list(TRANSFORM tessera_read_by_answers PREPEND runtime/scale/value/)
+list(TRANSFORM tessera_read_by_answers REPLACE "scale/value/message_lines" "chat/message_lines")
 
 function(tessera_add_readers library)
   set(sources ${${library}})
-  list(TRANSFORM sources REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/apps/\\1.cc")
+  list(TRANSFORM sources REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/\\1.cc")
   add_library(${library} STATIC EXCLUDE_FROM_ALL ${sources})
   target_link_libraries(${library} PUBLIC ${ARGN})
   target_compile_options(${library} PRIVATE -fsanitize=fuzzer-no-link)
@@ -28,8 +33,13 @@ endfunction()
 
 # Sets `library` to what the targets of a layer link.
 function(tessera_fuzz_library layer)
-  if(NOT layer MATCHES "^apps_")
+  if(NOT layer MATCHES "_")
     set(library tessera::${layer})
+  elseif(layer STREQUAL "runtime_answers" AND NOT CMAKE_BUILD_TYPE STREQUAL AddressSanitizer)
+    set(library tessera::runtime)
+  elseif(layer STREQUAL "runtime_answers")
+    tessera_add_readers(tessera_read_by_answers tessera::base)
+    set(library tessera_read_by_answers)
   elseif(NOT CMAKE_BUILD_TYPE STREQUAL AddressSanitizer)
     set(library tessera_${layer})
   else()
