@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#ifdef TESSERA_SANITIZED
+#if defined(TESSERA_SANITIZED) && !defined(TESSERA_KERNELS_CALL)
 #define TESSERA_KERNELS_CALL
 #endif
 
