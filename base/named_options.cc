@@ -43,7 +43,7 @@ size_t EndOfQuoted(absl::string_view message, size_t place) {
 
 absl::Status NamingOptions(const std::vector<std::string>& texts, absl::Status status) {
   const std::string all = absl::StrJoin(texts, std::string(1, kBetween));
-  status.SetPayload(kNamed, absl::Cord(absl::string_view(all)));   // Does nothing to OK. Clang finds no Cord of a string in Debian's library.
+  status.SetPayload(kNamed, absl::Cord(absl::string_view(all)));   // Clang finds no Cord of a string in Debian's library.
   return status;
 }
 
