@@ -206,8 +206,8 @@ class Coster {
     return setting_.adapter_ranks.empty() ? setting_.adapter_rank : setting_.adapter_ranks[static_cast<size_t>(product.adapter)];
   }
 
-  // y += B (A x), A and B being inputs of the graph (the one-for-all paper, section 3.2): read and multiplied in each run. B split by
-  // heads has the same tiles.
+  // y += B (A x), A and B being inputs of the graph (the one-for-all paper, section 3.2): read and multiplied in each run. B split by heads
+  // has the same tiles.
   void AddAdapter(const GraphWeight& weight, int rank, OperatorCost& cost) const {
     const int64_t numbers = (weight.spec.in_features + weight.spec.out_features) * rank;
     const double tiles = (Tiles(weight.spec.in_features) + Tiles(weight.spec.out_features)) * Tiles(rank);
@@ -247,7 +247,7 @@ class Coster {
       SetBound(cost);
       return cost;
     }
-    // By mailbox the query heads of a key and value head share tiles, in a static graph each head has its own (the one-for-all paper,
+    // By mailbox the query heads of a key/value head share tiles. In a static graph each head has separate tiles (the one-for-all paper,
     // section 3.3).
     const int64_t groups = is_static() ? attention.heads : kv_heads;
     const int64_t group_rows = AlignUp(setting_.rows * attention.heads / groups, kTile);

@@ -1,10 +1,10 @@
-// Shows the cost in perplexity of the parts of a phone NPU's arithmetic, added one after the other: FP16 at the edges of matrices,
-// attention in FP16, and 2^x by table. The table corresponds to table 5 of the test-time scaling paper, with the given text.
+// What the parts of a phone NPU's arithmetic cost in perplexity, one after the other: FP16 at the edges of matrices, attention in FP16, and
+// 2^x by table. As table 5 of the test-time scaling paper, with this text.
 //
 //   return ShowAttentionTable(options, text);                  // --table=attention
 //
-// Every row is compared with FP32 throughout (the reference path); the last row also with the same attention and exact 2^x. Weights are the
-// file's weights rounded to FP16, so the table contains no quantization. Errors: see Engine. Threads: one at a time.
+// Every way is compared with FP32 throughout (the reference path); the last with the same attention and exact 2^x, too. Weights are the
+// file's, rounded to FP16, so no quantization is in the table. Errors are those of engines. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// Computes and prints the table. options.compute.path is ignored. REQUIRES: CheckWindowFlags is OK.
+// REQUIRES: CheckWindowFlags is OK. options.compute.path is not looked at.
 absl::Status ShowAttentionTable(const EngineOptions& options, const std::string& text);
 
 }  // namespace tessera

@@ -9,12 +9,12 @@
 
 namespace tessera {
 
-Command ReproduceNpu();      // Single times, memory and shares of four papers (docs/papers.md) beside predictions.
-Command ReproduceSdnpu();    // sd.npu and what it is compared with, whole requests.
+Command ReproduceNpu();      // Single times, memory and shares of four papers (docs/papers.md) next to predictions.
+Command ReproduceSdnpu();    // sd.npu and its baselines, whole requests.
 Command ReproduceOnemodel(); // One model for many tasks, the one-for-all paper.
-Command ReproduceLever();    // Lever and what it is compared with, on modeled phones with flash.
-Command ReproduceScaling();  // Test-time scaling on modeled phones, the test-time scaling paper.
-Command ReproduceRecord();   // Records what drafters do while a model writes.
-Command ReproduceRecordDraft();   // Records what a draft model says of texts that another one writes.
+Command ReproduceLever();    // Lever and its baselines, on modeled phones with flash.
+Command ReproduceScaling();  // Test-time scaling on modeled phones.
+Command ReproduceRecord();   // Records a drafter's passes while a model writes.
+Command ReproduceRecordDraft();   // Records a draft model's answers to texts that another model writes.
 
 }  // namespace tessera

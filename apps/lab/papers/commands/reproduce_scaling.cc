@@ -1,4 +1,4 @@
-// tessera_reproduce scaling: several samples of a small model beside one of a larger, the test-time scaling paper's figures on modeled
+// tessera_reproduce scaling: several samples of a small model next to one of a larger, the test-time scaling paper's figures on modeled
 // phones.
 #include <string>
 #include <utility>
@@ -39,11 +39,11 @@ absl::Status Run() {
 
 Command ReproduceScaling() {
   return {{.subcommand = "scaling",
-           .summary = "Test-time scaling on modeled phones: several samples of a small model at once. Shows steps over the "
-                      "batch, the head's share, attention, power, memory and decoding behind prompts beside what the paper's text says of "
-                      "its figures 8, 11, 12, 16 and 17, with errors and the orders that it states; and of figure 10 the time and energy "
-                      "of samples beside one of a larger model, with the gain in accuracy at which they break even, since its curves are "
-                      "pictures. --curves shows accuracies that were judged here: lines of tessera_scale judge --json.",
+           .summary = "Test-time scaling on modeled phones: several samples of a small model at once. Compares the steps over "
+                      "the batch, the head's share, attention, power, memory and decoding behind prompts with the text of the paper on "
+                      "its figures 8, 11, 12, 16 and 17: with errors, and the orders that the paper states. For figure 10, shows the time "
+                      "and energy of samples beside one of a larger model, and the gain in accuracy at which samples break even; the "
+                      "figure's own curves are pictures only. --curves shows accuracies judged here: lines of tessera_scale judge --json.",
            .examples = {"tessera_reproduce scaling", "tessera_reproduce scaling --plot scaling.svg --json",
                         "tessera_reproduce scaling --curves=judged.jsonl"},
            .groups = {{"Output", {"curves", "plot", "table", "json"}}}},

@@ -4,9 +4,9 @@
 //   ASSIGN_OR_RETURN(const RequestResult result, SimulateRequest(phone->costs(), setup, work));              // phone_request.h
 //   Print(phone->memory().total() + phone->cpu_copy_bytes());
 //
-// Style and recipe are those of sd.npu, both versions: static graphs that share no weights, attention and head on the CPU, 8 bits per
-// channel. The CPU alone reads a copy of the same weights of its own, in 8 bits, too, and takes the longer of reading and multiplying.
-// Costs are PassCoster's (model/pass_cost.h), found once and kept. Threads: one at a time.
+// Style and recipe are those of both versions of sd.npu: static graphs that share no weights, attention and head on the CPU, 8 bits per
+// channel. The CPU alone reads its own copy of the same weights, in 8 bits, too, and takes the longer of reading and multiplying. Costs are
+// PassCoster's (model/pass_cost.h), computed once and kept. Threads: one at a time.
 #pragma once
 
 #include <cstdint>

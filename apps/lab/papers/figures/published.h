@@ -1,4 +1,5 @@
-// What the papers (docs/papers.md) say about NPUs, to print beside what is predicted: times, memory, shares, ratios, and whole requests.
+// Published figures of the five papers (docs/papers.md) about NPUs, printed next to predictions: times, memory, shares, ratios, and whole
+// requests.
 //
 //   for (const PublishedFigure& figure : PublishedNpuFigures()) Print(figure.id, figure.low, figure.high, figure.unit, figure.source);
 //   for (const PublishedAblation& row : PublishedAblations()) Print(row.shape, row.npu, row.full);
@@ -38,7 +39,7 @@ struct PublishedFigure {
 
 absl::Span<const PublishedFigure> PublishedNpuFigures();
 
-// Whole requests of sd.npu, both versions (tessera_reproduce sdnpu).
+// Whole requests of both versions of sd.npu (tessera_reproduce sdnpu).
 
 // A row of table 3: milliseconds per token of the summary task on a Redmi K60 Pro (8 Gen 2).
 struct PublishedAblation { const char* shape; double npu, npu_g, npu_sd, npu_g_sd, full; };
@@ -58,7 +59,7 @@ struct PublishedFact {
 };
 absl::Span<const PublishedFact> PublishedSdnpuFacts();
 
-// One model for many tasks, the one-for-all paper (tessera_reproduce onemodel). The rest of its tables 3 and 10 is in
+// One model for many tasks, the one-for-all paper (tessera_reproduce onemodel). The rest of the paper's tables 3 and 10 is in
 // PublishedNpuFigures().
 
 struct PublishedOnemodelFigure {
@@ -88,7 +89,7 @@ struct PublishedBranches {
 absl::Span<const PublishedBranches> PublishedBranchTable();
 absl::Span<const char* const> PublishedBranchTasks();
 
-// Lever, Lever (tessera_reproduce lever): a row of one of its tables, or figures of a section or picture that stand in its text.
+// Lever (tessera_reproduce lever): a row of a table, or figures that the text states for a section or picture.
 struct PublishedLeverRow {
   const char* table;           // "table5", "section5.2", "figure12". With `row`, the key of a LeverSeries (lever_shapes.h).
   const char* row;
@@ -98,7 +99,7 @@ struct PublishedLeverRow {
 };
 absl::Span<const PublishedLeverRow> PublishedLeverRows();
 
-// Test-time scaling, the test-time scaling paper (tessera_reproduce scaling), but for the head's share, which is in PublishedNpuFigures().
+// Test-time scaling (tessera_reproduce scaling), except for the head's share, which is in PublishedNpuFigures().
 absl::Span<const PublishedFigure> PublishedScalingFigures();
 
 // A model's accuracy with one sample, where the paper's text gives it. The paper's curves of accuracy are only pictures.

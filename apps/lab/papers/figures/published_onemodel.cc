@@ -1,4 +1,5 @@
-// The one-for-all paper, but for what published.cc has of its tables 3 and 10. Tables 4 and 8 are of accuracy, on data that are not public.
+// The one-for-all paper, except for the part of its tables 3 and 10 in published.cc. Tables 4 and 8 are of accuracy, on data that are not
+// public.
 #include "tessera/apps/lab/papers/figures/published.h"
 
 namespace tessera {

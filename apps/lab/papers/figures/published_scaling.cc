@@ -1,4 +1,4 @@
-// The test-time scaling paper's numbers about decoding of several samples at once, as far as its text has them: the rest of section 7.2 is
+// The test-time scaling paper's numbers about decoding of several samples at once, as far as in the text: the rest of section 7.2 is
 // pictures.
 #include "tessera/apps/lab/papers/figures/published.h"
 

@@ -1,4 +1,4 @@
-// The orders that Lever states, in a report's own numbers.
+// Judges the orders that Lever states, by a report's own numbers.
 #include <algorithm>
 #include <iterator>
 #include <optional>

@@ -1,4 +1,4 @@
-// Lever at the paper's sizes (Lever, section 5): its models on its phones, in its tables, by the model of phones and recorded drafts.
+// Lever at the paper's sizes (section 5): the paper's models, phones and tables, by the model of phones and recorded drafts.
 //
 //   ASSIGN_OR_RETURN(const LeverDrafts drafts, BuiltInLeverDrafts());
 //   ASSIGN_OR_RETURN(const LeverReport report, MakeLeverReport(profiles, drafts));       // profiles: profile_set.h

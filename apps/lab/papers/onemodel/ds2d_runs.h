@@ -1,5 +1,5 @@
-// Tokens per pass where a model drafted for itself by DS2D (the one-for-all paper), by branch configuration and task, as benches measured
-// them.
+// Tokens per pass of models that draft for themselves by DS2D (the one-for-all paper), by branch configuration and task, as benches
+// measured them.
 //
 //   ASSIGN_OR_RETURN(const std::vector<Ds2dRun> runs, ReadDs2dRuns("ds2d.jsonl"));
 //   for (const Ds2dRun& run : runs)

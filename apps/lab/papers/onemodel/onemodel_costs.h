@@ -1,4 +1,4 @@
-// What one model for many tasks costs on a phone (the one-for-all paper): passes with a task's adapter, three ways to have several, bytes
+// Costs of one model for many tasks on a phone (the one-for-all paper): passes with a task's adapter, ways to have several adapters, bytes
 // and loading.
 //
 //   KnownModels models;

@@ -1,4 +1,4 @@
-// The one-for-all paper's figures beside predictions, each with its error: what tables and JSON of a report show.
+// Compares the one-for-all paper's figures with predictions, each with its error, for the tables and the JSON of a report.
 //
 //   for (const OnemodelFigure& figure : OnemodelFigures(report))
 //     if (figure.error().has_value()) Print(figure.table, figure.what, figure.published, figure.prediction->low, *figure.error());

@@ -1,5 +1,5 @@
-// Table 7 of the one-for-all paper by real runs: tokens per pass by task and branch configuration, the best configuration of each task,
-// and what they are in tokens per second on modeled phones.
+// Table 7 of the one-for-all paper by real runs: tokens per pass by task and branch configuration, and the best configuration of each task.
+// Converts tokens per pass to tokens per second on modeled phones.
 //
 //   for (const Ds2dBest& best : BestOfTasks(report.runs)) Print(best.task, best.configuration, report.ds2d_3b.Rate(best.tokens_per_pass));
 //   for (const ReportTable& table : RunsTables(report)) Print(ReportTableText(table));

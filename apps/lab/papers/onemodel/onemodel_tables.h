@@ -1,4 +1,4 @@
-// A report's tables: the one-for-all paper's, each beside what modeled phones say, then the whole set-up with eight tasks.
+// Makes a report's tables: the one-for-all paper's, each next to predictions on modeled phones, then the whole set-up with eight tasks.
 //
 //   for (const ReportTable& table : OnemodelTables(report)) Print(ReportTableText(table));
 //

@@ -1,5 +1,5 @@
-// What samples of one problem cost on a phone by mailbox (the test-time scaling paper): steps of so many rows, whole answers, and a scorer
-// that reads them.
+// Costs of samples of one problem on a phone by mailbox (the test-time scaling paper): steps of many rows, whole answers, and a scorer that
+// reads answers.
 //
 //   KnownModels models;
 //   ScalingCosts costs(profiles, models);

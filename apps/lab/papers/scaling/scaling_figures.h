@@ -1,5 +1,5 @@
-// The test-time scaling paper's figures of test-time scaling beside predictions, and the accuracies at which samples break even: what
-// tables and JSON show.
+// Compares the test-time scaling paper's figures of test-time scaling with predictions, and gives the accuracies at which samples break
+// even, for tables and JSON.
 //
 //   for (const ComparedFigure& figure : ScalingFigures(report)) Print(figure.what, PublishedText(figure), PredictedText(figure));
 //   for (const BreakEven& one : BreakEvens(report)) Print(one.pair->small, one.set, one.accuracies[3]);   // "15.9 + 0.047 x (A - 15.9)"

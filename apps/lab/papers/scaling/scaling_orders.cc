@@ -1,5 +1,5 @@
-// The orders that the test-time scaling paper states about steps of several samples, in a report's own numbers. Where the paper's words
-// are no order ("mild", "close to"), the claim says what they are read as.
+// Judges the orders that the test-time scaling paper states about steps of several samples, by a report's own numbers. Where the paper's
+// words are no order ("mild", "close to"), the claim states our reading.
 #include <algorithm>
 #include <iterator>
 #include <string>

@@ -1,5 +1,4 @@
-// Test-time scaling (the test-time scaling paper) on modeled phones: its figures 8, 10 to 12, 16 and 17, as far as they are about time,
-// energy and memory.
+// Test-time scaling on modeled phones: figures 8, 10 to 12, 16 and 17, as far as about time, energy and memory.
 //
 //   ASSIGN_OR_RETURN(const ProfileSet profiles, BuiltInProfiles());
 //   ASSIGN_OR_RETURN(const ScalingReport report, MakeScalingReport(profiles, /*curves=*/{}));

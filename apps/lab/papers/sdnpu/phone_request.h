@@ -61,8 +61,10 @@ struct RequestCosts {
 enum class Drafting : uint8_t {
   kNone,       // A pass for each token.
   kRecorded,   // The passes of a recording, a step of a drafter before each.
-  kModel,      // By a model of one layer and the head, simulated as sd.npu does, section 4.1: a token costs one run of that, and a pass
-};             // over a full decode graph divided by the fixed number of tokens that it gives.
+  // By a model of one layer and the head, simulated as in sd.npu's longer version, section 4.1. A token costs one run of this model, and a
+  // share of a pass over a full decode graph: the pass divided by the fixed number of tokens that a pass gives.
+  kModel,
+};
 
 struct RequestSetup {
   SwitchRule rule = SwitchRule::kPadded;      // kPadded: the prefill graph also decodes. Ignored where the CPU decodes.
@@ -111,8 +113,8 @@ absl::StatusOr<RequestResult> SimulateRequest(const RequestCosts& costs, const R
                                               Timeline* timeline = nullptr);
 
 // Returns the number of blocks, at most kMostChosenBlocks and the model's layers, with which such a request without drafts ends soonest by
-// the setup's rule. A profile of the phone determines this number (sd.npu, section 3.2, and its RAG version: "the optimal partitioning").
-// Among equals the least. The errors of SimulateRequest.
+// the setup's rule. A profile of the phone determines this number (sd.npu's longer version, section 3.2, and the RAG version: "the optimal
+// partitioning"). Among equals the least. The errors of SimulateRequest.
 inline constexpr int kMostChosenBlocks = 12;
 absl::StatusOr<int> ChooseBlocks(const RequestCosts& costs, RequestSetup setup, const RequestWork& work);
 

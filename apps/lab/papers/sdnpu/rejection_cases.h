@@ -1,5 +1,5 @@
-// Why a draft was rejected, as sd.npu's table 2 has it (sd.npu (longer version), section 3.4): the text left it for a while, went around a
-// part of it, or left it for good.
+// Classifies a rejected draft as table 2 of sd.npu's longer version does (section 3.4). The text left the draft for a while, went around a
+// part, or left the draft for good.
 //
 //   CaseOf({5, 6, 7}, {5, 6, 7, 8});               // kNone: all of it came
 //   CaseOf({5, 6, 7}, {5, 1, 6, 7});               // kMissing: 1 was missing, then the draft goes on where it was rejected

@@ -1,4 +1,4 @@
-// The orders that sd.npu, both versions state, in a report's own numbers.
+// Judges the orders that both versions of sd.npu state, by a report's own numbers.
 #include <algorithm>
 #include <functional>
 #include <string>

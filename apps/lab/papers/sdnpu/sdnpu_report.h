@@ -1,4 +1,5 @@
-// sd.npu whole (sd.npu, both versions), on the clock: ablation, breakdown, sweeps, four tasks on phones, energy, memory and orders.
+// Reports on all of sd.npu (both versions), on the clock: ablation, breakdown, sweeps, four tasks on phones, energy, memory and
+// orders.
 //
 //   ASSIGN_OR_RETURN(const SdnpuRecordings recordings, BuiltInSdnpuRecordings());
 //   ASSIGN_OR_RETURN(const SdnpuReport report, MakeSdnpuReport({}, recordings));
@@ -38,9 +39,10 @@ struct SdnpuPhone {
   const SdnpuShape& Shape(absl::string_view name) const;
 };
 
-// Prefill and decode on one graph of `rows` rows (sd.npu, figure 5).
+// Prefill and decode on one graph of `rows` rows (sd.npu's longer version, figure 5).
 struct ChunkPoint { int rows = 0; double prefill_milliseconds = 0, decode_milliseconds = 0; };
-// Time per row of a draft of `rows` rows (sd.npu, figure 6): in a graph of just these rows, and in the graph of decode_rows.
+// Time per row of a draft of `rows` rows (sd.npu's longer version, figure 6): in a graph of just these rows, and in the graph of
+// decode_rows.
 struct LengthPoint { int rows = 0; double own_milliseconds = 0, shared_milliseconds = 0; };
 // A request by a rule, with its events. All rules get the same blocks.
 struct RulePoint {

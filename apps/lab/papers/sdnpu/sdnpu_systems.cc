@@ -11,9 +11,9 @@ namespace tessera {
 
 namespace {
 
-// sd.npu, both versions, section 4.2 and figure 8, show six blocks.
+// Both versions of sd.npu, section 4.2 and figure 8, show six blocks.
 constexpr int kBlocks = 6;
-// sd.npu (longer version), section 4.1: tokens that a pass gives with EAGLE-2, "a fixed maximum".
+// sd.npu's longer version, section 4.1: tokens per pass with EAGLE-2, "a fixed maximum".
 constexpr double kEagleTokens = 5.5;
 
 constexpr SwitchRule kSynchronous = SwitchRule::kSynchronous, kPublished = SwitchRule::kPublished;
