@@ -171,6 +171,9 @@ class Engines(unittest.TestCase):
             for name in Ours.PROGRAMS:
                 self.program(folder, name, json.dumps({"streams": {"together": together}}))
             self.assertEqual(Ours(folder, 2).texts("model", (1, 8)), {1: 500, 8: 4000})
+            for name in Ours.PROGRAMS:
+                self.program(folder, name, json.dumps({"schema": 2, "batch": {"together": together}}))
+            self.assertEqual(Ours(folder, 2).texts("model", (1, 8)), {1: 500, 8: 4000})
 
     def test_both_report_attention_in_the_same_way(self):
         report = {"attention": [{"rows": 1, "depth": 128, "seconds": 5.0, "attention_seconds": 0.5},

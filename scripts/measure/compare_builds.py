@@ -25,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib"]
-from engines import GENERATED_TOKENS, PROMPT, PROMPT_TOKENS, Ours, check_programs, run  # noqa: E402
+from engines import GENERATED_TOKENS, PROMPT, PROMPT_TOKENS, Ours, check_programs, rows_of_batch, run  # noqa: E402
 from script_main import flag_parser, positive, run_main  # noqa: E402
 
 FIGURES = ("prompt", "generation", "rows", "texts", "auto", "dialogue", "perplexity", "first_byte", "streamed", "memory")
@@ -40,11 +40,16 @@ def seconds_per_token(build, model, prompt, generated, *more):
     return 1 / report["prompt" if prompt else "generation"]["tokens_per_second"]["median"]
 
 
+def peak_bytes(folder, model):
+    memory = json.loads(run([f"{folder}/tessera_bench", "memory", "--model", model, "--json"]))["memory_bytes"]
+    return max(memory["peak_loading"], memory["peak_running"])
+
+
 def texts_seconds(build, model):
-    """Returns the seconds per token of eight texts at once. An older build has other names for the subcommand and its result."""
+    """Returns the seconds per token of eight texts at once. Older builds know the subcommand batch as streams alone."""
     report = build.bench("streams", model, "--together", TEXTS, "--writers", 1, "--generate_tokens", TEXT_TOKENS, "--prompt_tokens", 16,
                          "--depth", 0, "--long_prompt", 0, "--speculate", "none")
-    return 1 / report["batch" if "batch" in report else "streams"]["together"][0]["tokens_per_second"]["median"]
+    return 1 / rows_of_batch(report)[0]["tokens_per_second"]["median"]
 
 
 def timed_run(build, program, flags, text=None):
@@ -82,8 +87,7 @@ def measure(build, figure, model, packed, budget, texts):
     if figure in ("auto", "dialogue", "perplexity"):
         return text_seconds(build, figure, model, texts)
     if figure == "memory":
-        memory = json.loads(run([f"{build.folder}/tessera_bench", "memory", "--model", model, "--json"]))["memory_bytes"]
-        return max(memory["peak_loading"], memory["peak_running"]) / 2**20 / 1e3   # Shown as thousandths.
+        return peak_bytes(build.folder, model) / 2**20
     if figure == "prompt":
         return seconds_per_token(build, model, PROMPT_TOKENS, 0)
     if figure == "generation":
@@ -144,7 +148,8 @@ def parse_flags(arguments=None):
 
 def show(line):
     low, high = line["interval"]
-    print(f"{line['figure']:<11} {line['before'] * 1e3:>11.3f} {line['after'] * 1e3:>11.3f} {line['ratio']:>7.3f}   "
+    unit = 1 if line["figure"] == "memory" else 1e3
+    print(f"{line['figure']:<11} {line['before'] * unit:>11.3f} {line['after'] * unit:>11.3f} {line['ratio']:>7.3f}   "
           f"{low:.3f} to {high:.3f}", flush=True)
 
 
@@ -154,10 +159,10 @@ def main():
         packed, budget = f"{folder}/model.tsr", None
         if "streamed" in flags.figures:
             run([f"{flags.before}/tessera_pack", flags.model, packed])
-            memory = json.loads(run([f"{flags.after}/tessera_bench", "memory", "--model", packed, "--json"]))["memory_bytes"]
-            budget = f"{max(memory['peak_loading'], memory['peak_running']) * 3 // 4 // 2**20}MiB"
+            budget = f"{peak_bytes(flags.after, packed) * 3 // 4 // 2**20}MiB"
         if not flags.json:
-            print(f"{'figure':<11} {'before, ms':>11} {'after, ms':>11} {'ratio':>7}   interval of the ratio, {flags.pairs} pairs")
+            print(f"{'figure':<11} {'before, ms':>11} {'after, ms':>11} {'ratio':>7}   interval of the ratio, {flags.pairs} pairs "
+                  "(memory: MiB)")
         lines = []
         for figure in flags.figures:
             lines.append(compare(flags, figure, packed, budget))

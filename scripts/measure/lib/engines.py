@@ -64,6 +64,11 @@ def time_to_byte(command, bytes_before, environment=None):
     return seconds
 
 
+def rows_of_batch(report):
+    """Returns the rows of `tessera_bench batch --json`, also as `tessera_bench streams` wrote them before schema 2."""
+    return report["batch" if "batch" in report else "streams"]["together"]
+
+
 class Engine:
     PROGRAMS = ()
 
@@ -142,7 +147,7 @@ class Ours(Engine):
         """Greedy texts, which the bench goes on with beyond their ends. What else it measures is made as short as can be."""
         report = self.bench("streams", model, "--together", ",".join(map(str, counts)), "--depth", TEXT_PROMPT, "--generate_tokens",
                             GENERATED_TOKENS, "--speculate", "none", "--writers", 1, "--long_prompt", 0, "--prompt_tokens", 1)
-        return speeds_of_texts(report["streams"]["together"], counts, "texts", lambda row: row["tokens_per_second"]["median"])
+        return speeds_of_texts(rows_of_batch(report), counts, "texts", lambda row: row["tokens_per_second"]["median"])
 
     def rows_seconds(self, model, counts):
         report = self.bench("rows", model, "--rows", ",".join(map(str, counts)))
