@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tessera/apps/cli/app_main.h"
@@ -37,12 +39,22 @@ bool Has(const Command& command, const std::string& name) {
   return command.info.subcommand == name || std::find(command.former.begin(), command.former.end(), name) != command.former.end();
 }
 
+std::vector<std::string> NamesOf(const std::vector<Command>& commands) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.info.subcommand);
+  return names;
+}
+
+// Returns whether a program's first argument is nearly a subcommand, and no file.
+bool IsMistyped(const std::string& argument, const std::vector<Command>& commands) {
+  return access(argument.c_str(), F_OK) != 0 && !NearestName(argument, NamesOf(commands)).empty();
+}
+
 absl::Status NoSuchCommand(const AppInfo& program, const std::string& found, const std::string& name,
                            const std::vector<Command>& commands) {
   const auto moved = program.moved.find(name);
   if (moved != program.moved.end()) return WrongUsage("subcommand", found, absl::StrCat("the program ", moved->second, " of its own"));
-  std::vector<std::string> names;
-  for (const Command& command : commands) names.push_back(command.info.subcommand);
+  const std::vector<std::string> names = NamesOf(commands);
   const std::string meant = NearestName(name, names);
   return WrongUsage("subcommand", found,
                     absl::StrCat("one of ", absl::StrJoin(names, ", "), meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?")));
@@ -63,7 +75,7 @@ int CommandsMain(int argc, char** argv, const AppInfo& program, const std::vecto
   info.elsewhere = Elsewhere(commands, info);
   for (const Command& command : commands) info.subcommands.push_back({command.info.subcommand, command.info.summary});
   if (chosen != commands.end()) return AppMain(argc - 1, argv + 1, info, chosen->run);
-  if (run != nullptr) return AppMain(argc, argv, info, run);
+  if (run != nullptr && !(named && IsMistyped(argv[1], commands))) return AppMain(argc, argv, info, run);
   if (named) return AppMain(1, argv, info, [&] { return NoSuchCommand(program, Quoted(argv[1]), argv[1], commands); });
   return AppMain(argc, argv, info, [&] { return NoSuchCommand(program, "none", "", commands); });
 }

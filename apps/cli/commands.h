@@ -8,8 +8,8 @@
 //
 // The first argument names the subcommand: tessera_x show --top=7. tessera_x --help lists the subcommands, each with the first sentence of
 // the summary. The error for a missing or unknown name lists the subcommands and suggests the nearest one. The error for a flag of another
-// subcommand names that subcommand. A program that does something without a subcommand, too, gives `run`; a first argument that names no
-// subcommand is then the program's own. All else is as in app_main.h.
+// subcommand names that subcommand. A program that does something without a subcommand, too, gives `run`; a first argument that is a
+// file, or not nearly a subcommand, is then the program's own. All else is as in app_main.h.
 #pragma once
 
 #include <functional>

@@ -5,6 +5,8 @@
 // Programs of old names are five lines each and go with the next release. The new program lies in the same folder.
 #pragma once
 
+#include <cerrno>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,8 @@ inline int Forward(char** argv, const std::string& program, std::vector<std::str
   for (char** more = argv + (argv[0] != nullptr ? 1 : 0); *more != nullptr; ++more) arguments.push_back(*more);
   arguments.push_back(nullptr);
   execv((folder + program).c_str(), arguments.data());
-  WriteLine(path.substr(folder.size()) + ": cannot run " + folder + program + "\n");
+  const std::string error = std::strerror(errno);
+  WriteLine(path.substr(folder.size()) + ": " + folder + program + ": cannot run it: " + error + "; both lie in one folder\n");
   return 1;
 }
 

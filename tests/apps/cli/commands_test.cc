@@ -43,6 +43,10 @@ TEST(Commands, AProgramWithWorkOfItsOwnRunsWithoutASubcommand) {
   EXPECT_EQ(run({"seventy"}).output, "7 bytes\n");
   EXPECT_EQ(run({"show", "--top=7"}).output, "mode 7\n");
   EXPECT_EQ(run({"--top=7"}).code, 2);
+  const Ended mistyped = run({"shwo", "--top=7"});
+  EXPECT_EQ(mistyped.code, 2);
+  EXPECT_TRUE(absl::StrContains(mistyped.errors, "subcommand: found \"shwo\", expected one of show; did you mean show?"))
+      << mistyped.errors;
 }
 
 void ExpectWrongUsage(const Ended& ended, const std::string& errors) {
